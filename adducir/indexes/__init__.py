@@ -1,0 +1,1 @@
+"""Lucene indexes: build, search and expand queries."""

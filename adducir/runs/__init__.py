@@ -1,0 +1,1 @@
+"""TREC runs: read, write, order, fuse and check."""

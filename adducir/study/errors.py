@@ -1,0 +1,87 @@
+"""Every error a user can cause, in one paragraph: what, where, and what to do.
+
+Exit codes (documented in docs/troubleshooting.md):
+
+====  ====================================================================
+0     done
+1     ``adducir check`` or ``doctor`` found problems
+2     the command line itself is wrong (:class:`UsageError`)
+3     a file the user gave is wrong (:class:`InputError`)
+4     the machine lacks something: Java, disk, an optional part
+      (:class:`MachineError`)
+5     a product is missing, foreign, stale or in use (:class:`ProductError`)
+70    a fault in Adducir itself
+130   interrupted
+====  ====================================================================
+"""
+
+from pathlib import Path
+
+EXIT_PROBLEMS_FOUND = 1
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+
+class AdducirError(Exception):
+    """An error to show as one paragraph, without a traceback.
+
+    Args:
+        what: What is wrong, as one sentence.
+        path: The file or folder it is about.
+        line: The 1-based line in ``path``.
+        mend: What the user can do about it, as one sentence.
+    """
+
+    exit_code = EXIT_INTERNAL
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: Path | str | None = None,
+        line: int | None = None,
+        mend: str | None = None,
+    ) -> None:
+        self.what = what
+        self.path = None if path is None else Path(path)
+        self.line = line
+        self.mend = mend
+        super().__init__(self.paragraph())
+
+    @property
+    def where(self) -> str | None:
+        """``file:line``, ``file``, or None."""
+        if self.path is None:
+            return None
+        return f"{self.path}:{self.line}" if self.line is not None else str(self.path)
+
+    def paragraph(self) -> str:
+        """The whole message: where, what, what to do."""
+        parts = [f"{self.where}: {self.what}" if self.where else self.what]
+        if self.mend:
+            parts.append(self.mend)
+        return " ".join(part.rstrip() for part in parts)
+
+
+class UsageError(AdducirError):
+    """The command line, or the arguments of a Python call, make no sense."""
+
+    exit_code = 2
+
+
+class InputError(AdducirError):
+    """A file that the user gave cannot be used as it is."""
+
+    exit_code = 3
+
+
+class MachineError(AdducirError):
+    """The machine lacks something: Java, disk space, an optional package."""
+
+    exit_code = 4
+
+
+class ProductError(AdducirError):
+    """A built thing (an index, say) is missing, foreign, stale or in use."""
+
+    exit_code = 5

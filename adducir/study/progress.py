@@ -1,0 +1,38 @@
+"""How long work tells the command line how far it is, without printing."""
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Receives the advance of one piece of work after another."""
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        """Begin a piece of work of ``total`` units (None: not known)."""
+
+    def advance(self, count: int) -> None:
+        """Note that ``count`` more units are done."""
+
+    def finish(self) -> None:
+        """End the piece of work begun last."""
+
+    def note(self, message: str) -> None:
+        """Tell the user one line."""
+
+
+class Silent:
+    """A :class:`Progress` that tells nobody."""
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        """Ignore."""
+
+    def advance(self, count: int) -> None:
+        """Ignore."""
+
+    def finish(self) -> None:
+        """Ignore."""
+
+    def note(self, message: str) -> None:
+        """Ignore."""
+
+
+SILENT = Silent()

@@ -1,0 +1,18 @@
+"""What several test files share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def collections() -> Path:
+    """The folder of real test collections, or a skip that says how to get it."""
+    folder = os.environ.get("ADDUCIR_COLLECTIONS")
+    if not folder:
+        pytest.skip("ADDUCIR_COLLECTIONS is not set: no real test collections to read")
+    path = Path(folder).resolve()
+    if not path.is_dir():
+        pytest.skip(f"ADDUCIR_COLLECTIONS names {path}, which is not a folder")
+    return path
