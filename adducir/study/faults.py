@@ -1,0 +1,101 @@
+"""What an operating system's error means to a user: one of Adducir's errors."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from adducir.study.errors import AdducirError, InputError, MachineError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "os error 28")
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether ``error`` says that a disk or a quota is used up.
+
+    Engines (Java, Rust, C++) report a full disk as errors of their own, which
+    only the operating system's words in their text give away.
+    """
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    return any(text in str(error) for text in _FULL_TEXTS)
+
+
+def disk_full(path: Path) -> MachineError:
+    """The error for a disk that was full while ``path`` was written."""
+    return MachineError(
+        "no space left on the disk: nothing was written.",
+        path=path,
+        mend="Free some space there, or write to another disk.",
+    )
+
+
+def reading_fault(error: OSError, path: Path) -> InputError:
+    """The error for a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        folder = path.parent
+        if str(path) and not folder.is_dir():
+            return InputError(f"no such file: the folder {folder} does not exist.", path=path)
+        return InputError("no such file.", path=path)
+    if isinstance(error, IsADirectoryError):
+        return InputError("this is a folder, where a file is needed.", path=path)
+    if error.errno in _FORBIDDEN:
+        return InputError(
+            "permission denied: the file cannot be read.",
+            path=path,
+            mend="Change its permissions, or copy it to where you may read it.",
+        )
+    return InputError(f"the file cannot be read: {error.strerror or error}.", path=path)
+
+
+def writing_fault(error: OSError, path: Path) -> AdducirError:
+    """The error for a file or folder that cannot be written."""
+    if is_disk_full(error):
+        return disk_full(path)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return InputError("a file stands where a folder is needed.", path=path)
+    if error.errno in _FORBIDDEN:
+        return MachineError(
+            "permission denied: this place cannot be written.",
+            path=path,
+            mend="Write to another folder, or change its permissions.",
+        )
+    return MachineError(f"this cannot be written: {error.strerror or error}.", path=path)
+
+
+@contextmanager
+def explaining_writes(path: Path) -> Iterator[None]:
+    """Turn the errors of writing ``path`` inside the block into Adducir's own.
+
+    Errors that concern files elsewhere pass through as they are, except that
+    a full disk is always told as such.
+
+    Raises:
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    try:
+        yield
+    except AdducirError:
+        raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if is_disk_full(error) or _concerns(error, path):
+            raise writing_fault(error, path) from error
+        raise
+    except Exception as error:
+        if is_disk_full(error):
+            raise disk_full(path) from error
+        raise
+
+
+def _concerns(error: OSError, path: Path) -> bool:
+    """Whether ``error`` is about ``path``, its hidden sibling, or a folder above it."""
+    if not isinstance(error.filename, str | bytes):
+        return False
+    culprit = Path(os.fsdecode(error.filename))
+    hidden = culprit.parent == path.parent and culprit.name.startswith(f".{path.name}.")
+    return hidden or culprit == path or culprit in path.parents
