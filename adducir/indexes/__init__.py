@@ -1,1 +1,44 @@
-"""Lucene indexes: build, search and expand queries."""
+"""Lucene indexes: build, search and expand queries.
+
+The names below are loaded when they are first used, because PyTerrier takes most of a second.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adducir.indexes.build import IndexSettings, build_index
+    from adducir.indexes.documents import DocumentStore
+    from adducir.indexes.lucene import LuceneIndex
+    from adducir.indexes.models import BM25, QLD, RM3Settings
+    from adducir.indexes.retriever import RM3, LuceneRetriever
+
+_HOMES = {
+    "BM25": "models",
+    "DocumentStore": "documents",
+    "IndexSettings": "build",
+    "LuceneIndex": "lucene",
+    "LuceneRetriever": "retriever",
+    "QLD": "models",
+    "RM3": "retriever",
+    "RM3Settings": "models",
+    "build_index": "build",
+}
+
+__all__ = [  # noqa: RUF022  (in the order of use)
+    "IndexSettings",
+    "build_index",
+    "LuceneIndex",
+    "DocumentStore",
+    "BM25",
+    "QLD",
+    "RM3Settings",
+    "LuceneRetriever",
+    "RM3",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,55 @@
+# The two commands of the README, and the few others a contributor types.
+# Everything happens in .venv; nothing else on the machine is changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# A build of torch without CUDA is enough, and gigabytes smaller; any torch in range that is
+# already installed is kept.
+TORCH ?= torch==2.13.0
+
+.PHONY: demo test slow lint bench jar clean help
+
+help:
+	@echo "make demo    set up .venv and run the main job on the bundled collection"
+	@echo "make test    set up .venv and run the tests"
+	@echo "make slow    the slow tests"
+	@echo "make lint    ruff, the type checker and the import layers"
+	@echo "make bench   all benchmarks, against their peers"
+	@echo "make jar     compile the Java bridge (needs a JDK)"
+	@echo "make clean   remove .venv and caches"
+
+demo: $(VENV)/.installed
+	$(BIN)/adducir demo
+
+test: $(VENV)/.tested
+	$(BIN)/python -m pytest
+
+slow: $(VENV)/.tested
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.tested
+	$(BIN)/python -m benchmarks
+
+jar: $(VENV)/.installed
+	$(BIN)/python -m adducir.indexes.java.build
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Adducir needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=python3.11, say.") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@

@@ -1,0 +1,186 @@
+"""From a corpus to a Lucene index with the documents' texts beside it.
+
+The index has the fields that Anserini's own IndexCollection writes, so pyserini and Anserini read
+its ``lucene`` folder. Documents are read and checked here and indexed by Java's threads; neither
+waits for the other.
+"""
+
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates
+from adducir.indexes import jvm
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.documents import DocumentWriter
+from adducir.indexes.faults import translated
+from adducir.study.errors import InputError
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, build
+from adducir.study.progress import SILENT, Progress
+
+KIND = "lucene-index"
+LUCENE = "lucene"
+_MAKER_VERSION = 1
+_BLOCK_BYTES = 1 << 20
+_LENGTH = struct.Struct("<i")
+
+
+def default_threads() -> int:
+    """As many threads as the process may use cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """What decides the content of an index.
+
+    Attributes:
+        fields: The fields that are indexed, joined; empty for the corpus's own default.
+        analysis: How text becomes terms.
+        positions: Whether postings hold positions (phrase queries need them).
+        vectors: Whether documents' term vectors are stored (RM3 needs them).
+        accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
+    """
+
+    fields: tuple[str, ...] = ()
+    analysis: Analysis = field(default_factory=Analysis)
+    positions: bool = True
+    vectors: bool = True
+    accurate_length: bool = False
+
+    def recipe(self) -> dict[str, Any]:
+        """Plain values, for fingerprints and manifests."""
+        return asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
+
+
+def build_index(
+    corpus: Corpus,
+    path: Path,
+    settings: IndexSettings | None = None,
+    *,
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build the index, unless ``path`` already holds the one that would be built.
+
+    Args:
+        corpus: What to index.
+        path: The folder of the product.
+        settings: What decides the index's content.
+        threads: Java threads; by default one a core. The index's content and every ranking from
+            it are the same for any number.
+        rebuild: Build even if the product is current.
+        progress: Told of every few hundred documents.
+
+    Returns:
+        The manifest. Its counts: ``documents``, ``indexed``, ``empty`` (documents without text,
+        which can never be found and which Anserini does not index either), ``terms``, ``tokens``.
+
+    Raises:
+        InputError: A record is malformed, a docno occurs twice, or no document has a field.
+        MachineError: No Java, or no disk space.
+        ProductError: ``path`` holds something that is not ours.
+    """
+    settings = settings or IndexSettings()
+    fields = settings.fields or tuple(corpus.default_fields)
+    recipe = settings.recipe() | {"fields": list(fields)}
+
+    def make(folder: Path) -> dict[str, Any]:
+        return _make(corpus, folder, settings, fields, threads or default_threads(), progress)
+
+    return build(
+        path,
+        kind=KIND,
+        recipe=recipe,
+        inputs={"corpus": fingerprint(corpus.identity())},
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+    )
+
+
+def _make(
+    corpus: Corpus,
+    folder: Path,
+    settings: IndexSettings,
+    fields: Sequence[str],
+    threads: int,
+    progress: Progress,
+) -> dict[str, Any]:
+    bridge = jvm.java_class("adducir.BulkIndexer")
+    (folder / LUCENE).mkdir()
+    with translated(folder):
+        indexer = bridge(
+            str(folder / LUCENE),
+            settings.analysis.java,
+            settings.positions,
+            settings.vectors,
+            settings.accurate_length,
+            threads,
+            max(16, min(2048, jvm.heap_megabytes() // 3)),
+        )
+        progress.start("indexing", corpus.size_hint(), "documents")
+        try:
+            with DocumentWriter(folder) as store:
+                blocks = _blocks(corpus, fields, store)
+                documents = 0
+                for block, count in blocks:
+                    indexer.add(block)
+                    documents += count
+                    progress.advance(count)
+            indexer.finish()
+        except BaseException:
+            indexer.abort()
+            raise
+        finally:
+            progress.finish()
+        statistics = _statistics(folder / LUCENE, settings.analysis)
+        return {"documents": documents, "empty": int(indexer.empty()), **statistics}
+
+
+def _blocks(
+    corpus: Corpus, fields: Sequence[str], store: DocumentWriter
+) -> Iterator[tuple[bytes, int]]:
+    """Documents packed for Java, about a megabyte at a time, and how many each block holds."""
+    unseen = set(fields)
+    found: set[str] = set()
+    parts: list[bytes] = []
+    count = size = 0
+    for document in refuse_duplicates(corpus):
+        store.add(document)
+        if unseen:
+            unseen -= document.fields.keys()
+            found |= document.fields.keys()
+        docno, text = document.docno.encode(), _text(document, fields).encode()
+        parts += (_LENGTH.pack(len(docno)), docno, _LENGTH.pack(len(text)), text)
+        count += 1
+        size += len(text)
+        if size >= _BLOCK_BYTES:
+            yield b"".join(parts), count
+            parts, count, size = [], 0, 0
+    if count:
+        yield b"".join(parts), count
+    if unseen and found:
+        raise InputError(
+            f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
+            path=corpus.source,
+            mend=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
+        )
+
+
+def _text(document: Document, fields: Sequence[str]) -> str:
+    if len(fields) == 1:
+        return document.fields.get(fields[0], "")
+    return "\n".join(document.fields.get(field, "") for field in fields)
+
+
+def _statistics(folder: Path, analysis: Analysis) -> dict[str, int]:
+    searcher = jvm.java_class("adducir.BulkSearcher")(str(folder), analysis.java)
+    documents, terms, tokens = searcher.statistics()
+    searcher.close()
+    return {"indexed": documents, "terms": terms, "tokens": tokens}

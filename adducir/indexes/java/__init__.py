@@ -1,0 +1,1 @@
+"""The Java sources of the bridge to Lucene, and how they are compiled."""

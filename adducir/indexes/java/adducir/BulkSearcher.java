@@ -1,0 +1,289 @@
+package adducir;
+
+import io.anserini.analysis.AnalyzerUtils;
+import io.anserini.index.Constants;
+import io.anserini.rerank.RerankerContext;
+import io.anserini.rerank.lib.Rm3Reranker;
+import io.anserini.search.ScoredDocs;
+import io.anserini.search.SearchCollection;
+import io.anserini.search.query.BagOfWordsQueryGenerator;
+import io.anserini.search.similarity.AccurateBM25Similarity;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.lucene.document.Document;
+import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.MultiTerms;
+import org.apache.lucene.index.Term;
+import org.apache.lucene.index.Terms;
+import org.apache.lucene.index.TermsEnum;
+import org.apache.lucene.search.BooleanClause;
+import org.apache.lucene.search.BooleanQuery;
+import org.apache.lucene.search.BoostQuery;
+import org.apache.lucene.search.IndexSearcher;
+import org.apache.lucene.search.Query;
+import org.apache.lucene.search.TermQuery;
+import org.apache.lucene.search.similarities.BM25Similarity;
+import org.apache.lucene.search.similarities.LMDirichletSimilarity;
+import org.apache.lucene.search.similarities.Similarity;
+import org.apache.lucene.store.FSDirectory;
+
+/**
+ * Searches an index of Anserini's shape: many queries in, packed arrays out.
+ *
+ * <p>A hit that crosses from Java to Python as an object costs more than finding it; here all hits
+ * of a call cross as one block of bytes.
+ */
+public final class BulkSearcher implements AutoCloseable {
+  private final DirectoryReader reader;
+  private final Analysis analysis;
+  private final Docnos docnos;
+
+  /** Opens the index in {@code folder}; queries go through {@code analysis}. */
+  public BulkSearcher(String folder, Analysis analysis) throws IOException {
+    // RM3 over long queries passes Lucene's default of 1,024 clauses.
+    IndexSearcher.setMaxClauseCount(Integer.MAX_VALUE);
+    this.reader = DirectoryReader.open(FSDirectory.open(Paths.get(folder)));
+    this.analysis = analysis;
+    this.docnos = new Docnos(reader);
+  }
+
+  /** All docnos in the order of Lucene's document numbers, each ended by a line feed, UTF-8. */
+  public byte[] docnos() {
+    return docnos.joined();
+  }
+
+  /** Whether every segment with documents stores term vectors. */
+  public boolean hasVectors() {
+    for (LeafReaderContext leaf : reader.leaves()) {
+      var contents = leaf.reader().getFieldInfos().fieldInfo(Constants.CONTENTS);
+      if (contents != null && !contents.hasVectors()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Documents, distinct terms and tokens of the index; walks all terms where segments differ. */
+  public long[] statistics() throws IOException {
+    long distinct = 0;
+    Terms terms = MultiTerms.getTerms(reader, Constants.CONTENTS);
+    if (terms != null && terms.size() >= 0) {
+      distinct = terms.size();
+    } else if (terms != null) {
+      for (TermsEnum each = terms.iterator(); each.next() != null; ) {
+        distinct++;
+      }
+    }
+    long tokens = Math.max(0, reader.getSumTotalTermFreq(Constants.CONTENTS));
+    return new long[] {reader.numDocs(), distinct, tokens};
+  }
+
+  /** BM25 as Lucene has it; {@code accurate} reads exact lengths from an index that holds them. */
+  public static Similarity bm25(float k1, float b, boolean accurate) {
+    return accurate ? new AccurateBM25Similarity(k1, b) : new BM25Similarity(k1, b);
+  }
+
+  /** Query likelihood with Dirichlet smoothing. */
+  public static Similarity qld(float mu) {
+    return new LMDirichletSimilarity(mu);
+  }
+
+  /** RM3 as Anserini has it, with its default filter of feedback terms. */
+  public Rm3Reranker<String> rm3(int terms, int documents, float originalQueryWeight) {
+    return new Rm3Reranker<>(
+        analysis.analyzer(),
+        null,
+        Constants.CONTENTS,
+        terms,
+        documents,
+        originalQueryWeight,
+        false,
+        true);
+  }
+
+  /** A query from text, as Anserini builds it. */
+  public Query textQuery(String text) {
+    return new BagOfWordsQueryGenerator()
+        .buildQuery(Constants.CONTENTS, analysis.analyzer(), text);
+  }
+
+  /** A query from terms of the index and their weights. */
+  public static Query weightedQuery(String[] terms, float[] weights) {
+    BooleanQuery.Builder query = new BooleanQuery.Builder();
+    for (int i = 0; i < terms.length; i++) {
+      TermQuery term = new TermQuery(new Term(Constants.CONTENTS, terms[i]));
+      query.add(new BoostQuery(term, weights[i]), BooleanClause.Occur.SHOULD);
+    }
+    return query.build();
+  }
+
+  /**
+   * Ranks the documents for each query.
+   *
+   * @param texts the queries' texts: RM3 takes the original query from here
+   * @param queries what is searched, as long as {@code texts}
+   * @param rm3 null for no feedback
+   * @param feedbackDocuments how many documents {@code rm3} reads
+   * @return for q queries and n hits in all: q counts (int), n Lucene document numbers (int), n
+   *     scores (float), little endian
+   */
+  public byte[] search(
+      String[] texts,
+      Query[] queries,
+      Similarity similarity,
+      Rm3Reranker<String> rm3,
+      int feedbackDocuments,
+      int depth,
+      int threads)
+      throws IOException, InterruptedException {
+    IndexSearcher searcher = new IndexSearcher(reader);
+    searcher.setSimilarity(similarity);
+    List<Callable<TopDocnos>> calls = new ArrayList<>();
+    for (int i = 0; i < queries.length; i++) {
+      final String text = texts[i];
+      final Query query = queries[i];
+      calls.add(
+          () -> {
+            Query last =
+                rm3 == null
+                    ? query
+                    : weightedQuery(feedback(searcher, rm3, text, query, feedbackDocuments));
+            return top(searcher, last, depth);
+          });
+    }
+    return pack(inParallel(calls, threads));
+  }
+
+  /**
+   * The expanded query for each query, as lines of "term, tab, weight" (Java's shortest float).
+   */
+  public String[] expand(
+      String[] texts,
+      Query[] queries,
+      Similarity similarity,
+      Rm3Reranker<String> rm3,
+      int feedbackDocuments,
+      int threads)
+      throws IOException, InterruptedException {
+    IndexSearcher searcher = new IndexSearcher(reader);
+    searcher.setSimilarity(similarity);
+    List<Callable<String>> calls = new ArrayList<>();
+    for (int i = 0; i < queries.length; i++) {
+      final String text = texts[i];
+      final Query query = queries[i];
+      calls.add(() -> lines(feedback(searcher, rm3, text, query, feedbackDocuments)));
+    }
+    return inParallel(calls, threads).toArray(String[]::new);
+  }
+
+  /** The expanded query from given feedback documents, best first, with their scores. */
+  public String expandFrom(String text, int[] docs, float[] scores, Rm3Reranker<String> rm3)
+      throws IOException {
+    return lines(estimate(new IndexSearcher(reader), rm3, text, textQuery(text), docs, scores));
+  }
+
+  @Override
+  public void close() throws IOException {
+    reader.close();
+  }
+
+  private TopDocnos top(IndexSearcher searcher, Query query, int depth) throws IOException {
+    TopDocnos best = new TopDocnos(docnos, Math.min(depth, Math.max(1, reader.maxDoc())));
+    searcher.search(query, best);
+    return best;
+  }
+
+  private Map<String, Float> feedback(
+      IndexSearcher searcher, Rm3Reranker<String> rm3, String text, Query query, int documents)
+      throws IOException {
+    TopDocnos best = top(searcher, query, documents);
+    int[] docs = new int[best.size()];
+    float[] scores = new float[best.size()];
+    best.drain(docs, scores, 0);
+    return estimate(searcher, rm3, text, query, docs, scores);
+  }
+
+  private Map<String, Float> estimate(
+      IndexSearcher searcher,
+      Rm3Reranker<String> rm3,
+      String text,
+      Query query,
+      int[] docs,
+      float[] scores)
+      throws IOException {
+    ScoredDocs feedback = new ScoredDocs();
+    feedback.lucene_docids = docs;
+    feedback.scores = scores;
+    feedback.lucene_documents = new Document[docs.length];
+    SearchCollection.Args args = new SearchCollection.Args();
+    // Anserini's RM3 also searches; only its query is wanted, so that search is kept least.
+    args.hits = 1;
+    args.arbitraryScoreTieBreak = true;
+    List<String> tokens = AnalyzerUtils.analyze(analysis.analyzer(), text);
+    RerankerContext<String> context =
+        new RerankerContext<>(searcher, "", query, null, text, tokens, null, args);
+    rm3.rerank(feedback, context);
+    return context.feedbackTerms;
+  }
+
+  private static Query weightedQuery(Map<String, Float> weights) {
+    String[] terms = weights.keySet().toArray(String[]::new);
+    float[] values = new float[terms.length];
+    for (int i = 0; i < terms.length; i++) {
+      values[i] = weights.get(terms[i]);
+    }
+    return weightedQuery(terms, values);
+  }
+
+  private static String lines(Map<String, Float> weights) {
+    StringBuilder lines = new StringBuilder();
+    weights.forEach((term, weight) -> lines.append(term).append('\t').append(weight).append('\n'));
+    return lines.toString();
+  }
+
+  private static <T> List<T> inParallel(List<Callable<T>> calls, int threads)
+      throws IOException, InterruptedException {
+    ExecutorService pool = Executors.newFixedThreadPool(threads);
+    try {
+      List<T> results = new ArrayList<>(calls.size());
+      for (Future<T> future : pool.invokeAll(calls)) {
+        results.add(future.get());
+      }
+      return results;
+    } catch (ExecutionException failed) {
+      throw new IOException(String.valueOf(failed.getCause()), failed.getCause());
+    } finally {
+      pool.shutdown();
+    }
+  }
+
+  private static byte[] pack(List<TopDocnos> rankings) {
+    int hits = rankings.stream().mapToInt(TopDocnos::size).sum();
+    int[] docs = new int[hits];
+    float[] scores = new float[hits];
+    ByteBuffer packed =
+        ByteBuffer.allocate(Integer.BYTES * (rankings.size() + 2 * hits))
+            .order(ByteOrder.LITTLE_ENDIAN);
+    int start = 0;
+    for (TopDocnos ranking : rankings) {
+      int count = ranking.drain(docs, scores, start);
+      packed.putInt(count);
+      start += count;
+    }
+    packed.asIntBuffer().put(docs);
+    packed.position(packed.position() + Integer.BYTES * hits);
+    packed.asFloatBuffer().put(scores);
+    return packed.array();
+  }
+}

