@@ -1,0 +1,167 @@
+"""The one order of a run: by score, then by docno, with scores that strictly decrease.
+
+Tools disagree on ties. trec_eval ranks equal scores by docno descending and never reads the rank
+column (``form_res_rels.c``); Anserini and Pyserini write them by docno ascending; ir_measures
+follows whichever provider a measure comes from. A run whose scores strictly decrease within each
+topic is read alike by all of them. Because trec_eval up to 9.0.7 keeps scores in single precision,
+they must strictly decrease there, too.
+"""
+
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from adducir.study.errors import UsageError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Ties = Literal["ascending", "descending"]
+
+_LARGEST = int(np.finfo(np.float32).max.view(np.int32))
+_SIGN = -(2**31)
+# Topics are 2**33 apart on the line of keys: more than keys (32 bits) and ranks together span.
+_TOPIC_STRIDE = 1 << 33
+
+
+def topic_numbers(qids: pl.Series) -> Integers:
+    """(n,) for each row the number of its topic, counted from 0 by first appearance."""
+    blocks = qids.rle().struct.unnest()
+    names, lengths = blocks["value"], blocks["len"].to_numpy().astype(np.int64)
+    numbers = np.arange(len(names), dtype=np.int64)
+    distinct = names.unique(maintain_order=True)
+    if len(distinct) < len(names):  # some topic's rows are apart
+        found = names.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+        numbers = found.to_numpy().astype(np.int64)
+    return np.repeat(numbers, lengths)
+
+
+def ordered(frame: pl.DataFrame, *, ties: Ties) -> pl.DataFrame:
+    """Order the rows of a run: topics by first appearance, then scores descending, then docnos.
+
+    Args:
+        frame: Columns qid (String), docno (String), score (Float64, finite).
+        ties: The order of docnos that share a score: ``"ascending"`` as Anserini has it, for
+            what we write; ``"descending"`` as trec_eval has it, for what others wrote. Docnos
+            are compared by their UTF-8 bytes, as C's ``strcmp`` does.
+
+    Returns:
+        The same rows in that order, without other columns.
+
+    Raises:
+        UsageError: ``ties`` is neither of the two.
+    """
+    if ties not in ("ascending", "descending"):
+        raise UsageError(
+            f"ties cannot be put in the order {ties!r}.", mend="Choose ascending or descending."
+        )
+    frame = frame.select("qid", "docno", "score")
+    topic = topic_numbers(frame["qid"])
+    score = frame["score"].to_numpy()
+    if not _in_order(topic, score):
+        rows = np.lexsort((-score, topic))
+        frame, topic, score = frame[rows], topic[rows], score[rows]
+    places, rows = _tied(topic, score, frame["docno"], descending=ties == "descending")
+    if np.array_equal(places, rows):
+        return frame
+    # Tied rows differ in nothing but their docnos: to exchange these few is all there is to do.
+    docnos = frame["docno"]
+    return frame.with_columns(docnos.clone().scatter(places, docnos.gather(rows)))
+
+
+def _in_order(topic: Integers, score: Floats) -> bool:
+    """Whether topics do not decrease and scores do not increase within a topic."""
+    same = topic[1:] == topic[:-1]
+    falls = (score[1:] <= score[:-1]) | ~same
+    return bool((topic[1:] >= topic[:-1]).all() and falls.all())
+
+
+def _tied(
+    topic: Integers, score: Floats, docnos: pl.Series, *, descending: bool
+) -> tuple[Integers, Integers]:
+    """The places of tied rows, and for each place the row whose docno belongs there.
+
+    Only tied rows are sorted: there are few of them in most runs.
+    """
+    same = (score[1:] == score[:-1]) & (topic[1:] == topic[:-1])
+    member = np.zeros(len(score), dtype=bool)
+    member[1:] = same
+    member[:-1] |= same
+    places = np.flatnonzero(member)
+    begins = np.ones(len(places), dtype=bool)
+    begins[1:] = ~same[places[1:] - 1]
+    group = pl.DataFrame(
+        {"group": np.cumsum(begins), "docno": docnos.gather(places), "row": places}
+    ).sort("group", "docno", descending=[False, descending], maintain_order=True)
+    return places, group["row"].to_numpy()
+
+
+def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Floats:
+    """Break ties by the smallest change after which scores strictly decrease.
+
+    Rounded to single precision, scores become whole numbers ``x`` on the line of all floats
+    in order. The nearest strictly decreasing line that never rises above it is
+    ``y[i] = min(x[j] + j for j <= i) - i``: the first of a group of ties keeps its score and
+    each later one moves by one float, and so does what is in the way. Scores whose ``x`` did
+    not have to change keep their double-precision value.
+
+    Args:
+        scores: (n,) finite scores that do not increase (within a topic).
+        topics: (n,) numbers that are equal for the rows of one topic, which are neighbours;
+            None if all rows are one topic.
+
+    Returns:
+        (n,) scores that strictly decrease within each topic, in double and in single
+        precision. Scores beyond the range of single precision are moved to its end.
+
+    Raises:
+        UsageError: A score is not finite, or is larger than the one before it.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if not len(scores):
+        return scores.copy()
+    starts = np.zeros(len(scores), dtype=bool) if topics is None else _changes(topics)
+    starts[0] = True
+    if not np.isfinite(scores).all():
+        raise UsageError("a score is not a finite number.")
+    if ((scores[1:] > scores[:-1]) & ~starts[1:]).any():
+        raise UsageError("scores must be in descending order before their ties are broken.")
+    keys = _keys(scores)
+    if ((keys[1:] < keys[:-1]) | starts[1:]).all() and abs(keys).max() <= _LARGEST:
+        return scores.copy()
+    return _lowered(scores, keys, np.flatnonzero(starts))
+
+
+def _lowered(scores: Floats, keys: Integers, first: Integers) -> Floats:
+    """Scores after the change; ``first`` holds the row at which each topic begins."""
+    lengths = np.diff(first, append=len(scores))
+    rank = np.arange(len(scores)) - np.repeat(first, lengths)
+    below = np.repeat(lengths, lengths) - 1 - rank
+    # Each topic lies far below the one before it, so one running minimum serves all of them.
+    depth = np.repeat(np.arange(len(first)), lengths) * _TOPIC_STRIDE
+    line = np.minimum(keys, _LARGEST) + rank - depth
+    new = np.minimum.accumulate(line) - rank + depth
+    new = np.maximum(new, below - _LARGEST)  # room for the rest above the lowest float
+    return np.where(new == keys, scores, _values(new))
+
+
+def _changes(topics: Integers) -> NDArray[np.bool_]:
+    """(n,) True where a topic begins."""
+    result = np.empty(len(topics), dtype=bool)
+    result[:1] = True
+    np.not_equal(topics[1:], topics[:-1], out=result[1:])
+    return result
+
+
+def _keys(scores: Floats) -> Integers:
+    """(n,) whole numbers in the order of single-precision floats; both zeros are 0."""
+    with np.errstate(over="ignore"):
+        bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
+    return np.where(bits >= 0, bits, _SIGN - bits)
+
+
+def _values(keys: Integers) -> Floats:
+    """(n,) the floats of whole numbers made by :func:`_keys`."""
+    bits = np.where(keys >= 0, keys, _SIGN - keys)
+    return bits.astype(np.int32).view(np.float32).astype(np.float64)

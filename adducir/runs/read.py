@@ -1,0 +1,137 @@
+"""Read TREC runs: fast where a file is regular, exact where it is not."""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from adducir.runs.order import ordered, topic_numbers
+from adducir.runs.run import SCHEMA, Run, have_equals, pair_keys
+from adducir.runs.scan import COLUMNS, Fault, rows
+from adducir.study.errors import InputError, UsageError
+from adducir.study.files import read_bytes
+
+_BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
+_BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
+_NAMES = {"column_1": "qid", "column_3": "docno", "column_5": "score", "column_6": "tag"}
+_CSV_SCHEMA = {f"column_{i}": pl.Float64 if i == 5 else pl.String for i in range(1, COLUMNS + 1)}
+_TIES: dict[str, Literal["ascending", "descending"]] = {
+    "trec_eval": "descending",
+    "anserini": "ascending",
+}
+
+
+def read_run(
+    path: Path | str,
+    *,
+    ties: Literal["trec_eval", "anserini"] = "trec_eval",
+    allow_empty: bool = False,
+    extra_columns: bool = False,
+) -> Run:
+    """Read a run in TREC's format, plain or gzip.
+
+    Six columns between blanks or tabs: qid, Q0, docno, rank, score, tag. As in trec_eval, the
+    rank is not read: scores make the order. The run's tag is that of the first line.
+
+    Args:
+        path: The file.
+        ties: Whose order equal scores get: trec_eval's (docno descending), which gives other
+            systems' runs the figures that trec_eval gives them, or Anserini's (ascending).
+        allow_empty: Whether a file without lines is a run without documents.
+        extra_columns: Whether what follows the tag on a line is passed over, as by trec_eval.
+
+    Raises:
+        InputError: The file cannot be read, or a line is not as above, has a score that is no
+            finite number, or repeats a document of its topic; with the line.
+        UsageError: ``ties`` is neither of the two.
+    """
+    path = Path(path)
+    if ties not in _TIES:
+        raise UsageError(f"nobody orders ties as {ties!r}.", mend="Choose trec_eval or anserini.")
+    data = read_bytes(path)
+    if not data or data.isspace():
+        if not allow_empty:
+            raise InputError("the run is empty.", path=path, mend="A run has at least one line.")
+        return Run(pl.DataFrame(schema=SCHEMA), tag=path.name.split(".")[0], path=path)
+    read = None if extra_columns else _fast(data)
+    frame, tag = _exact(path, extra_columns) if read is None else read
+    return Run(ordered(frame, ties=_TIES[ties]), tag=tag, path=path)
+
+
+def _fast(data: bytes) -> tuple[pl.DataFrame, str] | None:
+    """The rows in file order and the tag; None where anything is off or might be."""
+    lines = _regular_lines(np.frombuffer(data, dtype=np.uint8))
+    if lines is None:
+        data = _regularised(data)
+        lines = _regular_lines(np.frombuffer(data, dtype=np.uint8))
+        if lines is None:
+            return None
+    try:
+        table = pl.read_csv(
+            data,
+            has_header=False,
+            separator=" ",
+            quote_char=None,
+            schema=_CSV_SCHEMA,
+            columns=list(_NAMES),
+        ).rename(_NAMES)
+    except pl.exceptions.PolarsError:
+        return None
+    # Five blanks a line on average, none without a tag: then every line has exactly five.
+    if table.height != lines or any(column.null_count() for column in table.iter_columns()):
+        return None
+    frame = table.select(*SCHEMA)
+    if not np.isfinite(frame["score"].to_numpy()).all():
+        return None
+    if have_equals(pair_keys(frame["docno"], topic_numbers(frame["qid"]))):
+        return None
+    return frame, table["tag"][0]
+
+
+def _regular_lines(data: NDArray[np.uint8]) -> int | None:
+    """How many lines there are, if they hold single blanks only, and five a line on average.
+
+    None where there is another control character than the line break, or an empty column.
+    """
+    blanks = breaks = 0
+    if data[0] <= 32:
+        return None
+    for start in range(0, len(data), _BLOCK):
+        block = data[start : start + _BLOCK + 1]  # one more byte, to look across the edge
+        space = block <= 32
+        if (space[1:] & space[:-1]).any():
+            return None
+        block, space = block[:_BLOCK], space[:_BLOCK]
+        here = int(np.count_nonzero(block == 10))
+        if np.count_nonzero(block < 32) != here:
+            return None
+        breaks += here
+        blanks += int(np.count_nonzero(space)) - here
+    lines = breaks + int(data[-1] != 10)
+    return lines if blanks == (COLUMNS - 1) * lines and data[-1] != 32 else None
+
+
+def _regularised(data: bytes) -> bytes:
+    """The same columns between single blanks; blank lines are left, except at the end."""
+    text = np.frombuffer(data.translate(_BLANKS).rstrip(), dtype=np.uint8)
+    space = text <= 32
+    keep = text != 32
+    keep[:-1] |= ~space[1:]  # of several blanks the last stays ...
+    text = text[keep]
+    keep = text != 32
+    keep[1:] |= text[:-1] != 10  # ... unless it begins the line
+    keep[0] = text[0] != 32
+    return bytes(text[keep].data)
+
+
+def _exact(path: Path, extra_columns: bool) -> tuple[pl.DataFrame, str]:
+    """The same by the slow way, or the first fault as an error."""
+    good = []
+    for row in rows(path, extra_columns=extra_columns):
+        if isinstance(row, Fault):
+            raise row.error(path)
+        good.append(row)
+    qids, docnos, scores = ([row[i] for row in good] for i in (1, 2, 4))
+    return pl.DataFrame([qids, docnos, scores], schema=SCHEMA), good[0].tag

@@ -1,0 +1,141 @@
+"""Read a run file line by line and say exactly what is wrong with each line.
+
+This is slow and exact. :mod:`adducir.runs.read` falls back on it where its fast way finds that
+something is off, and ``adducir check`` lists with it every fault of a file.
+
+A line has six columns between blanks or tabs: qid, the constant Q0, docno, rank, score, tag.
+Column 2 and the rank may be anything, as in trec_eval. ``#`` begins no comment and a quotation
+mark is a character like others: docnos hold both.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from adducir.study.errors import InputError
+from adducir.study.files import read_lines
+
+COLUMNS = 6
+_FIELD = re.compile(r"[^ \t\r\v\f]+")  # what C's isspace() does not name, whatever the language
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+class Row(NamedTuple):
+    """One good line."""
+
+    line: int
+    qid: str
+    docno: str
+    rank: str
+    score: float
+    tag: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a line.
+
+    Attributes:
+        line: The 1-based line; None where the whole file is at fault.
+        code: ``unreadable``, ``empty``, ``qrels``, ``columns``, ``score``, ``character`` or
+            ``duplicate``.
+        message: What is wrong, as a sentence.
+        mend: What can be done about it.
+    """
+
+    line: int | None
+    code: str
+    message: str
+    mend: str | None = None
+
+    def error(self, path: Path) -> InputError:
+        """The fault as the error to raise."""
+        return InputError(self.message, path=path, line=self.line, mend=self.mend)
+
+
+def scan(path: Path, *, extra_columns: bool = False) -> Iterator[Fault]:
+    """Every fault of a run file, in order of lines.
+
+    Args:
+        path: A run file, plain or gzip.
+        extra_columns: Whether what follows the tag on a line is passed over, as by trec_eval.
+
+    Yields:
+        The faults; an unreadable or broken file gives one that is the last.
+    """
+    try:
+        for found in rows(path, extra_columns=extra_columns):
+            if isinstance(found, Fault):
+                yield found
+    except InputError as error:
+        yield Fault(error.line, "unreadable", error.what, error.mend)
+
+
+def rows(path: Path, *, extra_columns: bool = False) -> Iterator[Row | Fault]:
+    """Every line of a run file, as a row or as the fault that it has.
+
+    Raises:
+        InputError: The file cannot be read on: missing, truncated, not UTF-8.
+    """
+    seen: dict[str, dict[str, int]] = {}
+    blank: int | None = None
+    line = 0
+    for line, text in read_lines(path):
+        fields = _FIELD.findall(text)
+        if not fields:
+            blank = blank or line
+            continue
+        if blank:  # blank lines at the end of a file are no fault, elsewhere a record may be lost
+            yield Fault(blank, "columns", "this line is blank.", "Remove the line.")
+            blank = None
+        found = _row(line, fields, extra_columns)
+        if isinstance(found, Row):
+            earlier = seen.setdefault(found.qid, {}).setdefault(found.docno, line)
+            if earlier != line:
+                yield Fault(
+                    line,
+                    "duplicate",
+                    f"topic {found.qid} ranks document {found.docno} again; line {earlier} "
+                    "had it first.",
+                    "Keep one of the two lines.",
+                )
+                continue
+        yield found
+    if not line or blank == 1:
+        yield Fault(None, "empty", "the run is empty.", "A run has at least one line.")
+
+
+def _row(line: int, fields: list[str], extra_columns: bool) -> Row | Fault:
+    """The row that these columns make, or the first fault among them."""
+    count = len(fields)
+    if count == 4 and line == 1:
+        return Fault(
+            line,
+            "qrels",
+            "this looks like qrels (4 columns), not like a run (6 columns).",
+            "Give the run here and the qrels with --qrels.",
+        )
+    if count < COLUMNS or (count > COLUMNS and not extra_columns):
+        return Fault(
+            line,
+            "columns",
+            f"a run's line has 6 columns (qid Q0 docno rank score tag), this one has {count}.",
+            "A docno or tag must not hold a blank."
+            if count > COLUMNS
+            else "Add what is missing: often it is the score or the tag.",
+        )
+    qid, _, docno, rank, score, tag = fields[:COLUMNS]
+    if "\0" in qid or "\0" in docno:
+        return Fault(line, "character", "this line holds the character NUL.", "Remove it.")
+    value = float(score) if _NUMBER.fullmatch(score) else math.nan
+    if not math.isfinite(value):
+        return Fault(
+            line,
+            "score",
+            f"the score is {score!r}, and not a finite number.",
+            "Give document and topic a finite score, or drop the line.",
+        )
+    return Row(line, qid, docno, rank, value, tag)
