@@ -1,0 +1,155 @@
+"""Documents and corpora: what an index is built from.
+
+A corpus is named by a source, in this order:
+
+1. ``bundled:arguments``, the small collection that comes with Adducir;
+2. an existing file or folder (:mod:`adducir.corpora.local`): JSONL, TREC SGML or TSV, plain or
+   gzipped;
+3. an ``ir_datasets`` id (:mod:`adducir.corpora.irds`), such as ``argsme/2020-04-01``.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from adducir.corpora.sources import resolve
+from adducir.study.errors import InputError
+from adducir.study.progress import SILENT, Progress
+
+
+class Document(NamedTuple):
+    """One document: its docno (no white space in it) and its named texts."""
+
+    docno: str
+    fields: dict[str, str]
+
+
+class Place(NamedTuple):
+    """Where a document stands in a file; the line is 1-based."""
+
+    path: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+@runtime_checkable
+class Corpus(Protocol):
+    """A source of documents that can be read again and again in the same order.
+
+    Iterating raises :class:`InputError` at the first malformed record, naming file and line,
+    and at the end where there was no document at all.
+    """
+
+    @property
+    def source(self) -> str:
+        """The source as the user named it."""
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        """The fields to index where the user names none; reads the first documents."""
+
+    def __iter__(self) -> Iterator[Document]: ...
+
+    def identity(self) -> dict[str, Any]:
+        """What the documents depend on, for fingerprints: digests, not names."""
+
+    def size_hint(self) -> int | None:
+        """The number of documents, or None where counting means reading them all."""
+
+    def places(self, docno: str) -> list[Place]:
+        """Where documents of this docno stand, in reading order; empty where not known."""
+
+
+def open_corpus(
+    source: str | Path,
+    *,
+    docno_field: str | None = None,
+    format: str | None = None,  # noqa: A002  (the word users know)
+    progress: Progress = SILENT,
+) -> Corpus:
+    """Find the corpus that a source names; its documents are not read yet.
+
+    Args:
+        source: See the module's text.
+        docno_field: The field that holds the docno, where it has none of the usual names
+            (local files only).
+        format: ``jsonl``, ``trec`` or ``tsv``, where the file name does not tell.
+        progress: Receives what ir_datasets has to say while it downloads.
+
+    Raises:
+        InputError: The source is nothing that can be read.
+        UsageError: ``format`` is not a format.
+    """
+    found = resolve(source)
+    if isinstance(found, Path):
+        from adducir.corpora.local import open_local
+
+        return open_local(found, str(source), docno_field=docno_field, format=format)
+    from adducir.corpora.irds_corpus import IrdsCorpus
+
+    return IrdsCorpus.open(found, progress)
+
+
+def text_of(document: Document, fields: Sequence[str]) -> str:
+    """The texts of these fields joined by newlines; a field the document lacks counts as empty.
+
+    Empty texts take no line, so that a document without a title does not begin with a blank.
+    """
+    texts = (document.fields.get(name, "") for name in fields)
+    return "\n".join(text for text in texts if text)
+
+
+def check_docno(docno: str, path: Path | None = None, line: int | None = None) -> None:
+    """Refuse a docno that a TREC run cannot hold.
+
+    Raises:
+        InputError: The docno is empty or holds white space or a NUL.
+    """
+    if docno.split() == [docno] and "\0" not in docno:
+        return
+    what = (
+        "the docno is empty"
+        if not docno.strip()
+        else f"the docno {docno!r} holds white space or a NUL"
+    )
+    raise InputError(
+        f"{what}, which a TREC run cannot hold.",
+        path=path,
+        line=line,
+        mend="Give every document a docno without white space.",
+    )
+
+
+def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
+    """Iterate over a corpus, and stop at the second document of the same docno.
+
+    Lucene would keep both without a word (castorini/anserini#258), and a run would then hold
+    the same docno twice.
+
+    Raises:
+        InputError: A docno comes twice; both places are named where they are known.
+    """
+    seen: set[str] = set()
+    add = seen.add
+    for document in corpus:
+        docno = document.docno
+        if docno in seen:
+            raise _duplicate(corpus, docno)
+        add(docno)
+        yield document
+
+
+def _duplicate(corpus: Corpus, docno: str) -> InputError:
+    places = corpus.places(docno)
+    what = f"the docno {docno!r} comes twice in {corpus.source}."
+    if len(places) < 2:
+        return InputError(what, mend="Keep one of the two documents.")
+    first, second = places[0], places[1]
+    return InputError(
+        f"the docno {docno!r} was there before, at {first}.",
+        path=second.path,
+        line=second.line,
+        mend="Keep one of the two documents, or give them different docnos.",
+    )

@@ -1,0 +1,155 @@
+"""The formats of local corpora, and which files of a folder belong to one.
+
+=======  ==========================================  =========================================
+format   file names (each also with ``.gz``)         reader
+=======  ==========================================  =========================================
+jsonl    ``.jsonl``, ``.ndjson``, ``.json``          :mod:`adducir.corpora.jsonl`
+trec     ``.trec``, ``.sgml``, ``.sgm``, ``.txt``,   :mod:`adducir.corpora.trec`
+         ``.xml``
+tsv      ``.tsv``                                    :mod:`adducir.corpora.tsv`
+=======  ==========================================  =========================================
+
+Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
+files are passed over; so is what has no such name, and a ``.txt`` or ``.xml`` file without
+``<DOC>`` (a README). Files of two formats are refused, unless the format is given: then those
+of this format are read, or where none has such a name, all (TREC's disks have files without a
+suffix), but for TREC only those with ``<DOC>``.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn
+
+from adducir.study.errors import InputError
+from adducir.study.faults import reading_fault
+
+FORMATS = {
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "trec": (".trec", ".sgml", ".sgm", ".txt", ".xml"),
+    "tsv": (".tsv",),
+}
+"""The formats and the suffixes that tell them."""
+
+_UNSURE = (".txt", ".xml")
+_HEAD = 1 << 16
+_GZIP = b"\x1f\x8b"
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's name tells.
+
+    Raises:
+        InputError: It tells none.
+    """
+    kind = _format_by_name(path)
+    if kind is None:
+        raise InputError(
+            "its name does not tell the format.",
+            path=path,
+            mend=f"Name the format, one of {', '.join(FORMATS)}, or rename it: "
+            f"{_known_suffixes()}.",
+        )
+    return kind
+
+
+def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
+    """The format of a folder, its files of that format, and those that are passed over.
+
+    Args:
+        folder: An existing folder.
+        wanted: The format to read, where the user named it.
+
+    Raises:
+        InputError: There is no readable file, or there are files of several formats.
+    """
+    files = sorted(_visible_files(folder))
+    kind, chosen = _choose(folder, files, wanted)
+    taken = set(chosen)
+    return kind, chosen, [file for file in files if file not in taken]
+
+
+def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, list[Path]]:
+    """The format of a folder, and its files of that format."""
+    by_format: dict[str, list[Path]] = {}
+    for file in files:
+        kind = _format_by_name(file)
+        if kind and (_suffix(file) not in _UNSURE or _holds_doc(file)):
+            by_format.setdefault(kind, []).append(file)
+    if wanted is None and len(by_format) > 1:
+        examples = ", ".join(f"{kind} ({found[0].name})" for kind, found in by_format.items())
+        raise InputError(
+            f"the folder holds files of several formats: {examples}.",
+            path=folder,
+            mend="Name the format to read, or the file.",
+        )
+    kind = wanted or next(iter(by_format), None)
+    chosen = by_format.get(kind or "", [])
+    if wanted and not chosen:
+        chosen = [file for file in files if wanted != "trec" or _holds_doc(file)]
+    if kind is None or not chosen:
+        raise InputError(
+            f"there is no readable file among the {len(files)} of this folder.",
+            path=folder,
+            mend=f"Readable by their names are {_known_suffixes()}, also with .gz; "
+            "for other names give the format.",
+        )
+    return kind, chosen
+
+
+def _visible_files(folder: Path) -> Iterable[Path]:
+    """The files below a folder that are not hidden; linked folders are followed, each once."""
+    seen: set[Path] = set()
+    for where, folders, names in os.walk(folder, onerror=_forbidden, followlinks=True):
+        place = Path(where).resolve()
+        if place in seen:
+            folders.clear()
+            continue
+        seen.add(place)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for path in (Path(where, name) for name in names if not name.startswith(".")):
+            if path.is_file() or not path.exists():  # a broken link is for its reader to report
+                yield path
+
+
+def _forbidden(error: OSError) -> NoReturn:
+    raise reading_fault(error, Path(error.filename)) from error
+
+
+def _known_suffixes() -> str:
+    return ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+
+
+def _suffix(path: Path) -> str:
+    name = path.name.lower().removesuffix(".gz")
+    return Path(name).suffix
+
+
+def _format_by_name(path: Path) -> str | None:
+    suffix = _suffix(path)
+    return next((kind for kind, known in FORMATS.items() if suffix in known), None)
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether a file's first bytes are gzip's."""
+    return _head(path)[:2] == _GZIP
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        raise reading_fault(error, path) from error
+
+
+def _holds_doc(path: Path) -> bool:
+    """Whether ``<DOC>`` is near the beginning, to tell a collection from a README."""
+    head = _head(path)
+    if head[:2] == _GZIP:
+        try:
+            head = zlib.decompressobj(wbits=31).decompress(head, _HEAD)
+        except zlib.error:
+            return True  # its reader says what is wrong with it
+    return b"<doc>" in head.lower()

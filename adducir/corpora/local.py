@@ -1,0 +1,134 @@
+"""Corpora in local files: one file, or a folder of them.
+
+See :mod:`adducir.corpora.formats` for the formats, and for what is read of a folder.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from adducir.corpora.digests import digest
+from adducir.corpora.documents import Document, Place
+from adducir.corpora.formats import FORMATS, choose_files, format_of, is_gzip
+from adducir.corpora.jsonl import read_jsonl
+from adducir.corpora.trec import read_trec
+from adducir.corpora.tsv import read_tsv
+from adducir.corpora.values import default_fields_of
+from adducir.study.errors import InputError, UsageError
+
+Reader = Callable[[Path, str | None], Iterator[tuple[int, Document]]]
+
+_READERS: dict[str, Reader] = {"jsonl": read_jsonl, "trec": read_trec, "tsv": read_tsv}
+_RECORD_END = {"jsonl": b"\n", "trec": b"</DOC>", "tsv": b"\n"}
+_CHUNK = 1 << 22
+_PEEKED = 20
+
+
+@dataclass(frozen=True)
+class LocalCorpus:
+    """Documents in files of one format, in the order of ``paths``.
+
+    Attributes:
+        source: The source as the user named it.
+        paths: The files to read.
+        format: ``jsonl``, ``trec`` or ``tsv``.
+        docno_field: The field of the docno, where the user named it.
+        skipped: Files of the folder that are not read.
+    """
+
+    source: str
+    paths: tuple[Path, ...]
+    format: str
+    docno_field: str | None = None
+    skipped: tuple[Path, ...] = ()
+
+    def __iter__(self) -> Iterator[Document]:
+        document = None
+        for path in self.paths:
+            for _, document in _READERS[self.format](path, self.docno_field):
+                yield document
+        if document is None:
+            raise InputError("there are no documents in it.", path=self.source)
+
+    @cached_property
+    def default_fields(self) -> tuple[str, ...]:
+        """For TREC the whole text; else told from the first documents."""
+        if self.format == "trec":
+            return ("text",)
+        names: dict[str, None] = {}
+        for document in islice(self, _PEEKED):
+            names.update(dict.fromkeys(document.fields))
+        return default_fields_of(names)
+
+    def identity(self) -> dict[str, Any]:
+        """The format, the docno's field and the content of the files, not their names."""
+        return {
+            "source": "files",
+            "format": self.format,
+            "docno_field": self.docno_field,
+            "sha256": [digest(path) for path in self.paths],
+        }
+
+    def size_hint(self) -> int | None:
+        """The number of records, counted by their ends; None where a file is gzipped."""
+        if any(is_gzip(path) for path in self.paths):
+            return None
+        return sum(_count(path, _RECORD_END[self.format]) for path in self.paths)
+
+    def places(self, docno: str) -> list[Place]:
+        """Where documents of this docno stand; reads all files."""
+        return [
+            Place(path, line)
+            for path in self.paths
+            for line, document in _READERS[self.format](path, self.docno_field)
+            if document.docno == docno
+        ]
+
+
+def open_local(
+    path: Path,
+    source: str,
+    *,
+    docno_field: str | None = None,
+    format: str | None = None,  # noqa: A002
+) -> LocalCorpus:
+    """The corpus in an existing file or folder; see the module's text.
+
+    Raises:
+        InputError: No readable file, or files of several formats.
+        UsageError: ``format`` is not a format.
+    """
+    if format is not None and format not in FORMATS:
+        raise UsageError(
+            f"there is no corpus format {format!r}.", mend=f"Known are {', '.join(FORMATS)}."
+        )
+    if not path.is_dir():
+        if not path.is_file():
+            raise InputError(
+                "this is a pipe or a device, which cannot be read twice.",
+                path=path,
+                mend="Write the documents to a file first.",
+            )
+        return LocalCorpus(source, (path,), format or format_of(path), docno_field)
+    kind, chosen, skipped = choose_files(path, format)
+    return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped))
+
+
+def _count(path: Path, ending: bytes) -> int:
+    """How often a short string is in a file."""
+    count = 0
+    carried = b""
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            count += chunk.count(ending)
+            if len(ending) > 1:
+                edge = carried + chunk[: len(ending) - 1]
+                count += edge.count(ending)
+                carried = chunk[1 - len(ending) :]
+            last = chunk[-1:]
+    if count and ending == b"\n" and last != ending:
+        count += 1
+    return count
