@@ -1,0 +1,105 @@
+"""The documents of an ir_datasets id as a corpus."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from adducir.corpora.documents import Document, Place, check_docno
+from adducir.corpora.irds import open_dataset, quietly, records
+from adducir.corpora.values import ARGUMENT_FIELDS, argument_fields, as_text
+from adducir.study.errors import InputError
+from adducir.study.progress import SILENT, Progress
+
+
+@dataclass(frozen=True)
+class IrdsCorpus:
+    """The documents of an ir_datasets id.
+
+    Every attribute of a document that has text is a field (see
+    :func:`adducir.corpora.values.as_text`). Where there are several, the field
+    ``default_text`` is what ir_datasets takes for the document's text. Arguments (args.me)
+    have the same four fields as in a local file: conclusion, premise, stance, topic.
+    """
+
+    source: str
+    dataset: Any
+    progress: Progress = SILENT
+
+    @classmethod
+    def open(cls, name: str, progress: Progress = SILENT) -> "IrdsCorpus":
+        """The corpus of an id; see :func:`open_dataset`."""
+        return cls(name, open_dataset(name, "docs", progress), progress)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        names = getattr(self.dataset.docs_cls(), "_fields", ())
+        return tuple(name for name in names if name != "doc_id")
+
+    @property
+    def _is_argument(self) -> bool:
+        return {"conclusion", "premises"} <= set(self._names)
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        """Told from the documents' class; nothing is downloaded."""
+        if self._is_argument:
+            return ARGUMENT_FIELDS
+        names = self._names
+        if len(names) > 1 and hasattr(self.dataset.docs_cls(), "default_text"):
+            return ("default_text",)
+        return names
+
+    def __iter__(self) -> Iterator[Document]:
+        fields = _argument if self._is_argument else _generic(self._names)
+        found = False
+        for record in records(self.dataset, self.source, "docs", self.progress):
+            check_docno(record.doc_id)
+            yield Document(record.doc_id, fields(record))
+            found = True
+        if not found:
+            raise InputError(f"{self.source} of ir_datasets gave no documents.")
+
+    def identity(self) -> dict[str, Any]:
+        """The id that owns the documents, their number, and the version of ir_datasets."""
+        import ir_datasets
+
+        with quietly(SILENT):
+            try:
+                owner = ir_datasets.docs_parent_id(self.source)
+            except KeyError:
+                owner = self.source
+        return {
+            "source": "ir_datasets",
+            "id": owner,
+            "documents": self.size_hint(),
+            "version": ir_datasets.__version__,
+        }
+
+    def size_hint(self) -> int | None:
+        """The number of documents that ir_datasets states, without downloading."""
+        stated = getattr(self.dataset, "docs_metadata", None)
+        count = stated().get("count") if stated else None
+        return count if isinstance(count, int) else None
+
+    def places(self, docno: str) -> list[Place]:
+        """Not known: ir_datasets does not tell."""
+        return []
+
+
+def _argument(record: Any) -> dict[str, str]:
+    premises = list(record.premises)
+    stance = premises[0].stance.name if premises else ""
+    texts = [premise.text for premise in premises]
+    return argument_fields(record.conclusion, texts, stance, record.topic)
+
+
+def _generic(names: tuple[str, ...]) -> Callable[[Any], dict[str, str]]:
+    def fields(record: Any) -> dict[str, str]:
+        found = {
+            name: text for name in names if (text := as_text(getattr(record, name))) is not None
+        }
+        if len(names) > 1 and hasattr(record, "default_text"):
+            found["default_text"] = record.default_text()
+        return found
+
+    return fields
