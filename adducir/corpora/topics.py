@@ -1,0 +1,163 @@
+"""Topics: the queries of a test collection, each with its qid.
+
+A source is ``bundled:topics``, an ir_datasets id, or a file (plain or gzipped), told by its
+content:
+
+- XML, as Touché and TREC's newer tracks write it:
+  ``<topics><topic><number>1</number><title>...</title><description>...``;
+- TREC's classic form: ``<top><num> Number: 301 <title> ... <desc> Description: ...``;
+- documents as topics, as CACM has them: ``<DOC><DOCNO> 1 </DOCNO> ...``, field ``text``;
+- JSONL: a qid (``qid``, ``query_id``, ``_id``, ``id``) and texts (``query``, ``text``,
+  ``title``, ...);
+- TSV: a qid, a tab, the query; or a header that begins with one of the names above.
+
+White space within a query becomes single blanks. An empty query is kept, because its topic
+counts in every mean.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adducir.corpora import irds
+from adducir.corpora.digests import digest_of
+from adducir.corpora.markup import collapse
+from adducir.corpora.sources import resolve
+from adducir.corpora.topic_files import read_topics
+from adducir.corpora.topic_markup import RawTopic
+from adducir.corpora.values import as_text
+from adducir.study.errors import InputError
+from adducir.study.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DEFAULTS = ("title", "query", "text")
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Queries in the order of their source.
+
+    Attributes:
+        qids: The topics' ids, each once.
+        queries: One query a topic; may be empty.
+        source: The source as the user named it.
+        field: The field or fields (``title+description``) the queries were taken from.
+    """
+
+    qids: list[str]
+    queries: list[str]
+    source: str
+    field: str = "query"
+
+    def __len__(self) -> int:
+        return len(self.qids)
+
+    @property
+    def empty(self) -> list[str]:
+        """The qids of the empty queries."""
+        return [qid for qid, query in zip(self.qids, self.queries, strict=True) if not query]
+
+    def frame(self) -> "pd.DataFrame":
+        """A pandas frame with the columns qid and query, as PyTerrier wants it."""
+        import pandas as pd
+
+        return pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
+
+    def identity(self) -> dict[str, str]:
+        """A digest of qids and queries, for fingerprints; the source's name is not in it."""
+        pairs = (text for pair in zip(self.qids, self.queries, strict=True) for text in pair)
+        return {"topics": digest_of(pairs)}
+
+
+def load_topics(
+    source: str | Path, *, field: str | None = None, progress: Progress = SILENT
+) -> Topics:
+    """Read topics.
+
+    Args:
+        source: See the module's text.
+        field: The field to search with, ``title`` by default; several are joined by ``+``, and
+            a topic that lacks one of them is searched with the others.
+        progress: Receives what ir_datasets has to say while it downloads.
+
+    Raises:
+        InputError: The source cannot be read, a qid comes twice, or no topic has the field.
+        MachineError: ir_datasets cannot download the topics.
+    """
+    found = resolve(source)
+    if isinstance(found, Path):
+        raw, path = read_topics(found), found
+    else:
+        raw, path = _from_dataset(found, progress), None
+    if not raw:
+        raise InputError("there are no topics in it.", path=source)
+    _refuse_duplicates(raw, path, str(source))
+    names = _fields(raw, field, path, str(source))
+    queries = [
+        collapse(" ".join(topic.fields[name] for name in names if name in topic.fields))
+        for topic in raw
+    ]
+    return Topics([topic.qid for topic in raw], queries, str(source), "+".join(names))
+
+
+def _from_dataset(name: str, progress: Progress) -> list[RawTopic]:
+    dataset = irds.open_dataset(name, "queries", progress)
+    topics = []
+    for query in irds.records(dataset, name, "queries", progress):
+        names = getattr(query, "_fields", ("query_id", "text"))
+        fields = {
+            name: text
+            for name in names
+            if name != "query_id" and (text := as_text(getattr(query, name))) is not None
+        }
+        if not any(default in fields for default in _DEFAULTS) and hasattr(query, "default_text"):
+            fields["query"] = query.default_text()
+        topics.append(RawTopic(query.query_id, fields, None))
+    return topics
+
+
+def _refuse_duplicates(topics: Sequence[RawTopic], path: Path | None, source: str) -> None:
+    seen: dict[str, RawTopic] = {}
+    for topic in topics:
+        if topic.qid.split() != [topic.qid]:
+            raise InputError(
+                f"the qid {topic.qid!r} is empty or holds white space.",
+                path=path or source,
+                line=topic.line,
+            )
+        before = seen.setdefault(topic.qid, topic)
+        if before is not topic:
+            where = f", first in line {before.line}" if before.line else ""
+            raise InputError(
+                f"the qid {topic.qid!r} comes twice{where}.",
+                path=path or source,
+                line=topic.line,
+                mend="Keep one of the two topics.",
+            )
+
+
+def _fields(
+    topics: Sequence[RawTopic], field: str | None, path: Path | None, source: str
+) -> list[str]:
+    """The names of the fields to join, each of which some topic has."""
+    present = list(dict.fromkeys(name for topic in topics for name in topic.fields))
+    if field is None:
+        chosen = next((name for name in _DEFAULTS if name in present), None)
+        if chosen is None and len(present) == 1:
+            chosen = present[0]
+        if chosen is None:
+            raise _no_field("it is not clear which field to search with", present, path, source)
+        return [chosen]
+    names = [name.strip() for name in field.split("+")]
+    for name in names:
+        if name not in present:
+            raise _no_field(f"no topic has a field {name!r}", present, path, source)
+    return names
+
+
+def _no_field(what: str, present: list[str], path: Path | None, source: str) -> InputError:
+    known = ", ".join(present) if present else "none"
+    return InputError(f"{what}.", path=path or source, mend=f"The topics' fields are: {known}.")
