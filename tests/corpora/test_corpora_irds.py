@@ -1,0 +1,300 @@
+"""ir_datasets: a fake data set of each shape, and what happens without a network."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import ir_datasets
+import pytest
+import tqdm
+from ir_datasets.datasets.base import Dataset
+from ir_datasets.formats import (
+    ArgsMeDoc,
+    BaseDocs,
+    BaseQrels,
+    BaseQueries,
+    GenericDoc,
+    GenericQuery,
+    TrecQrel,
+    TrecQuery,
+)
+
+from adducir.corpora.documents import Corpus, Document, open_corpus, refuse_duplicates
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.topics import load_topics
+from adducir.study.errors import InputError, MachineError
+from adducir.study.progress import Silent
+
+
+class Docs(BaseDocs):
+    def __init__(self, documents, cls=GenericDoc):
+        self.documents, self.cls = documents, cls
+
+    def docs_iter(self):
+        return iter(self.documents)
+
+    def docs_cls(self):
+        return self.cls
+
+
+class Queries(BaseQueries):
+    def __init__(self, queries):
+        self.queries = queries
+
+    def queries_iter(self):
+        return iter(self.queries)
+
+
+class Judgements(BaseQrels):
+    def __init__(self, qrels):
+        self.all = qrels
+
+    def qrels_iter(self):
+        return iter(self.all)
+
+
+@pytest.fixture
+def register():
+    names = []
+
+    def add(name, *parts):
+        ir_datasets.registry.register(name, Dataset(*parts))
+        names.append(name)
+        return name
+
+    yield add
+    for name in names:
+        del ir_datasets.registry._registered[name]
+
+
+class Page(NamedTuple):
+    doc_id: str
+    title: str
+    text: str
+    year: int
+    raw: bytes
+    author: str | None = None
+
+    def default_text(self):
+        return f"{self.title} {self.text}"
+
+
+def test_plain_documents(register):
+    name = register("fake-plain", Docs([GenericDoc("a", "x"), GenericDoc("b", "y")]))
+    corpus = open_corpus(name)
+    assert isinstance(corpus, Corpus)
+    assert list(corpus) == [Document("a", {"text": "x"}), Document("b", {"text": "y"})]
+    assert corpus.default_fields == ("text",)
+    assert corpus.source == name
+
+
+def test_documents_of_many_fields(register):
+    name = register("fake-pages", Docs([Page("a", "T", "X", 1999, b"<T>")], Page))
+    corpus = open_corpus(name)
+    fields = {"title": "T", "text": "X", "year": "1999", "default_text": "T X"}
+    assert list(corpus) == [Document("a", fields)]
+    assert corpus.default_fields == ("default_text",)
+
+
+def test_arguments_have_the_fields_of_a_local_file(register, tmp_path):
+    native = {
+        "id": "S1-A1",
+        "conclusion": "Ban it",
+        "premises": [{"text": "One.", "stance": "CON"}, {"text": "Two.", "stance": "CON"}],
+        "context": {
+            "sourceId": "S1",
+            "sourceTitle": "A ban | Debate",
+            "discussionTitle": "A ban",
+            "acquisitionTime": "2019-04-18T13:32:05Z",
+        },
+    }
+    path = tmp_path / "argsme.jsonl"
+    path.write_text(json.dumps(native))
+    name = register("fake-argsme", Docs([ArgsMeDoc.from_json(native)], ArgsMeDoc))
+    remote, local = open_corpus(name), open_corpus(path)
+    assert list(remote) == list(local)
+    assert remote.default_fields == local.default_fields == ("conclusion", "premise")
+    assert next(iter(remote)).fields["premise"] == "One.\nTwo."
+    assert next(iter(remote)).fields["stance"] == "CON"
+
+
+def test_duplicates_without_places(register):
+    name = register("fake-twice", Docs([GenericDoc("a", "x"), GenericDoc("a", "y")]))
+    with pytest.raises(InputError, match=r"'a' comes twice in fake-twice"):
+        list(refuse_duplicates(open_corpus(name)))
+
+
+def test_identity_is_shared_with_the_owner_of_the_documents(register):
+    docs = Docs([GenericDoc("a", "x")])
+    register("fake-owner", docs)
+    register("fake-owner/task", docs, Queries([GenericQuery("1", "q")]))
+    identity = open_corpus("fake-owner/task").identity()
+    assert identity == open_corpus("fake-owner").identity()
+    assert identity["id"] == "fake-owner"
+    assert identity["version"] == ir_datasets.__version__
+
+
+def test_identity_and_size_of_a_real_id_need_no_download():
+    corpus = open_corpus("argsme/2020-04-01/touche-2020-task-1")
+    assert corpus.size_hint() == 387_740
+    assert corpus.identity()["id"] == "argsme/2020-04-01"
+    assert corpus.identity()["documents"] == 387_740
+    assert corpus.default_fields == ("conclusion", "premise")
+
+
+def test_topics(register):
+    queries = [TrecQuery("1", "T  1", "D1", "N1"), TrecQuery("2", "T2", "D2", "N2")]
+    name = register("fake-topics", Queries(queries))
+    assert load_topics(name).queries == ["T 1", "T2"]
+    assert load_topics(name, field="title+narrative").queries == ["T 1 N1", "T2 N2"]
+    with pytest.raises(InputError, match="title, description, narrative"):
+        load_topics(name, field="summary")
+
+
+class GeneQuery(NamedTuple):
+    query_id: str
+    disease: str
+    gene: str
+
+    def default_text(self):
+        return f"{self.disease} {self.gene}"
+
+
+def test_topics_with_a_text_of_their_own(register):
+    name = register("fake-genes", Queries([GeneQuery("1", "flu", "X1")]))
+    assert load_topics(name).queries == ["flu X1"]
+    assert load_topics(name, field="gene").queries == ["X1"]
+
+
+def test_qrels(register):
+    qrels = [TrecQrel("1", "a", 2, "0"), TrecQrel("1", "b", -2, "0")]
+    name = register("fake-qrels", Judgements(qrels))
+    assert load_qrels(name).frame.rows() == [("1", "a", 2), ("1", "b", -2)]
+    twice = register("fake-qrels-twice", Judgements([*qrels, qrels[0]]))
+    with pytest.raises(InputError, match="judged twice"):
+        load_qrels(twice)
+
+
+def test_unknown_id_names_near_ones():
+    with pytest.raises(InputError, match=r"argsme/2020-04-01"):
+        open_corpus("argsme/2020-04-1")
+    with pytest.raises(InputError, match="neither a file here nor"):
+        load_topics("qqqqqqqqqqqq")
+
+
+def test_id_without_the_part_names_ids_that_have_it():
+    with pytest.raises(InputError) as caught:
+        load_topics("argsme/2020-04-01")
+    assert "no topics" in caught.value.what
+    assert "argsme/2020-04-01/touche-2020-task-1" in caught.value.mend
+
+
+class Unreachable(BaseDocs):
+    """As a data set whose download fails: logs, and raises at the first document."""
+
+    def __init__(self, error, after=0):
+        self.error, self.after = error, after
+
+    def docs_iter(self):
+        log = ir_datasets.log.easy()
+        home = ir_datasets.util.home_path()
+        log.info(f"If you have it, symlink it here:\n{home}/y.zip")
+        yield from log.pbar([GenericDoc(str(i), "x") for i in range(self.after)], "docs_iter")
+        log.warn("Download failed")
+        raise self.error
+
+
+class Notes(Silent):
+    def __init__(self):
+        self.said = []
+
+    def note(self, message):
+        self.said.append(message)
+
+
+@pytest.mark.parametrize("after", [0, 3])
+@pytest.mark.parametrize(
+    "error", [ConnectionError("no route\nto host"), RuntimeError("All failed"), KeyError("x")]
+)
+def test_failed_download(register, error, after, capfd, caplog):
+    name = register("fake-unreachable", Unreachable(error, after))
+    progress = Notes()
+    caplog.set_level(logging.DEBUG)
+    handlers = list(ir_datasets.log.easy().logger().handlers)
+    with pytest.raises(MachineError) as caught:
+        list(open_corpus(name, progress=progress))
+    assert name in caught.value.what
+    assert type(error).__name__ in caught.value.what
+    assert "\n" not in str(caught.value)
+    assert "symlink it here" in caught.value.mend
+    assert "local file" in caught.value.mend
+    assert capfd.readouterr() == ("", "")
+    assert any("Download failed" in message for message in progress.said)
+    assert "Download failed" in caplog.text
+    assert ir_datasets.log.easy().logger().handlers == handlers
+    assert ir_datasets.lazy_libs.tqdm() is tqdm
+
+
+def test_failed_download_of_an_id_that_is_made_on_demand(monkeypatch):
+    def offline(name):
+        raise OSError("offline")
+
+    monkeypatch.setattr(ir_datasets, "load", offline)
+    with pytest.raises(MachineError, match="offline"):
+        open_corpus("clirmatrix/en/bi139-base/de/train")
+
+
+def test_folder_of_ir_datasets_that_cannot_be_made():
+    code = (
+        "from adducir.corpora import open_corpus\n"
+        "from adducir.study.errors import MachineError\n"
+        "try: open_corpus('vaswani')\n"
+        "except MachineError as error: print(error.mend)"
+    )
+    home = {**os.environ, "IR_DATASETS_HOME": os.devnull + "/x"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=home, check=True)
+    assert "IR_DATASETS_HOME" in done.stdout
+
+
+def test_failed_download_of_topics_and_qrels(register):
+    class Broken(BaseQueries):
+        def queries_iter(self):
+            raise OSError("offline")
+
+    class BrokenQrels(BaseQrels):
+        def qrels_iter(self):
+            raise OSError("offline")
+
+    name = register("fake-broken", Broken(), BrokenQrels())
+    with pytest.raises(MachineError, match="topics of fake-broken"):
+        load_topics(name)
+    with pytest.raises(MachineError, match="judgements of fake-broken"):
+        load_qrels(name)
+
+
+def test_consumers_errors_pass_through(register):
+    name = register("fake-consumer", Docs([GenericDoc("a", "x")]))
+    with pytest.raises(ValueError, match="mine"):
+        for _ in open_corpus(name):
+            raise ValueError("mine")
+
+
+def test_empty_dataset(register):
+    name = register("fake-empty", Docs([]), Queries([]), Judgements([]))
+    for read in (
+        lambda: list(open_corpus(name)),
+        lambda: load_topics(name),
+        lambda: load_qrels(name),
+    ):
+        with pytest.raises(InputError, match=r"no documents|no topics|no judgements"):
+            read()
+
+
+def test_docno_with_white_space(register):
+    name = register("fake-blank", Docs([GenericDoc("a b", "x")]))
+    with pytest.raises(InputError, match="white space"):
+        list(open_corpus(name))

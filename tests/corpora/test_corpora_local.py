@@ -1,0 +1,212 @@
+"""Files, folders, sources and identities."""
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import adducir.corpora
+from adducir.corpora.bundled import BUNDLED, bundled_corpus, bundled_qrels, bundled_topics
+from adducir.corpora.documents import Corpus, open_corpus, refuse_duplicates
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.topics import load_topics
+from adducir.study.errors import InputError, UsageError
+
+
+def write(path, *docnos):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f'{{"id": "{docno}", "text": "x"}}\n' for docno in docnos))
+    return path
+
+
+def docnos(corpus):
+    return [document.docno for document in corpus]
+
+
+def test_folder_is_read_in_order_of_paths(tmp_path):
+    write(tmp_path / "b.jsonl", "b")
+    write(tmp_path / "a" / "z.json", "z")
+    write(tmp_path / "c.ndjson", "c")
+    write(tmp_path / ".hidden.jsonl", "h")
+    write(tmp_path / ".git" / "d.jsonl", "g")
+    (tmp_path / "e.jsonl.gz").write_bytes(gzip.compress(b'{"id": "e", "text": "x"}\n'))
+    (tmp_path / "README.txt").write_text("Read me")
+    (tmp_path / "notes.md").write_text("Notes")
+    corpus = open_corpus(tmp_path)
+    assert isinstance(corpus, Corpus)
+    assert docnos(corpus) == ["z", "b", "c", "e"]
+    assert docnos(corpus) == ["z", "b", "c", "e"]  # and again
+    assert [path.name for path in corpus.skipped] == ["README.txt", "notes.md"]
+
+
+def test_folder_of_several_formats(tmp_path):
+    write(tmp_path / "a.jsonl", "a")
+    (tmp_path / "b.tsv").write_text("b\tx\n")
+    with pytest.raises(InputError, match="several formats"):
+        open_corpus(tmp_path)
+    assert docnos(open_corpus(tmp_path, format="tsv")) == ["b"]
+
+
+def test_folder_of_trec_files_without_suffix(tmp_path):
+    (tmp_path / "FT911_1").write_text("<DOC><DOCNO>a</DOCNO>x</DOC>")
+    (tmp_path / "FT911_2").write_bytes(gzip.compress(b"<DOC><DOCNO>b</DOCNO>x</DOC>"))
+    (tmp_path / "READMEFT").write_text("About these files")
+    with pytest.raises(InputError, match="no readable file among the 3"):
+        open_corpus(tmp_path)
+    assert docnos(open_corpus(tmp_path, format="trec")) == ["a", "b"]
+
+
+def test_empty_folder(tmp_path):
+    with pytest.raises(InputError, match="no readable file"):
+        open_corpus(tmp_path)
+
+
+def test_broken_link_in_a_folder_is_not_passed_over(tmp_path):
+    write(tmp_path / "a.jsonl", "a")
+    (tmp_path / "b.jsonl").symlink_to(tmp_path / "gone.jsonl")
+    with pytest.raises(InputError) as caught:
+        docnos(open_corpus(tmp_path))
+    assert caught.value.path.name == "b.jsonl"
+
+
+def test_linked_folders_are_read_once(tmp_path):
+    write(tmp_path / "elsewhere" / "b.jsonl", "b")
+    write(tmp_path / "corpus" / "a.jsonl", "a")
+    (tmp_path / "corpus" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "corpus" / "linked2").symlink_to(tmp_path / "corpus")
+    assert docnos(refuse_duplicates(open_corpus(tmp_path / "corpus"))) == ["a", "b"]
+
+
+def test_folder_that_cannot_be_read(tmp_path, monkeypatch):
+    write(tmp_path / "a.jsonl", "a")
+
+    def forbidden(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+    with pytest.raises(InputError, match="permission denied"):
+        open_corpus(tmp_path)
+
+
+def test_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "p.jsonl")
+    with pytest.raises(InputError, match="read twice"):
+        open_corpus(tmp_path / "p.jsonl")
+
+
+def test_duplicates_across_files(tmp_path):
+    write(tmp_path / "a.jsonl", "x", "y")
+    write(tmp_path / "b.jsonl", "y")
+    with pytest.raises(InputError) as caught:
+        docnos(refuse_duplicates(open_corpus(tmp_path)))
+    assert caught.value.path == tmp_path / "b.jsonl"
+    assert caught.value.line == 1
+    assert str(tmp_path / "a.jsonl:2") in caught.value.what
+
+
+def test_name_that_tells_no_format(tmp_path):
+    write(tmp_path / "docs.dat", "a")
+    with pytest.raises(InputError, match=r"\.jsonl"):
+        open_corpus(tmp_path / "docs.dat")
+    assert docnos(open_corpus(tmp_path / "docs.dat", format="jsonl")) == ["a"]
+    with pytest.raises(UsageError, match="jsonl, trec, tsv"):
+        open_corpus(tmp_path / "docs.dat", format="csv")
+
+
+@pytest.mark.parametrize("source", ["", "  ", "a\0b", "/no/such/file", "missing.jsonl", "./x"])
+def test_sources_that_are_nothing(source):
+    for read in (open_corpus, load_topics, load_qrels):
+        with pytest.raises(InputError):
+            read(source)
+
+
+def test_name_too_long_for_a_file():
+    with pytest.raises(InputError):
+        open_corpus("x" * 5000)
+
+
+def test_bundled_sources():
+    assert (
+        bundled_corpus(),
+        bundled_topics(),
+        bundled_qrels(),
+    ) == (BUNDLED / "arguments.jsonl", BUNDLED / "topics.xml", BUNDLED / "qrels.txt")
+    corpus = open_corpus("bundled:arguments")
+    known = set(docnos(refuse_duplicates(corpus)))
+    assert corpus.default_fields == ("conclusion", "premise")
+    topics, qrels = load_topics("bundled:topics"), load_qrels("bundled:qrels")
+    assert set(qrels.qids) == set(topics.qids)
+    assert set(qrels.frame["docno"]) <= known
+    with pytest.raises(InputError, match="bundled:arguments"):
+        open_corpus("bundled:argument")
+
+
+def test_identity_follows_the_content_only(tmp_path):
+    first = write(tmp_path / "one" / "a.jsonl", "a", "b")
+    before = open_corpus(first).identity()
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    assert open_corpus(tmp_path / "two").identity() == before
+    assert open_corpus(first, docno_field="id").identity() != before
+    os.utime(first, (1, 1))
+    old = open_corpus(first).identity()
+    assert old == before
+    stamp = first.stat().st_mtime_ns
+    write(first, "a", "c")  # as long as before
+    assert open_corpus(first).identity() != before
+    write(first, "a", "b")
+    os.utime(first, ns=(stamp, stamp))
+    assert open_corpus(first).identity() == before
+
+
+def test_identity_is_not_remembered_for_a_file_just_written(tmp_path):
+    path = write(tmp_path / "a.jsonl", "a")
+    stamp = path.stat().st_mtime_ns
+    before = open_corpus(path).identity()
+    write(path, "b")
+    os.utime(path, ns=(stamp, stamp))
+    assert open_corpus(path).identity() != before
+
+
+@pytest.mark.parametrize("tail", ["", "\n"])
+def test_size_hint_counts_lines(tmp_path, tail):
+    path = tmp_path / "a.tsv"
+    path.write_text("a\tx\nb\ty" + tail)
+    assert open_corpus(path).size_hint() == 2
+
+
+def test_size_hint_counts_ends_across_blocks(tmp_path, monkeypatch):
+    from adducir.corpora import local
+
+    path = tmp_path / "a.trec"
+    path.write_text("<DOC><DOCNO>a</DOCNO>x</DOC>\n" * 50)
+    for size in (6, 7, 11, 64):
+        monkeypatch.setattr(local, "_CHUNK", size)
+        assert open_corpus(path).size_hint() == 50
+
+
+def test_the_room_exports_lazily():
+    code = (
+        "import sys, adducir.corpora as c;"
+        "print([m for m in ('polars', 'orjson', 'adducir.corpora.topics') if m in sys.modules]);"
+        "c.load_topics; print('adducir.corpora.topics' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "True"]
+    with pytest.raises(AttributeError):
+        adducir.corpora.nothing  # noqa: B018
+    assert {"open_corpus", "load_topics", "load_qrels"} <= set(dir(adducir.corpora))
+    for name in dir(adducir.corpora):
+        assert callable(getattr(adducir.corpora, name))
+
+
+def test_opening_a_corpus_imports_nothing_heavy():
+    code = (
+        "import sys; from adducir.corpora import open_corpus;"
+        "next(iter(open_corpus('bundled:arguments')));"
+        "print([m for m in ('torch', 'pandas', 'ir_datasets', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
