@@ -62,10 +62,10 @@ def read_run(
 
 def _fast(data: bytes) -> tuple[pl.DataFrame, str] | None:
     """The rows in file order and the tag; None where anything is off or might be."""
-    lines = _regular_lines(np.frombuffer(data, dtype=np.uint8))
+    lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
     if lines is None:
         data = _regularised(data)
-        lines = _regular_lines(np.frombuffer(data, dtype=np.uint8))
+        lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
         if lines is None:
             return None
     try:
@@ -90,7 +90,7 @@ def _fast(data: bytes) -> tuple[pl.DataFrame, str] | None:
     return frame, table["tag"][0]
 
 
-def _regular_lines(data: NDArray[np.uint8]) -> int | None:
+def regular_lines(data: NDArray[np.uint8]) -> int | None:
     """How many lines there are, if they hold single blanks only, and five a line on average.
 
     None where there is another control character than the line break, or an empty column.
