@@ -7,7 +7,7 @@ line by line: it either finds the fault or reads the file (blank lines, say).
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from adducir.study.files import read_bytes, read_lines
 _COLUMNS = {"qid": pl.String, "iteration": pl.String, "docno": pl.String, "grade": pl.String}
 _RUN_COLUMNS = 6
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_LARGEST = 2**53  # beyond it a float64 no longer holds every whole number
+_LIMIT = 2**53  # from here on a float64 no longer holds every whole number
 _ODD = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: spreads the hashes of few qids over 64 bits
 
 
@@ -37,10 +37,10 @@ def read_qrels(path: Path) -> pl.DataFrame:
 
 def _fast(data: bytes) -> pl.DataFrame | None:
     """The frame of a file that is plainly in order, or None."""
-    if b"\x0b" in data or b"\x0c" in data:
-        return None
-    if b"\t" in data[:4096] or b"\r" in data[:4096]:
-        return _parse(_single_blanks(data))
+    if b"\t" in data or b"\r" in data:
+        data = _single_blanks(data)
+    if any(odd in data for odd in (b"\r", b"\x0b", b"\x0c")):
+        return None  # white space that only scan() knows
     frame = _parse(data)
     return frame if frame is not None else _parse(_single_blanks(data))
 
@@ -66,13 +66,17 @@ def _parse(data: bytes) -> pl.DataFrame | None:
         if decimal.null_count() or not _all_whole(decimal.to_numpy()):
             return None
         whole = decimal.cast(pl.Int64)
-    if any(frame[name].null_count() for name in ("qid", "iteration", "docno")):
+    if not _all_whole(whole.to_numpy()) or any(
+        frame[name].null_count() for name in ("qid", "iteration", "docno")
+    ):
         return None
     return frame.select("qid", "docno", whole)
 
 
-def _all_whole(grades: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> bool:
-    return bool(np.all((np.abs(grades) <= _LARGEST) & (grades == np.trunc(grades))))
+def _all_whole(grades: "np.ndarray[Any, Any]") -> bool:
+    """Whether all are whole numbers that a float64 holds exactly."""
+    inside = (grades > -_LIMIT) & (grades < _LIMIT)
+    return bool(np.all(inside & (grades == np.trunc(grades))))
 
 
 def scan(path: Path) -> pl.DataFrame:
@@ -84,7 +88,7 @@ def scan(path: Path) -> pl.DataFrame:
     qids, docnos, grades = [], [], []
     for line, qid, docno, grade in _judgements(path):
         value = float(grade) if _NUMBER.fullmatch(grade) else float("nan")
-        if not (abs(value) <= _LARGEST and value == int(value)):
+        if not (abs(value) < _LIMIT and value == int(value)):
             raise InputError(
                 f"the grade {grade!r} is not a whole number.",
                 path=path,

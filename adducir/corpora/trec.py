@@ -33,15 +33,14 @@ def read_trec(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
             no document.
     """
     key = (docno_field or "docno").lower()
-    text_at = 0  # the first line with text, to complain about where no document comes
-    found = False
+    found = strayed = False
     for start, body in blocks(path):
         if body is None:
-            text_at = text_at or start
+            strayed = True
             continue
         found = True
         yield start, parse_document(body, key, path, start)
-    if text_at and not found:
+    if strayed and not found:
         raise InputError(
             "there is no <DOC> in this file, so it is not in TREC's format.",
             path=path,

@@ -138,6 +138,7 @@ def test_gzip(corpus_of):
     [
         ('{"id": "b", "text": ', "JSON"),
         ('{"id": "b", "text": NaN}', "JSON"),
+        ("{", "not JSON"),
         ('["b"]', "list"),
         ('{"text": "x"}', "no docno"),
         ('{"id": null, "text": "x"}', "no docno"),

@@ -89,6 +89,9 @@ def test_odd_docnos_stay_as_they_are(write):
         ("1 0 a inf\n", 1, "whole number"),
         ("1 0 a 1e30\n", 1, "whole number"),
         ("1 0 a 1_0\n", 1, "whole number"),
+        ("1 0 a 9007199254740993\n", 1, "whole number"),
+        ("1 0 a -9223372036854775808\n", 1, "whole number"),
+        ("".join(f"1 0 d{i} 1\n" for i in range(999)) + "1 0 x\ty 1\n", 1000, "5 col"),
         ("1 0 a 1\n1 0 b\n", 2, "3 columns"),
         ("1 0 a 1\n1  b 1\n", 2, "3 columns"),
         ("1 0 a 1\n\n1 0 b c 1\n", 3, "5 columns"),
@@ -183,7 +186,9 @@ def test_frame_of_qrels_is_hashable_by_identity():
     assert len({first, second}) == 2
 
 
-CELL = st.sampled_from(["1", "0", "2", "d1", "d2", "é", "1.0", "-2", "4.5", "x"])
+CELL = st.sampled_from(
+    ["1", "0", "2", "d1", "d2", "é", "1.0", "-2", "4.5", "x", "a\rb", "c\x1cd", "\x0b"]
+)
 BLANK = st.sampled_from([" ", " ", " ", "\t", "  ", " \t"])
 END = st.sampled_from(["\n", "\n", "\r\n", " \n", "\n\n", "\n \n"])
 LINE = st.one_of(

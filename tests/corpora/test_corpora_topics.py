@@ -115,6 +115,7 @@ def test_xml_with_attributes_and_without_root(topics_of):
             4,
             "twice, first in line 2",
         ),
+        ("<topics><!-- a\nb\n-->\n<topic><title>x</title></topic></topics>", 4, "no number"),
         ("<topics>\n<topic>\n<number> </number><title>x</title></topic></topics>", 2, "empty"),
     ],
 )
