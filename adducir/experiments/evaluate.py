@@ -21,15 +21,18 @@ Negative grades. Touché's qrels mark spam -2. trec_eval, and with it
 ir_measures, takes a negative grade for "in the pool, but not judged": such a
 document is dropped from condensed lists and passed over by Bpref, yet
 ir_measures' Judged@k counts it as judged. So a system that fills its top ranks
-with spam is not worse than one that retrieves nothing there; its condensed
-nDCG@5 can be 1, at a Judged@5 of 1. With ``negative="zero"``, the default, a
-negative grade counts as 0 in every measure: judged, and not relevant. What
-Judged@5 counts then is what the condensed nDCG@5 ranks, and spam costs a
-system its rank. ``negative="trec_eval"`` leaves negative grades as they are,
-to reproduce figures made with trec_eval, pytrec_eval or ir_measures. Only
-judged_only measures and Bpref differ; a table must say which was used.
-(infAP always gets the grades as they are: its own definition uses -1 for
-"pooled, but not judged".)
+with spam loses nothing by it, and Judged@5 does not show what the condensed
+nDCG@5 left out. With ``negative="zero"``, the default, a negative grade counts
+as 0 in every measure: judged, and not relevant. What Judged@5 counts is then
+what the condensed nDCG@5 ranks, and where all of the top 5 are judged, the
+condensed nDCG@5 is nDCG@5. ``negative="trec_eval"`` leaves negative grades as
+they are, to reproduce figures made with trec_eval, pytrec_eval or ir_measures.
+Only judged_only measures and Bpref differ, but they differ enough to turn a
+comparison around: of two runs of Touché 2021 with nDCG@5 .6745 and .6742 and
+Judged@5 .996 each, the condensed nDCG@5 is .6745 and .6742 with "zero", .6783
+and .7327 with "trec_eval", for the second run has more spam. A table must say
+which was used. (infAP always gets the grades as they are: its own definition
+uses -1 for "pooled, but not judged".)
 
 Judged@k divides by k, or by the number retrieved where that is less, as
 ir_measures does; it is 0 for a topic without results.

@@ -122,6 +122,8 @@ def _qrels(judgements: Judgements, grade: Integers, provider: str) -> dict[str, 
     triples = zip(judgements.topic.tolist(), judgements.docno, grade.tolist(), strict=True)
     for number, docno, value in triples:
         qrels.setdefault(_qid(number, judgements, provider), {})[docno] = value
+    if provider == "pytrec_eval":  # trec_eval's code crashes on a topic of negative grades only
+        return {qid: grades for qid, grades in qrels.items() if max(grades.values()) >= 0}
     return qrels
 
 
