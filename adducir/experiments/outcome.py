@@ -1,0 +1,41 @@
+"""What a paired test reports."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """What one paired test of two systems found.
+
+    Attributes:
+        test: Name of the test, one of ``choices.TESTS``.
+        statistic: t (t, bootstrap); mean difference (randomisation); the smaller sum
+            of ranks (wilcoxon); the number of wins (sign). Positive t or mean: the
+            first system is better.
+        p: Two-sided, in (0, 1].
+        n: Number of topics.
+        used: Number of topics that the test used: without ties for wilcoxon and sign.
+        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo`` or ``bootstrap``.
+        resamples: Number of sign vectors or samples drawn; None where nothing is drawn.
+        seed: Seed of the draw; None where nothing is drawn.
+        degenerate: The differences are one non-zero constant; see the module.
+    """
+
+    __test__ = False  # not a test case, whatever pytest thinks of the name
+
+    test: str
+    statistic: float
+    p: float
+    n: int
+    used: int
+    method: str
+    resamples: int | None = None
+    seed: int | None = None
+    degenerate: bool = False
+
+    def mirrored(self) -> "TestResult":
+        """The same test with the two systems in the other order; p is the same."""
+        if self.test == "wilcoxon":
+            return self
+        statistic = self.used - self.statistic if self.test == "sign" else -self.statistic
+        return replace(self, statistic=statistic)
