@@ -7,6 +7,7 @@ jsonl    ``.jsonl``, ``.ndjson``, ``.json``          :mod:`adducir.corpora.jsonl
 trec     ``.trec``, ``.sgml``, ``.sgm``, ``.txt``,   :mod:`adducir.corpora.trec`
          ``.xml``
 tsv      ``.tsv``                                    :mod:`adducir.corpora.tsv`
+cacm     none: it must be named                      :mod:`adducir.corpora.cacm`
 =======  ==========================================  =========================================
 
 Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
@@ -29,6 +30,7 @@ FORMATS = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "trec": (".trec", ".sgml", ".sgm", ".txt", ".xml"),
     "tsv": (".tsv",),
+    "cacm": (),
 }
 """The formats and the suffixes that tell them."""
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adducir.corpora.cacm import read_cacm
 from adducir.corpora.digests import digest
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import FORMATS, choose_files, format_of, is_gzip
@@ -21,8 +22,13 @@ from adducir.study.errors import InputError, UsageError
 
 Reader = Callable[[Path, str | None], Iterator[tuple[int, Document]]]
 
-_READERS: dict[str, Reader] = {"jsonl": read_jsonl, "trec": read_trec, "tsv": read_tsv}
-_RECORD_END = {"jsonl": b"\n", "trec": b"</DOC>", "tsv": b"\n"}
+_READERS: dict[str, Reader] = {
+    "jsonl": read_jsonl,
+    "trec": read_trec,
+    "tsv": read_tsv,
+    "cacm": read_cacm,
+}
+_RECORD_END = {"jsonl": b"\n", "trec": b"</DOC>", "tsv": b"\n", "cacm": b"\n"}
 _CHUNK = 1 << 22
 _PEEKED = 20
 
