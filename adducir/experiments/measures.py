@@ -181,5 +181,9 @@ def _unknown(piece: str, name: str) -> UsageError:
     else:
         near = nearest(split_trec_name(piece)[0], [*registry, *TREC_NAMES])
         near = near or nearest(name, registry)
-    hint = f"Did you mean {near}{piece[len(name) :]}?" if near else "See docs/statistics.md."
+    hint = (
+        f"Did you mean {near}{piece[len(name) :]}?"
+        if near
+        else "The names of ir_measures and of trec_eval are known."
+    )
     return UsageError(f"Unknown measure {piece!r}.", mend=hint)

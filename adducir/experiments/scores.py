@@ -1,6 +1,7 @@
 """What an evaluation gives: a value for each topic and measure, of one system."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,9 @@ from ir_measures import Measure
 from adducir.experiments.judgements import Floats, NegativeGrades
 from adducir.experiments.measures import parse_measure
 from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SUMMED = frozenset({"NumQ", "NumRel", "NumRet"})
 """Measures that trec_eval and ir_measures report as a sum over topics."""
@@ -92,3 +96,9 @@ class Scores:
                 "value": pl.Float64,
             },
         )
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The frame of :meth:`to_frame` in pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_frame().to_dict(as_series=False))

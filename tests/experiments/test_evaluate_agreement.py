@@ -81,7 +81,7 @@ def _share_a_topic(run: RunDict, judged: QrelsDict) -> bool:
 
 
 @given(run=runs, judged=qrels(lowest=0))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_trec_eval_measures_agree_with_pytrec_eval(run: RunDict, judged: QrelsDict) -> None:
     assume(_share_a_topic(run, judged))
     expected = by_ir_measures("pytrec_eval", BY_PYTREC_EVAL, judged, run)
@@ -90,7 +90,7 @@ def test_trec_eval_measures_agree_with_pytrec_eval(run: RunDict, judged: QrelsDi
 
 
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_negative_grades_left_to_trec_eval_agree_with_it(run: RunDict, judged: QrelsDict) -> None:
     assume(_share_a_topic(run, judged))
     # trec_eval's C code reads beyond its table where a topic has negative grades only
@@ -100,7 +100,7 @@ def test_negative_grades_left_to_trec_eval_agree_with_it(run: RunDict, judged: Q
 
 
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_negative_grades_counted_as_zero_agree_with_qrels_that_hold_zero(
     run: RunDict, judged: QrelsDict
 ) -> None:
@@ -121,7 +121,7 @@ BY_OTHERS = {
 
 @pytest.mark.parametrize("provider", BY_OTHERS)
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_judged_and_rr_at_k_agree_with_ir_measures(
     provider: str, run: RunDict, judged: QrelsDict
 ) -> None:
@@ -162,7 +162,7 @@ BY_HAND = [
 
 
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_measures_without_a_provider_agree_with_their_definition(
     run: RunDict, judged: QrelsDict
 ) -> None:

@@ -125,6 +125,7 @@ def test_scores_as_a_long_frame() -> None:
     assert frame.columns == ["system", "qid", "measure", "value"]
     assert frame.rows()[:2] == [("BM25", "b", "RR", 0.5), ("BM25", "b", "Judged@5", 1.0)]
     assert len(frame) == 6
+    assert scores.to_pandas().to_dict("list") == frame.to_dict(as_series=False)
     means = frame.group_by("measure").agg(pl.col("value").mean())
     assert dict(means.rows()) == {"RR": scores.mean("RR"), "Judged@5": scores.mean("Judged@5")}
 
