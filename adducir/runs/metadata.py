@@ -172,10 +172,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
         return [_plain(item) for item in items]
+    if hasattr(value, "tolist"):  # an array or a scalar of numpy
+        return value.tolist()
     if value is None or isinstance(value, bool | int | float):
         return value
-    if hasattr(value, "item"):  # a scalar of numpy
-        return value.item()
     home = str(Path("~").expanduser())
     text = str(value)
     return re.sub(rf"{re.escape(home)}(?=/|\\|$)", "~", text) if len(home) > 1 else text
