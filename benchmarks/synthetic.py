@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-_ONSETS = "b c d f g h l m n p r s t v br cl dr fl gr pl pr sh st th tr".split()
-_VOWELS = "a e i o u ai ea ou".split()
-_ENDINGS = ["", "n", "r", "s", "t", "ed", "er", "ing", "ion", "ly", "ment", "ness"]
+_ONSETS = (*"bcdfghlmnprstv", "br", "cl", "dr", "fl", "gr", "pl", "pr", "sh", "st", "th", "tr")
+_VOWELS = (*"aeiou", "ai", "ea", "ou")
+_ENDINGS = ("", *"nrst", "ed", "er", "ing", "ion", "ly", "ment", "ness")
 
 
 def vocabulary(size: int, seed: int = 1) -> np.ndarray:

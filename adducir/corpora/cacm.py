@@ -1,7 +1,6 @@
 r"""CACM (3,204 titles and abstracts) as JSONL, with ten texts made whole.
 
-In the copy that goes round as ``corpus.jsonl`` (fields docid, title, abstract, contents, html_text),
-``html_text`` is the page's text as an HTML parser gave it, and that parser took a "<" within an
+In a copy as JSON lines (fields docid, title, abstract, contents, html_text), ``html_text`` is the page's text as an HTML parser gave it, and that parser took a "<" within an
 abstract for the beginning of a tag: ten texts end there. The rest of the abstract is in
 ``contents``; the table of citation links that follows it on the page is lost, but every link
 stands on the other paper's page as well. With it, the texts are those that Anserini indexes:

@@ -6,12 +6,15 @@ the figures: threads and folders do not stand here.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from adducir.study.recipe import Recipe
+from adducir.experiments.table_style import Detail
+from adducir.study.recipe import FaultsAt, Recipe, nearest
+from adducir.study.yaml import KeyPath
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
 
@@ -114,7 +117,7 @@ class SystemRecipe(Recipe):
 class ComparisonRecipe(Recipe):
     """Which differences are tested, and how; see docs/statistics.md."""
 
-    baseline: Name | tuple[Name, ...]
+    baseline: Name | tuple[Name, ...] | None = None
     test: Literal["t", "wilcoxon", "sign", "randomisation", "bootstrap"] = "t"
     correction: Literal["holm", "bonferroni", "bh", "none"] = "holm"
     family: Literal["measure", "table", "pairs"] = "measure"
@@ -122,7 +125,15 @@ class ComparisonRecipe(Recipe):
     equivalence: Annotated[float, Field(gt=0)] | None = None
     against: Name = "best"
     permutations: Natural = 100_000
+    samples: Natural = 10_000
     seed: int = 42
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baselines' names."""
+        if self.baseline is None:
+            return ()
+        return (self.baseline,) if isinstance(self.baseline, str) else self.baseline
 
 
 class TableRecipe(Recipe):
@@ -131,7 +142,8 @@ class TableRecipe(Recipe):
     caption: str = ""
     label: str = ""
     decimals: Annotated[int, Field(ge=1, le=6)] = 3
-    show: tuple[Literal["ci", "effect", "wins", "p"], ...] = ()
+    show: tuple[Detail, ...] = ()
+    measure_names: dict[str, str] = Field(default_factory=dict)
 
 
 class ExperimentRecipe(Recipe):
@@ -155,9 +167,63 @@ class ExperimentRecipe(Recipe):
             raise ValueError("at least one is needed")
         return value
 
+    @model_validator(mode="after")
+    def _names(self) -> "ExperimentRecipe":
+        faults = [*_unknown_names(self), *_clashing_files(self)]
+        if faults:
+            raise FaultsAt(*faults)
+        return self
+
 
 def _listed(keys: frozenset[str] | set[str]) -> str:
     return ", ".join(f"'{key}'" for key in sorted(keys))
+
+
+def _unknown_names(recipe: ExperimentRecipe) -> Iterator[tuple[KeyPath, str]]:
+    """Each reference to a name that the file does not define."""
+
+    def check(keypath: KeyPath, kind: str, name: str, known: Mapping[str, Any]) -> Iterator[Any]:
+        if name not in known:
+            yield keypath, f"there is no {kind} `{name}` in this file{nearest(name, known)}"
+
+    for name, index in recipe.indexes.items():
+        yield from check(("indexes", name, "corpus"), "corpus", index.corpus, recipe.corpora)
+    for name, system in recipe.systems.items():
+        place = ("systems", name)
+        if system.index is not None:
+            yield from check((*place, "index"), "index", system.index, recipe.indexes)
+        for number, member in enumerate(system.fuse):
+            yield from check((*place, "fuse", number), "system", member, recipe.systems)
+            if member in recipe.systems and recipe.systems[member].fuse:
+                yield (*place, "fuse", number), f"`{member}` is itself a fusion"
+        for topic_set in system.run if isinstance(system.run, dict) else ():
+            yield from check((*place, "run", topic_set), "topic set", topic_set, recipe.topics)
+    comparison = recipe.comparison
+    if comparison:
+        for baseline in comparison.baselines:
+            yield from check(("comparison", "baseline"), "system", baseline, recipe.systems)
+        if comparison.against != "best":
+            against = comparison.against
+            yield from check(("comparison", "against"), "system", against, recipe.systems)
+
+
+def _clashing_files(recipe: ExperimentRecipe) -> Iterator[tuple[KeyPath, str]]:
+    """Names that would get the same file, also where upper and lower case are one."""
+    sections: tuple[tuple[str, Iterable[str]], ...] = (
+        ("systems", recipe.systems),
+        ("topics", recipe.topics),
+    )
+    for section, names in sections:
+        seen: dict[str, str] = {}
+        for name in names:
+            before = seen.setdefault(file_name(name).lower(), name)
+            if before != name:
+                yield (section, name), f"its files would have the names of those of `{before}`"
+
+
+def file_name(name: str) -> str:
+    """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
+    return name.replace(" ", "_")
 
 
 def study_folder(experiment: Path) -> Path:

@@ -8,18 +8,18 @@ waits for the other.
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adducir.corpora.documents import Corpus, Document, refuse_duplicates
+from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
 from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build
+from adducir.study.products import Manifest, build, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 
 KIND = "lucene-index"
@@ -86,29 +86,49 @@ def build_index(
         MachineError: No Java, or no disk space.
         ProductError: ``path`` holds something that is not ours.
     """
-    settings = settings or IndexSettings()
-    fields = settings.fields or tuple(corpus.default_fields)
-    recipe = settings.recipe() | {"fields": list(fields)}
+    settings = _settled(corpus, settings)
 
     def make(folder: Path) -> dict[str, Any]:
-        return _make(corpus, folder, settings, fields, threads or default_threads(), progress)
+        return _make(corpus, folder, settings, threads or default_threads(), progress)
 
     return build(
         path,
         kind=KIND,
-        recipe=recipe,
-        inputs={"corpus": fingerprint(corpus.identity())},
+        recipe=settings.recipe(),
+        inputs=_inputs(corpus),
         maker_version=_MAKER_VERSION,
         make=make,
         rebuild=rebuild,
+        versions=_versions(),
+        progress=progress,
     )
+
+
+def index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
+    """The fingerprint of the index that :func:`build_index` would build."""
+    settings = _settled(corpus, settings)
+    return product_fingerprint(KIND, settings.recipe(), _inputs(corpus), _MAKER_VERSION)
+
+
+def _settled(corpus: Corpus, settings: IndexSettings | None) -> IndexSettings:
+    """The settings, with the corpus's default fields where none are named."""
+    settings = settings or IndexSettings()
+    return settings if settings.fields else replace(settings, fields=tuple(corpus.default_fields))
+
+
+def _inputs(corpus: Corpus) -> dict[str, str]:
+    return {"corpus": fingerprint(corpus.identity())}
+
+
+def _versions() -> dict[str, str]:
+    java = jvm.find_java()
+    return {"anserini": jvm.anserini_version(), "java": str(java.version)}
 
 
 def _make(
     corpus: Corpus,
     folder: Path,
     settings: IndexSettings,
-    fields: Sequence[str],
     threads: int,
     progress: Progress,
 ) -> dict[str, Any]:
@@ -127,7 +147,7 @@ def _make(
         progress.start("indexing", corpus.size_hint(), "documents")
         try:
             with DocumentWriter(folder) as store:
-                blocks = _blocks(corpus, fields, store)
+                blocks = _blocks(corpus, settings.fields, store)
                 documents = 0
                 for block, count in blocks:
                     indexer.add(block)
@@ -156,7 +176,7 @@ def _blocks(
         if unseen:
             unseen -= document.fields.keys()
             found |= document.fields.keys()
-        docno, text = document.docno.encode(), _text(document, fields).encode()
+        docno, text = document.docno.encode(), text_of(document, fields).encode()
         parts += (_LENGTH.pack(len(docno)), docno, _LENGTH.pack(len(text)), text)
         count += 1
         size += len(text)
@@ -171,12 +191,6 @@ def _blocks(
             path=corpus.source,
             mend=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
         )
-
-
-def _text(document: Document, fields: Sequence[str]) -> str:
-    if len(fields) == 1:
-        return document.fields.get(fields[0], "")
-    return "\n".join(document.fields.get(field, "") for field in fields)
 
 
 def _statistics(folder: Path, analysis: Analysis) -> dict[str, int]:

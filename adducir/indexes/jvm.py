@@ -135,6 +135,15 @@ def anserini_jar() -> Path:
     raise MachineError("Anserini's jar was not found.", mend="Install it: pip install pyserini.")
 
 
+def anserini_version() -> str:
+    """The version in the name of Anserini's jar.
+
+    Raises:
+        MachineError: As :func:`anserini_jar`.
+    """
+    return anserini_jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")
+
+
 def memory_limit() -> int:
     """The memory this process may use, in bytes: the machine's, or its container's."""
     limit = psutil.virtual_memory().total
@@ -217,7 +226,7 @@ def start() -> Java:
     jnius_config.add_options(*_options(java))
     try:
         import jnius  # noqa: F401  (importing it starts the machine)
-    except Exception as error:  # noqa: BLE001  (pyjnius raises plain exceptions of many kinds)
+    except Exception as error:
         raise MachineError(
             f"Java {java.version} in {java.home} did not start: {error}.",
             mend="Run 'adducir doctor', or set JAVA_HOME to another Java.",

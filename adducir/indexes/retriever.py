@@ -20,7 +20,7 @@ def _opened(index: LuceneIndex | Path | str) -> LuceneIndex:
     return index if isinstance(index, LuceneIndex) else LuceneIndex(index)
 
 
-class LuceneRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
+class LuceneRetriever(pt.Transformer):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; where there is a column ``query_toks`` (index terms and
@@ -84,7 +84,7 @@ class LuceneRetriever(pt.Transformer):  # type: ignore[misc]  # pyterrier has no
         return f"LuceneRetriever({self.index.path.name!r}, {self._model()})"
 
 
-class RM3(pt.Transformer):  # type: ignore[misc]  # pyterrier has no types
+class RM3(pt.Transformer):
     """Expands each query by terms of its best documents: ``retriever >> RM3(index) >> retriever``.
 
     Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row a query, with

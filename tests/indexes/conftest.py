@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adducir.indexes import IndexSettings, LuceneIndex, build_index
 from memory_corpus import TEXTS, ListCorpus
+
+from adducir.indexes import IndexSettings, LuceneIndex, build_index
 
 
 @pytest.fixture(scope="session")

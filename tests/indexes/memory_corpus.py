@@ -31,6 +31,9 @@ class ListCorpus:
     def __iter__(self) -> Iterator[Document]:
         return iter(self._documents)
 
+    def places(self, docno: str) -> list[Any]:
+        return []
+
     def size_hint(self) -> int:
         return len(self._documents)
 

@@ -4,6 +4,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from adducir.indexes import jvm
 from adducir.indexes.java import build
 from adducir.study.errors import MachineError
