@@ -93,9 +93,20 @@ def explaining_writes(path: Path) -> Iterator[None]:
 
 
 def _concerns(error: OSError, path: Path) -> bool:
-    """Whether ``error`` is about ``path``, its hidden sibling, or a folder above it."""
-    if not isinstance(error.filename, str | bytes):
+    """Whether ``error`` says that ``path`` cannot be written.
+
+    It does if it names ``path``, a hidden sibling (``.NAME.…``) or something in
+    one of the two, or if a folder above cannot be made. A missing file is left
+    to its cause: something was to be read, and it was not there.
+    """
+    if not isinstance(error.filename, str | bytes) or isinstance(error, FileNotFoundError):
         return False
     culprit = Path(os.fsdecode(error.filename))
-    hidden = culprit.parent == path.parent and culprit.name.startswith(f".{path.name}.")
-    return hidden or culprit == path or culprit in path.parents
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return culprit in path.parents
+    inside = any(
+        part.parent == path.parent
+        and (part.name == path.name or part.name.startswith(f".{path.name}."))
+        for part in (culprit, *culprit.parents)
+    )
+    return inside or culprit in path.parents

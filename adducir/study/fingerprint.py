@@ -26,9 +26,16 @@ def canonical(value: Any) -> str:
         TypeError: A value is of another kind (a set has no order to keep), or
             a key is not text.
     """
-    return json.dumps(
-        _plain(value, "value"), sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
+    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """``value`` in JSON's own types, as :func:`canonical` takes it.
+
+    Raises:
+        ValueError, TypeError: As :func:`canonical`.
+    """
+    return _plain(value, "value")
 
 
 def fingerprint(value: Any) -> str:

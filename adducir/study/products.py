@@ -1,0 +1,271 @@
+"""Products: folders that are built once, published whole, and never stale.
+
+A product is made in the hidden sibling ``.NAME.building-PID-…`` under the lock
+``.NAME.lock``. Its manifest is written last, everything is forced to the disk,
+and one rename publishes it. An older product is moved aside to ``.NAME.old-…``
+just before and removed just after. So, whenever a build is killed, ``NAME`` is
+the old product, the new one, or (between two renames) missing for a moment, and
+the next build at that place, under the lock, finishes or clears up the rest.
+"""
+
+import os
+import platform
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from adducir import __version__
+from adducir.study.contents import damages, entries, force_to_disk
+from adducir.study.errors import ProductError
+from adducir.study.faults import explaining_writes
+from adducir.study.files import sync
+from adducir.study.fingerprint import fingerprint as fingerprint_of
+from adducir.study.fingerprint import plain
+from adducir.study.locks import holder_of, locked, locked_if_free
+from adducir.study.manifest import (
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    read_manifest,
+    write_manifest,
+)
+from adducir.study.progress import SILENT, Progress
+
+__all__ = [
+    "MANIFEST",
+    "FileEntry",
+    "Manifest",
+    "build",
+    "is_current",
+    "product_fingerprint",
+    "read_manifest",
+    "verify",
+]
+
+Make = Callable[[Path], Mapping[str, Any]]
+
+
+def product_fingerprint(
+    kind: str, recipe: Mapping[str, Any], inputs: Mapping[str, str], maker_version: int
+) -> str:
+    """The fingerprint that :func:`build` gives a product.
+
+    Raises:
+        ValueError, TypeError: As :func:`adducir.study.fingerprint.canonical`.
+    """
+    return fingerprint_of(
+        {"kind": kind, "recipe": recipe, "inputs": inputs, "maker_version": maker_version}
+    )
+
+
+def build(
+    path: Path,
+    *,
+    kind: str,
+    recipe: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    maker_version: int,
+    make: Make,
+    rebuild: bool = False,
+    versions: Mapping[str, str] | None = None,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build the product at ``path`` unless it is already there as it would be built.
+
+    Args:
+        path: The product's folder.
+        kind: What it is; a product of another kind is not overwritten.
+        recipe: All that decides its content, as plain values.
+        inputs: The fingerprints of what it is made from, by name.
+        maker_version: Raised whenever the maker would make something else.
+        make: Fills the empty folder it is given and returns its counts, which
+            JSON must be able to hold.
+        rebuild: Build even if the product is current.
+        versions: Versions of the engines that took part; Python's and
+            Adducir's are recorded anyway.
+        progress: Told what is waited for, and what is found damaged.
+
+    Raises:
+        ProductError: ``path`` holds something that is not ours to replace.
+        MachineError: No space left, or the place cannot be written.
+        Exception: Whatever ``make`` raises; nothing of the build is left then.
+    """
+    target = Path(os.path.realpath(path))
+    order = _Order(kind, recipe, inputs, maker_version, versions or {})
+    wanted = order.fingerprint
+    current = None if rebuild else _current(target, wanted)
+    if current is not None:
+        _clear_up_if_free(target)
+        return current
+    with explaining_writes(target), locked(target, progress):
+        _clear_up(target)
+        # Another process may have built it while this one waited.
+        current = None if rebuild else _current(target, wanted)
+        if current is not None:
+            return current
+        _refuse_to_replace(target, order, progress)
+        return _built(target, order, make)
+
+
+def is_current(path: Path, fingerprint: str) -> bool:
+    """Whether ``path`` holds the product with this fingerprint, all files in their sizes."""
+    return _current(path, fingerprint) is not None
+
+
+def verify(path: Path) -> list[str]:
+    """What is wrong with the files of the product at ``path``, one text a fault.
+
+    Every file is read: sizes and SHA-256 are compared with the manifest's.
+
+    Raises:
+        ProductError: There is no product, or its manifest cannot be read.
+    """
+    return damages(path, read_manifest(path).files)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is to be built."""
+
+    kind: str
+    recipe: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    maker_version: int
+    versions: Mapping[str, str]
+
+    @property
+    def fingerprint(self) -> str:
+        return product_fingerprint(self.kind, self.recipe, self.inputs, self.maker_version)
+
+
+def _current(path: Path, wanted: str) -> Manifest | None:
+    """The manifest at ``path`` if it is the wanted product's and its files are there."""
+    try:
+        manifest = read_manifest(path)
+    except ProductError:
+        return None
+    is_right = manifest.fingerprint == wanted and not damages(path, manifest.files, sizes_only=True)
+    return manifest if is_right else None
+
+
+def _refuse_to_replace(target: Path, order: _Order, progress: Progress) -> None:
+    """Refuse what is not an older product of the same kind, or nothing.
+
+    Raises:
+        ProductError: Something else stands at ``target``.
+    """
+    if not os.path.lexists(target) or _is_empty(target):
+        return
+    elsewhere = "Choose another place, or move away what is there."
+    if not target.is_dir():
+        raise ProductError("a file stands where the product is to be.", path=target, mend=elsewhere)
+    if not (target / MANIFEST).is_file():
+        raise ProductError(
+            "this folder holds things that Adducir did not make: it is left as it is.",
+            path=target,
+            mend=elsewhere,
+        )
+    manifest = read_manifest(target)
+    if manifest.kind != order.kind:
+        raise ProductError(
+            f"this is a product of another kind ({manifest.kind}, not {order.kind}): "
+            "it is left as it is.",
+            path=target,
+            mend=elsewhere,
+        )
+    if manifest.fingerprint == order.fingerprint:
+        for damage in damages(target, manifest.files, sizes_only=True):
+            progress.note(f"{target}: damaged ({damage}): it is built again.")
+
+
+def _built(target: Path, order: _Order, make: Make) -> Manifest:
+    """Make, describe and publish; on any failure nothing is left."""
+    hidden = _sibling(target, "building")
+    try:
+        hidden.mkdir()
+        started, clock = datetime.now(UTC), time.monotonic()
+        counts = make(hidden)
+        seconds = round(time.monotonic() - clock, 3)
+        # In this order: a folder that holds a manifest is complete and on the disk.
+        force_to_disk(hidden)
+        write_manifest(
+            hidden,
+            Manifest(
+                kind=order.kind,
+                fingerprint=order.fingerprint,
+                maker_version=order.maker_version,
+                recipe=plain(order.recipe),
+                inputs=plain(order.inputs),
+                counts=plain(counts),
+                files=entries(hidden),
+                versions={
+                    "python": platform.python_version(),
+                    "adducir": __version__,
+                    **order.versions,
+                },
+                started=started.isoformat(timespec="seconds"),
+                seconds=seconds,
+            ),
+        )
+        _publish(hidden, target)
+    except BaseException:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise
+    return read_manifest(target)
+
+
+def _publish(hidden: Path, target: Path) -> None:
+    """Put ``hidden`` in the place of ``target``, whatever is there."""
+    old = None
+    if target.is_dir():
+        old = _sibling(target, "old")
+        target.rename(old)
+    try:
+        hidden.rename(target)
+    except BaseException:
+        if old is not None:
+            old.rename(target)
+        raise
+    sync(target.parent)
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _clear_up(target: Path) -> None:
+    """Finish or remove what killed builds left; to be called under the lock."""
+    begun, old = _siblings(target, "building"), _siblings(target, "old")
+    if not os.path.lexists(target):
+        # Killed between two renames: the new product is complete, or else the old one.
+        for folder in [path for path in begun if (path / MANIFEST).is_file()] + old:
+            folder.rename(target)
+            break
+    for folder in (*begun, *old):
+        if folder.exists():
+            shutil.rmtree(folder)
+
+
+def _clear_up_if_free(target: Path) -> None:
+    """Remove what killed builds left beside a product that needs no building itself."""
+    if holder_of(target).exists() or _siblings(target, "building") or _siblings(target, "old"):
+        with locked_if_free(target) as is_held, suppress(OSError):
+            if is_held:
+                _clear_up(target)
+
+
+def _sibling(target: Path, what: str) -> Path:
+    return target.with_name(f".{target.name}.{what}-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+def _siblings(target: Path, what: str) -> list[Path]:
+    start = f".{target.name}.{what}-"
+    return sorted(path for path in target.parent.iterdir() if path.name.startswith(start))
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and next(path.iterdir(), None) is None
