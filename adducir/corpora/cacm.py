@@ -1,10 +1,11 @@
 r"""CACM (3,204 titles and abstracts) as JSONL, with ten texts made whole.
 
-In a copy as JSON lines (fields docid, title, abstract, contents, html_text), ``html_text`` is the page's text as an HTML parser gave it, and that parser took a "<" within an
-abstract for the beginning of a tag: ten texts end there. The rest of the abstract is in
-``contents``; the table of citation links that follows it on the page is lost, but every link
-stands on the other paper's page as well. With it, the texts are those that Anserini indexes:
-14,363 distinct terms, 320,968 tokens, against 14,333 and 320,090 in the file as it is.
+In a copy as JSON lines (fields docid, title, abstract, contents, html_text), ``html_text`` is the
+page's text as an HTML parser gave it, and that parser took a "<" within an abstract for the
+beginning of a tag: ten texts end there. The rest of the abstract is in ``contents``; the table of
+citation links that follows it on the page is lost, but every link stands on the other paper's page
+as well. With it, the texts are those that Anserini indexes: 14,363 distinct terms, 320,968 tokens,
+against 14,333 and 320,090 in the file as it is.
 
 A line of the table is ``other <tab> type <tab> paper``; the pages whose tables are whole show
 these rules. Type 4 joins papers that cite the same work, type 6 papers that are cited together,

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from adducir.corpora.documents import open_corpus
 from adducir.study.errors import InputError
 

@@ -1,0 +1,105 @@
+"""Real collections, from their files to figures that others have published or computed."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from adducir.corpora.documents import open_corpus
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.topics import load_topics
+from adducir.experiments.planning import plan_experiment
+from adducir.experiments.running import Outcome, run_experiment
+from adducir.indexes import BM25, IndexSettings, LuceneIndex, build_index
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+# Anserini's regression for CACM (MAP, P@30), trec_eval -c on the original qrels.
+PUBLISHED = {
+    "BM25": (0.3123, 0.1942),
+    "BM25+RM3": (0.3648, 0.2224),
+    "QLD": (0.3265, 0.1942),
+    "QLD+RM3": (0.3629, 0.2250),
+}
+
+
+def means(outcome: Outcome) -> dict[tuple[str, str, str], float]:
+    """The mean of each system, topic set and measure, from the CSV that users get."""
+    table = pl.read_csv(outcome.files["csv"], schema_overrides={"group": pl.String})
+    rows = table.select("system", "group", "measure", "mean").rows()
+    return {(system, group or "", measure): mean for system, group, measure, mean in rows}
+
+
+@pytest.fixture(scope="module")
+def cacm(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
+    """``experiments/cacm.yaml``, run as a user runs it."""
+    folder = tmp_path_factory.mktemp("cacm")
+    plan = plan_experiment(EXPERIMENTS / "cacm.yaml", folder=folder)
+    return run_experiment(plan), folder
+
+
+def test_cacm_index_has_the_published_statistics(cacm: tuple[Outcome, Path]) -> None:
+    counts = LuceneIndex(cacm[1] / "indexes/cacm").manifest.counts
+    assert counts["documents"] == counts["indexed"] == 3204
+    assert (counts["terms"], counts["tokens"]) == (14_363, 320_968)
+
+
+@pytest.mark.parametrize("system", PUBLISHED)
+def test_cacm_reproduces_anserinis_figures(cacm: tuple[Outcome, Path], system: str) -> None:
+    found = means(cacm[0])
+    published = (found[system, "original", "AP"], found[system, "original", "P@30"])
+    assert tuple(round(value, 4) for value in published) == PUBLISHED[system]
+
+
+def test_cacm_with_padded_ids_finds_more(cacm: tuple[Outcome, Path]) -> None:
+    found = means(cacm[0])
+    for system in PUBLISHED:
+        assert found[system, "padded", "AP"] > found[system, "original", "AP"]
+
+
+def test_cacm_topic_sets_of_the_same_topics_share_their_runs(cacm: tuple[Outcome, Path]) -> None:
+    assert sorted(path.name for path in (cacm[1] / "runs/cacm").glob("*.gz")) == sorted(
+        f"{system}.original.trec.gz" for system in PUBLISHED
+    )
+
+
+def test_argsme_subset_by_overrides_of_the_study(collections: Path, tmp_path: Path) -> None:
+    touche = collections / "touche"
+    qrels = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
+    overrides = (
+        f"corpora.argsme.source={touche}/argsme-subset.jsonl",
+        f"topics.2020.source={touche}/topics/topics-task-1-2020.xml",
+        f"topics.2020.qrels={touche}/qrels/{qrels}",
+        f"topics.2021.source={touche}/topics/topics-task-1-2021-only-titles.xml",
+        f"topics.2021.qrels={touche}/qrels/touche-task1-51-100-relevance.qrels",
+    )
+    plan = plan_experiment(EXPERIMENTS / "touche-lexical.yaml", overrides, folder=tmp_path)
+    outcome = run_experiment(plan)
+    found = means(outcome)
+    systems = ("BM25", "BM25+RM3", "DirichletLM", "DirichletLM+RM3")
+    assert {key[0] for key in found} == set(systems)
+    for system in systems:
+        assert 0.7 < found[system, "2020", "nDCG(judged_only=True)@5"] < 1
+        assert 0 < found[system, "2020", "Judged@5"] < 1
+    manifest = LuceneIndex(tmp_path / "indexes/argsme").manifest
+    assert manifest.counts["documents"] == 4967
+
+
+def test_argsme_bm25_figure_on_topics_2020(collections: Path, tmp_path: Path) -> None:
+    # An independent trial gave .863 for BM25 (k1 .9, b .4) on these documents.
+    touche = collections / "touche"
+    corpus = open_corpus(touche / "argsme-subset.jsonl")
+    build_index(corpus, tmp_path / "index", IndexSettings(fields=("conclusion", "premise")))
+    topics = load_topics(touche / "topics/topics-task-1-2020.xml")
+    hits = LuceneIndex(tmp_path / "index").search(topics.queries, BM25(0.9, 0.4))
+    assert len(topics) == 49
+    assert all(hits.counts > 5)
+    name = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
+    qrels = load_qrels(touche / "qrels" / name)
+
+    from adducir.experiments.evaluate import evaluate
+    from adducir.runs.run import Run
+
+    run = Run(hits.frame(topics.qids), tag="bm25")
+    scores = evaluate(run, qrels, "nDCG(judged_only=True)@5", negative="trec_eval")
+    assert scores.mean("nDCG(judged_only=True)@5") == pytest.approx(0.863, abs=0.02)
