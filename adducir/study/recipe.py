@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adducir.study.errors import InputError
+from adducir.study.nearest import nearest
 from adducir.study.overrides import Override, OverrideError, apply
-from adducir.study.recipe_faults import Fault, FaultsAt, faults_of, nearest, slips_in
+from adducir.study.recipe_faults import Fault, FaultsAt, faults_of, slips_in
 from adducir.study.yaml import Document, KeyPath
 
 __all__ = ["FaultsAt", "Recipe", "nearest", "validate"]

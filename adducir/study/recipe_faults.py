@@ -1,14 +1,14 @@
 """What pydantic found wrong with a recipe, one plain line a fault."""
 
-import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from adducir.study.nearest import nearest
 from adducir.study.overrides import dotted
 from adducir.study.places import Place, leaves_of, locate
 from adducir.study.yaml import KeyPath
@@ -70,17 +70,6 @@ class Fault:
 
     def __str__(self) -> str:
         return f"at `{dotted(self.path)}`: {self.what}" if self.path else self.what
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """``; did you mean `x`?`` for the word of ``words`` most like ``word``, else nothing."""
-    folded = {_folded(other): other for other in sorted(words, reverse=True)}
-    found = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.5)
-    return f"; did you mean `{folded[found[0]]}`?" if found else ""
-
-
-def _folded(word: str) -> str:
-    return word.casefold().replace("-", "_").replace(" ", "_")
 
 
 def faults_of(error: ValidationError, model: type[BaseModel]) -> list[Fault]:

@@ -17,16 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.nodes import MappingNode, Node, SequenceNode
 
 from adducir.study.errors import InputError
 from adducir.study.files import read_text
+from adducir.study.yaml_values import MERGE, TAG, Values, named
 
 KeyPath = tuple[str | int, ...]
 
-_TAG = "tag:yaml.org,2002:"
-_MERGE = f"{_TAG}merge"
-_MOST_VALUES = 1_000_000
 _DEEPEST = 100
 _INT = r"[-+]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:_[0-9]{3})+)|0x[0-9a-fA-F]+|0o[0-7]+"
 _FLOAT = (
@@ -45,7 +43,7 @@ def _loader_on(base: Any) -> Any:
         ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
         ("merge", r"<<", "<"),
     ):
-        loader.add_implicit_resolver(_TAG + kind, re.compile(f"(?:{pattern})$"), list(first))
+        loader.add_implicit_resolver(TAG + kind, re.compile(f"(?:{pattern})$"), list(first))
     return loader
 
 
@@ -99,11 +97,11 @@ def load(path: Path) -> Document:
         raise InputError("the file is empty: it should hold 'key: value' lines.", path=path)
     if not isinstance(root, MappingNode):
         raise InputError(
-            f"the file holds {_named(root)}, where 'key: value' lines are needed.",
+            f"the file holds {named(root)}, where 'key: value' lines are needed.",
             path=path,
             line=root.start_mark.line + 1,
         )
-    return Document(_Values(path).of(root), path, root)
+    return Document(Values(path).of(root), path, root)
 
 
 def parse_value(text: str) -> Any:
@@ -113,7 +111,7 @@ def parse_value(text: str) -> Any:
         InputError: The text is not YAML.
     """
     root = _composed(text, None)
-    return None if root is None else _Values(None).of(root)
+    return None if root is None else Values(None).of(root)
 
 
 def _composed(text: str, path: Path | None) -> Node | None:
@@ -167,12 +165,6 @@ def _fault_of(error: yaml.MarkedYAMLError, text: str, path: Path | None) -> Inpu
     return InputError(f"this is not YAML: {words}.", path=path, line=line, mend=mend)
 
 
-def _named(node: Node) -> str:
-    if isinstance(node, SequenceNode):
-        return "a list"
-    return "a mapping" if isinstance(node, MappingNode) else "a single value"
-
-
 def _entry(node: Node | None, part: str | int) -> tuple[Node, Node] | None:
     """The node that stands for ``part`` inside ``node``, and its value's node."""
     if isinstance(node, SequenceNode):
@@ -183,7 +175,7 @@ def _entry(node: Node | None, part: str | int) -> tuple[Node, Node] | None:
         return None
     merged: list[Node] = []
     for key, value in node.value:
-        if key.tag == _MERGE:
+        if key.tag == MERGE:
             merged += value.value if isinstance(value, SequenceNode) else [value]
         elif key.value == str(part):
             return key, value
@@ -192,97 +184,3 @@ def _entry(node: Node | None, part: str | int) -> tuple[Node, Node] | None:
         if found is not None:
             return found
     return None
-
-
-class _Values:
-    """Makes plain values of one file's nodes, each node once."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.made: dict[Node, tuple[Any, int]] = {}
-        self.open: set[Node] = set()
-
-    def of(self, node: Node) -> Any:
-        """The value of a node and all below it."""
-        return self._made(node)[0]
-
-    def _made(self, node: Node) -> tuple[Any, int]:
-        """The value of a node, and how many values it holds if written out."""
-        if node not in self.made:
-            if node in self.open:
-                raise self._fault(node, "this alias stands inside what it names.")
-            self.open.add(node)
-            self.made[node] = self._make(node)
-            self.open.discard(node)
-        value, size = self.made[node]
-        if size > _MOST_VALUES:
-            raise self._fault(node, f"aliases make more than {_MOST_VALUES:,} values of this.")
-        return value, size
-
-    def _make(self, node: Node) -> tuple[Any, int]:
-        if isinstance(node, ScalarNode):
-            return self._scalar(node), 1
-        if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
-            items = [self._made(item) for item in node.value]
-            return [value for value, _ in items], 1 + sum(size for _, size in items)
-        if isinstance(node, MappingNode) and node.tag == f"{_TAG}map":
-            return self._mapping(node)
-        raise self._fault(node, f"the tag {_short(node.tag)} is not read here.")
-
-    def _mapping(self, node: MappingNode) -> tuple[dict[str, Any], int]:
-        own: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
-        lines: dict[str, int] = {}
-        size = 1
-        for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
-            value, inner = self._made(value_node)
-            size += inner
-            if key_node.tag == _MERGE:
-                for other in value if isinstance(value, list) else [value]:
-                    if not isinstance(other, dict):
-                        raise self._fault(key_node, "'<<' takes a mapping or a list of them.")
-                    merged = {**other, **merged}
-                continue
-            key = self._key(key_node)
-            if key in lines:
-                where = f"{self.path}:{lines[key]}" if self.path else f"line {lines[key]}"
-                raise InputError(
-                    f"the key {key!r} stands here for the second time; the first is at {where}.",
-                    path=self.path,
-                    line=line,
-                    mend="Remove or rename one of the two.",
-                )
-            lines[key] = line
-            own[key] = value
-        return {**merged, **own}, size
-
-    def _key(self, node: Node) -> str:
-        if isinstance(node, ScalarNode) and node.tag.startswith(_TAG):
-            return str(node.value)
-        raise self._fault(node, f"{_named(node)} cannot be a key.")
-
-    def _scalar(self, node: ScalarNode) -> Any:
-        text: str = node.value
-        kind = node.tag.removeprefix(_TAG)
-        try:
-            if kind in ("str", "merge"):
-                return text
-            if kind == "null":
-                return None
-            if kind == "bool":
-                return {"true": True, "false": False}[text.lower()]
-            if kind == "int":
-                return int(text, 0)
-            if kind == "float":
-                return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-        except (KeyError, ValueError) as error:
-            raise self._fault(node, f"{text!r} is no {kind}.") from error
-        raise self._fault(node, f"the tag {_short(node.tag)} is not read here.")
-
-    def _fault(self, node: Node, what: str) -> InputError:
-        return InputError(what, path=self.path, line=node.start_mark.line + 1)
-
-
-def _short(tag: str) -> str:
-    return f"!!{tag.removeprefix(_TAG)}" if tag.startswith(_TAG) else tag
