@@ -1,1 +1,44 @@
-"""TREC runs: read, write, order, fuse and check."""
+"""TREC runs: read, write, order, fuse and check.
+
+The names below are loaded when they are first used. Two functions are to be had from the modules
+of their names only: :func:`adducir.runs.fuse.fuse` and :func:`adducir.runs.check.check`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adducir.runs.check import check_file, check_runs
+    from adducir.runs.metadata import metadata_for, read_metadata
+    from adducir.runs.order import strictly_decreasing
+    from adducir.runs.read import read_run
+    from adducir.runs.run import Run
+    from adducir.runs.write import write_run
+
+_HOMES = {
+    "Run": "run",
+    "check_file": "check",
+    "check_runs": "check",
+    "metadata_for": "metadata",
+    "read_metadata": "metadata",
+    "read_run": "read",
+    "strictly_decreasing": "order",
+    "write_run": "write",
+}
+
+__all__ = [  # noqa: RUF022  (in the order of use)
+    "Run",
+    "read_run",
+    "write_run",
+    "metadata_for",
+    "read_metadata",
+    "check_file",
+    "check_runs",
+    "strictly_decreasing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,5 +1,6 @@
 """Read TREC runs: fast where a file is regular, exact where it is not."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ from adducir.study.files import read_bytes
 
 _BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
 _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
-_NAMES = {"column_1": "qid", "column_3": "docno", "column_5": "score", "column_6": "tag"}
+_PLACES = {"qid": 1, "docno": 3, "rank": 4, "score": 5, "tag": 6}
 _CSV_SCHEMA = {f"column_{i}": pl.Float64 if i == 5 else pl.String for i in range(1, COLUMNS + 1)}
 _TIES: dict[str, Literal["ascending", "descending"]] = {
     "trec_eval": "descending",
@@ -62,6 +63,25 @@ def read_run(
 
 def _fast(data: bytes) -> tuple[pl.DataFrame, str] | None:
     """The rows in file order and the tag; None where anything is off or might be."""
+    table = parsed(data, ("qid", "docno", "score", "tag"))
+    if table is None:
+        return None
+    frame = table.select(*SCHEMA)
+    if not np.isfinite(frame["score"].to_numpy()).all():
+        return None
+    if have_equals(pair_keys(frame["docno"], topic_numbers(frame["qid"]))):
+        return None
+    return frame, table["tag"][0]
+
+
+def parsed(data: bytes, names: Sequence[str]) -> pl.DataFrame | None:
+    """Columns of a run file in file order; None unless all lines have six columns.
+
+    Args:
+        data: The file's content, not empty.
+        names: Which of qid, docno, rank (String), score (Float64, not checked) and tag; the tag
+            must be among them.
+    """
     lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
     if lines is None:
         data = _regularised(data)
@@ -75,19 +95,14 @@ def _fast(data: bytes) -> tuple[pl.DataFrame, str] | None:
             separator=" ",
             quote_char=None,
             schema=_CSV_SCHEMA,
-            columns=list(_NAMES),
-        ).rename(_NAMES)
+            columns=[f"column_{_PLACES[name]}" for name in names],
+        )
     except pl.exceptions.PolarsError:
         return None
     # Five blanks a line on average, none without a tag: then every line has exactly five.
     if table.height != lines or any(column.null_count() for column in table.iter_columns()):
         return None
-    frame = table.select(*SCHEMA)
-    if not np.isfinite(frame["score"].to_numpy()).all():
-        return None
-    if have_equals(pair_keys(frame["docno"], topic_numbers(frame["qid"]))):
-        return None
-    return frame, table["tag"][0]
+    return table.select(**{name: pl.col(f"column_{_PLACES[name]}") for name in names})
 
 
 def regular_lines(data: NDArray[np.uint8]) -> int | None:

@@ -104,6 +104,8 @@ def rows(path: Path, *, extra_columns: bool = False) -> Iterator[Row | Fault]:
                 )
                 continue
         yield found
+        if isinstance(found, Fault) and found.code == "qrels":
+            return  # every other line would be as faulty
     if not line or blank == 1:
         yield Fault(None, "empty", "the run is empty.", "A run has at least one line.")
 
