@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adducir.experiments.blas import one_thread
 from adducir.experiments.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 from adducir.experiments.differences import FloatArray, tolerance
 from adducir.experiments.randomisation import checked_values, pairwise
@@ -52,7 +53,8 @@ def all_pairs(values: ArrayLike) -> AllPairs:
     centred = scores - scores.mean(axis=0)
     mean = centred.mean(axis=1)
     centred -= mean[:, None]
-    product = centred @ centred.T
+    with one_thread():
+        product = centred @ centred.T
     own = np.diagonal(product)
     i, j = np.triu_indices(systems, 1)
     summed = own[i] + own[j]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adducir.experiments.blas import one_thread
 from adducir.experiments.choices import DEFAULT_SAMPLES, DEFAULT_SEED
 from adducir.experiments.differences import FloatArray, paired_rows, tolerance
 from adducir.experiments.outcome import TestResult
@@ -57,7 +58,9 @@ def bootstrap_rows(
     ps[np.abs(difference.mean(axis=1)) <= noise] = 1.0
     varying = np.flatnonzero(np.isfinite(statistics) & (ps < 1.0))
     if varying.size:
-        counts = _extremes(difference[varying], noise[varying], statistics[varying], samples, seed)
+        some = difference[varying], noise[varying], statistics[varying]
+        with one_thread():
+            counts = _extremes(*some, samples, seed)
         ps[varying] = (counts + 1.0) / (samples + 1.0)
     return [
         TestResult(

@@ -7,6 +7,7 @@ the t interval, need not be symmetric.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adducir.experiments.blas import one_thread
 from adducir.experiments.bootstrap import sample_counts
 from adducir.experiments.choices import DEFAULT_SAMPLES, DEFAULT_SEED
 from adducir.experiments.differences import FloatArray, constant_rows, paired_rows, tolerance
@@ -61,7 +62,8 @@ def _bca(difference: FloatArray, level: float, samples: int, seed: int) -> Float
 
     rows, topics = difference.shape
     blocks = sample_counts(seed, samples, topics, block_rows(topics, rows))
-    means = np.concatenate([difference @ block.T for block in blocks], axis=1) / topics
+    with one_thread():
+        means = np.concatenate([difference @ block.T for block in blocks], axis=1) / topics
     observed = difference.mean(axis=1, keepdims=True)
     below = ((means < observed).sum(axis=1) + (means <= observed).sum(axis=1)) / (2 * samples)
     bias = ndtri(np.clip(below, 0.5 / samples, 1 - 0.5 / samples))

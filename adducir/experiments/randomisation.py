@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adducir.experiments.blas import one_thread
 from adducir.experiments.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 from adducir.experiments.differences import FloatArray, paired_rows, scores_array, tolerance
 from adducir.experiments.outcome import TestResult
@@ -73,14 +74,15 @@ def pairwise(
         rows = np.flatnonzero(exact & (used == n))
         kept = difference[rows][differing[rows]].reshape(rows.size, n)
         blocks = every_half(int(n), block_rows(int(n), rows.size))
-        ps[rows] = _extremes_of_rows(kept, bounds[rows], blocks) / 2.0 ** (n - 1)
+        with one_thread():
+            ps[rows] = _extremes_of_rows(kept, bounds[rows], blocks) / 2.0 ** (n - 1)
     drawn = np.flatnonzero(~exact)
     if drawn.size:
         systems, compact = np.unique(np.concatenate((i[drawn], j[drawn])), return_inverse=True)
         blocks = random_bits(seed, permutations, topics, block_rows(topics, systems.size))
-        counts = _extremes_of_pairs(
-            values[systems], compact[: drawn.size], compact[drawn.size :], bounds[drawn], blocks
-        )
+        halves = compact[: drawn.size], compact[drawn.size :]
+        with one_thread():
+            counts = _extremes_of_pairs(values[systems], *halves, bounds[drawn], blocks)
         ps[drawn] = (counts + 1.0) / (permutations + 1.0)
     return [
         TestResult(
