@@ -64,7 +64,7 @@ from adducir.runs.read import parsed, read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.scan import Fault, rows, scan
 from adducir.study.errors import InputError
-from adducir.study.files import read_bytes
+from adducir.study.files import read_bytes, read_lines
 
 __all__ = ["Fault", "Finding", "check", "check_file", "check_runs", "scan"]
 
@@ -185,7 +185,7 @@ def _salvaged(path: Path, limit: int) -> tuple[list[Finding], Run]:
     found: list[Finding] = []
     good: list[tuple[str, str, float]] = []
     more = 0
-    lines = rows(path)
+    lines = rows(read_lines(path))
     while True:
         try:
             row = next(lines, None)

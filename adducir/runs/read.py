@@ -57,7 +57,7 @@ def read_run(
             raise InputError("the run is empty.", path=path, mend="A run has at least one line.")
         return Run(pl.DataFrame(schema=SCHEMA), tag=path.name.split(".")[0], path=path)
     read = None if extra_columns else _fast(data)
-    frame, tag = _exact(path, extra_columns) if read is None else read
+    frame, tag = _exact(path, data, extra_columns) if read is None else read
     return Run(ordered(frame, ties=_TIES[ties]), tag=tag, path=path)
 
 
@@ -141,10 +141,12 @@ def _regularised(data: bytes) -> bytes:
     return bytes(text[keep].data)
 
 
-def _exact(path: Path, extra_columns: bool) -> tuple[pl.DataFrame, str]:
+def _exact(path: Path, data: bytes, extra_columns: bool) -> tuple[pl.DataFrame, str]:
     """The same by the slow way, or the first fault as an error."""
     good = []
-    for row in rows(path, extra_columns=extra_columns):
+    # Not from the file again: it may be a pipe.
+    lines = enumerate(data.decode("utf-8").split("\n"), 1)
+    for row in rows(lines, extra_columns=extra_columns):
         if isinstance(row, Fault):
             raise row.error(path)
         good.append(row)

@@ -10,7 +10,7 @@ mark is a character like others: docnos hold both.
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -67,23 +67,25 @@ def scan(path: Path, *, extra_columns: bool = False) -> Iterator[Fault]:
         The faults; an unreadable or broken file gives one that is the last.
     """
     try:
-        for found in rows(path, extra_columns=extra_columns):
+        for found in rows(read_lines(path), extra_columns=extra_columns):
             if isinstance(found, Fault):
                 yield found
     except InputError as error:
         yield Fault(error.line, "unreadable", error.what, error.mend)
 
 
-def rows(path: Path, *, extra_columns: bool = False) -> Iterator[Row | Fault]:
-    """Every line of a run file, as a row or as the fault that it has.
+def rows(lines: Iterable[tuple[int, str]], *, extra_columns: bool = False) -> Iterator[Row | Fault]:
+    """Every line of a run, as a row or as the fault that it has.
 
-    Raises:
-        InputError: The file cannot be read on: missing, truncated, not UTF-8.
+    Args:
+        lines: Line numbers and lines, as :func:`adducir.study.files.read_lines` gives them; what
+            it raises is passed on.
+        extra_columns: See :func:`scan`.
     """
     seen: dict[str, dict[str, int]] = {}
     blank: int | None = None
     line = 0
-    for line, text in read_lines(path):
+    for line, text in lines:
         fields = _FIELD.findall(text)
         if not fields:
             blank = blank or line

@@ -1,6 +1,8 @@
 """Reading runs: the good, the odd but allowed, and the refused."""
 
 import gzip
+import os
+import threading
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,7 @@ from adducir.runs import read
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.study.errors import InputError, UsageError
+from adducir.study.files import read_bytes
 
 GOOD = "q1 Q0 d1 1 2.5 sys\nq1 Q0 d2 2 1.5 sys\nq2 Q0 d1 1 0.5 sys\n"
 ROWS = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 0.5)]
@@ -183,6 +186,19 @@ def test_a_truncated_gzip_is_refused(run_file):
     assert error.line > 1
 
 
+def test_a_pipe_is_read_and_its_faults_are_located(tmp_path):
+    for content, line in ((GOOD, None), (GOOD + "q3 Q0 d1 1 nan sys\n", 4)):
+        pipe = tmp_path / f"pipe{line}"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=(content,))
+        writer.start()
+        if line is None:
+            assert read_run(pipe).frame.rows() == ROWS
+        else:
+            assert refusal(pipe).line == line
+        writer.join()
+
+
 @pytest.mark.parametrize("content", ["", "\n", " \n\n"])
 def test_an_empty_run_is_refused_unless_allowed(run_file, content):
     path = run_file(content, "bm25.trec")
@@ -220,7 +236,7 @@ def test_the_fast_way_accepts_nothing_that_the_exact_way_refuses(
     data = path.read_bytes()
     fast = None if not data.strip() else read._fast(data)
     if fast is not None:
-        exact, tag = read._exact(path, False)
+        exact, tag = read._exact(path, data, False)
         assert fast[0].rows() == exact.rows()
         assert fast[1] == tag
 
@@ -239,7 +255,7 @@ def test_real_runs_are_read_as_they_are(collections):
     ]:
         run = read_run(collections / name)
         assert (len(run), len(run.qids)) == (rows, topics)
-        exact, tag = read._exact(collections / name, False)
+        exact, tag = read._exact(collections / name, read_bytes(collections / name), False)
         assert tag == run.tag
         assert run.frame.sort("qid", "docno").equals(exact.sort("qid", "docno"))
 
