@@ -1,0 +1,71 @@
+"""The entry point: ``adducir`` on the command line, ``main(argv)`` from Python.
+
+Starting must cost next to nothing (``benchmarks/startup.py`` measures it), so this module imports
+only the standard library's lightest parts; typer comes when there is a command line to read, and a
+command's own module when that command is called.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+import adducir
+
+PROGRAM = "adducir"
+_DEBUG = "--debug"
+_COMPLETION_VARIABLE = "_ADDUCIR_COMPLETE"  # the name that typer's completion scripts set
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Args:
+        argv: The arguments without the program's name; by default those of the process.
+
+    Returns:
+        The exit code (:mod:`adducir.study.errors` lists them). Nothing is raised.
+    """
+    arguments, debug = _without_debug(list(sys.argv[1:] if argv is None else argv))
+    _never_fail_to_print()
+    try:
+        code = _run(arguments or ["--help"])
+        sys.stdout.flush()  # here, so that a reader who went away is noticed here
+    except BaseException as error:  # noqa: BLE001  (the last place that can explain it)
+        from adducir.cli.faults import report
+
+        return report(error, debug=debug)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    completing = _COMPLETION_VARIABLE in os.environ
+    if arguments == ["--version"] and not completing:
+        print(f"{PROGRAM} {adducir.__version__}")
+        return 0
+    from adducir.cli.group import build_group
+
+    group = build_group()
+    if completing:
+        group.main(arguments, prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE)
+    with group.make_context(PROGRAM, arguments) as context:
+        result = group.invoke(context)
+    return result if isinstance(result, int) else 0
+
+
+def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
+    """``--debug`` counts wherever it stands before a ``--``."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [argument for argument in arguments[:end] if argument != _DEBUG]
+    return options + arguments[end:], len(options) < end
+
+
+def _never_fail_to_print() -> None:
+    """A terminal that lacks a character gets an escape in its place, not an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

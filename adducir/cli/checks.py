@@ -1,0 +1,228 @@
+"""What ``adducir doctor`` looks at: each check gives findings and never raises."""
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import adducir
+from adducir.study.errors import AdducirError
+
+State = Literal["ok", "note", "missing"]
+_GB = 1 << 30
+_LITTLE_DISK = 5 * _GB
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor's report.
+
+    Attributes:
+        part: The report's part: ``Java``, ``Packages``, ``Machine`` or ``Data``.
+        name: What was looked at.
+        state: ``ok``; ``note`` for what is optional or worth knowing; ``missing`` for what
+            Adducir cannot do without.
+        detail: What was found.
+        mend: What to do about it, empty where there is nothing to do.
+    """
+
+    part: str
+    name: str
+    state: State
+    detail: str
+    mend: str = ""
+
+
+class Package(NamedTuple):
+    """A distribution, the module that shows whether it works, and what it is for."""
+
+    distribution: str
+    module: str
+    purpose: str
+
+
+NEEDED = (
+    Package("numpy", "numpy", "all figures"),
+    Package("polars", "polars", "runs and qrels"),
+    Package("pandas", "pandas", "PyTerrier's frames"),
+    Package("scipy", "scipy.stats", "significance tests"),
+    Package("statsmodels", "statsmodels", "significance tests"),
+    Package("orjson", "orjson", "JSONL corpora"),
+    Package("filelock", "filelock", "products"),
+    Package("pydantic", "pydantic", "experiment files"),
+    Package("pyyaml", "yaml", "experiment files"),
+    Package("ir_datasets", "ir_datasets", "collections by name"),
+    Package("ir_measures", "ir_measures", "measures"),
+    Package("pytrec_eval-terrier", "pytrec_eval", "measures"),
+    Package("python-terrier", "pyterrier", "transformers"),
+    Package("torch", "torch", "neural models"),
+)
+OPTIONAL = (
+    Package("transformers", "transformers", "rerankers and encoders"),
+    Package("sentence-transformers", "sentence_transformers", "encoders"),
+    Package("faiss-cpu", "faiss", "dense indexes"),
+    Package("tirex-tracker", "tirex_tracker", "energy and hardware in the runs' metadata"),
+)
+
+
+def all_findings() -> Iterator[Finding]:
+    """Every finding, part by part."""
+    yield Finding("Machine", "Adducir", "ok", f"{adducir.__version__} in {_home()}")
+    yield _python()
+    yield from _machine()
+    yield from _java()
+    for package in NEEDED:
+        yield _package(package, needed=True)
+    for package in OPTIONAL:
+        yield _package(package, needed=False)
+    yield from _data()
+
+
+def _home() -> Path:
+    return Path(adducir.__file__).parent
+
+
+def _python() -> Finding:
+    return Finding("Machine", "Python", "ok", f"{platform.python_version()} ({sys.executable})")
+
+
+def _machine() -> Iterator[Finding]:
+    cores = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    shown = f"{usable}" if usable == cores else f"{usable} usable of {cores}"
+    yield Finding("Machine", "cores", "ok", shown)
+    try:
+        import psutil
+    except ImportError as error:
+        yield Finding("Machine", "memory", "missing", _one_line(error), "pip install psutil")
+    else:
+        memory = psutil.virtual_memory()
+        yield Finding(
+            "Machine",
+            "memory",
+            "ok",
+            f"{memory.available / _GB:.1f} GB free of {memory.total / _GB:.1f} GB",
+        )
+    yield _disk("disk here", Path.cwd())
+
+
+def _disk(name: str, folder: Path) -> Finding:
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        usage = shutil.disk_usage(existing)
+    except OSError as error:
+        return Finding("Machine", name, "note", f"{existing}: {error.strerror}")
+    detail = f"{usage.free / _GB:.1f} GB free of {usage.total / _GB:.1f} GB ({existing})"
+    if usage.free >= _LITTLE_DISK:
+        return Finding("Machine", name, "ok", detail)
+    return Finding("Machine", name, "note", detail, "Free some before you build a large index.")
+
+
+def _java() -> Iterator[Finding]:
+    try:
+        from adducir.indexes import jvm
+    except ImportError as error:
+        mend = "pip install --force-reinstall adducir"
+        yield Finding("Java", "Java", "missing", f"not looked for: {_one_line(error)}", mend)
+        return
+    try:
+        java = jvm.find_java()
+    except AdducirError as error:
+        yield Finding("Java", "Java", "missing", error.what, error.mend or "")
+    else:
+        yield Finding("Java", "Java", "ok", f"{java.version}, from {java.found} ({java.home})")
+        for other in jvm.all_java():
+            if not other.usable:
+                detail = f"{other.version or 'unknown version'}, from {other.found} ({other.home})"
+                yield Finding("Java", "passed over", "ok", f"Java {detail}: too old or incomplete")
+    try:
+        megabytes = jvm.heap_megabytes()
+    except AdducirError as error:
+        yield Finding("Java", "heap", "missing", error.what, error.mend or "")
+    else:
+        yield Finding("Java", "heap", "ok", f"at most {megabytes:,} MB (ADDUCIR_JAVA_HEAP sets it)")
+    try:
+        jar = jvm.anserini_jar()
+    except AdducirError as error:
+        yield Finding("Java", "Anserini", "missing", error.what, error.mend or "")
+    else:
+        yield Finding("Java", "Anserini", "ok", f"{jar.name}, from pyserini {_version('pyserini')}")
+    yield _lucene()
+
+
+def _lucene() -> Finding:
+    """Whether the virtual machine starts and finds Lucene and Adducir's own classes."""
+    started = time.perf_counter()
+    try:
+        from adducir.indexes import jvm
+
+        version = jvm.java_class("org.apache.lucene.util.Version").LATEST.toString()
+        jvm.java_class("adducir.BulkSearcher")
+    except AdducirError as error:
+        return Finding("Java", "Lucene", "missing", error.what, error.mend or "")
+    except Exception as error:  # noqa: BLE001  (pyjnius raises its own classes, and plain ones)
+        mend = "pip install --force-reinstall adducir pyserini pyjnius"
+        return Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", mend)
+    seconds = time.perf_counter() - started
+    return Finding("Java", "Lucene", "ok", f"{version}, started in {seconds:.1f} s")
+
+
+def _package(package: Package, *, needed: bool) -> Finding:
+    """Import the package, because a version that is installed may still be broken."""
+    name = package.distribution
+    lacking: State = "missing" if needed else "note"
+    try:
+        module = importlib.import_module(package.module)
+    except ImportError as error:
+        absent = isinstance(error, ModuleNotFoundError) and error.name == package.module
+        what = "not installed" if absent else f"does not load: {_one_line(error)}"
+        detail = f"{what} (for {package.purpose})"
+        return Finding("Packages", name, lacking, detail, f"pip install {name}")
+    except Exception as error:  # noqa: BLE001  (a broken package may raise anything)
+        detail = f"does not load: {_one_line(error)} (for {package.purpose})"
+        mend = f"pip install --force-reinstall {name}"
+        return Finding("Packages", name, lacking, detail, mend)
+    detail = f"{_version(name)}{_accelerator(module) if name == 'torch' else ''}"
+    return Finding("Packages", name, "ok", detail)
+
+
+def _accelerator(torch: object) -> str:
+    """Where torch can run, besides the processor."""
+    cuda = getattr(torch, "cuda", None)
+    if cuda is not None and cuda.is_available():
+        return f", GPU: {cuda.get_device_name(0)}"
+    mps = getattr(getattr(torch, "backends", None), "mps", None)
+    return ", GPU: Apple" if mps is not None and mps.is_available() else ", no GPU"
+
+
+def _data() -> Iterator[Finding]:
+    home = Path(os.environ.get("IR_DATASETS_HOME") or Path.home() / ".ir_datasets")
+    disk = _disk("ir_datasets", home)
+    yield Finding("Data", "ir_datasets", disk.state, f"keeps downloads in {home}: {disk.detail}")
+    folder = os.environ.get("ADDUCIR_COLLECTIONS")
+    if not folder:
+        detail = "ADDUCIR_COLLECTIONS is not set (only tests and benchmarks read it)"
+        yield Finding("Data", "collections", "note", detail)
+    elif Path(folder).is_dir():
+        yield Finding("Data", "collections", "ok", folder)
+    else:
+        detail = f"ADDUCIR_COLLECTIONS names {folder}, which is not a folder"
+        yield Finding("Data", "collections", "note", detail, "Correct or unset it.")
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "of unknown version"
+
+
+def _one_line(error: Exception) -> str:
+    return (" ".join(str(error).split()) or type(error).__name__)[:200]

@@ -1,0 +1,210 @@
+"""Where the rooms' results and their progress come out.
+
+Results go to stdout, or to the file that the user names. All else (progress, notes, errors) goes to
+stderr: as bars on a terminal, as plain lines elsewhere.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+FIRST_LINE_AFTER = 5.0
+"""Seconds of work before the first line about it, where there is no terminal."""
+LONGEST_SILENCE = 60.0
+"""Seconds between two lines about long work; the first intervals are shorter."""
+
+
+def show(text: str, output: Path | None = None) -> None:
+    """Print a result, or write it to ``output`` in one go (gzipped where the name ends in .gz)."""
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+        return
+    from adducir.study.files import writing_text
+
+    with writing_text(output) as handle:
+        handle.write(text if text.endswith("\n") else text + "\n")
+    note(f"wrote {output}")
+
+
+def note(message: str) -> None:
+    """Tell the user one line on stderr."""
+    print(message, file=sys.stderr)
+
+
+def near(path: Path) -> str:
+    """The path as seen from here, where it lies below, to keep lines short."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Whether bars and colours can be shown there."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def open_progress() -> "PlainProgress | BarProgress":
+    """What shows progress here; to be used in a ``with``, which ends the bars on any error."""
+    return BarProgress() if is_terminal(sys.stderr) else PlainProgress(sys.stderr)
+
+
+class PlainProgress:
+    """Progress as lines: none for quick work, then one every 5 seconds up to one a minute.
+
+    Args:
+        stream: Where the lines go.
+        clock: Seconds, as of ``time.monotonic``.
+    """
+
+    def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._works: list[_Work] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._works.clear()
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        """Begin a piece of work of ``total`` units (None: not known)."""
+        self._works.append(_Work(what, total, unit, self._clock()))
+
+    def advance(self, count: int) -> None:
+        """Note that ``count`` more units are done."""
+        if not self._works:
+            return
+        work = self._works[-1]
+        work.done += count
+        seconds = self._clock() - work.began
+        if seconds >= work.next_line:
+            self.note(work.line(seconds))
+            work.next_line = seconds + min(LONGEST_SILENCE, max(FIRST_LINE_AFTER, seconds / 2))
+
+    def finish(self) -> None:
+        """End the piece of work begun last."""
+        if not self._works:
+            return
+        work = self._works.pop()
+        if work.done:
+            self.note(work.last_line(self._clock() - work.began))
+
+    def note(self, message: str) -> None:
+        """Tell the user one line."""
+        print(message, file=self._stream, flush=True)
+
+
+class _Work:
+    """One piece of work, in plain lines."""
+
+    def __init__(self, what: str, total: int | None, unit: str, began: float) -> None:
+        self.what = what
+        self.total = total
+        self.unit = unit
+        self.began = began
+        self.done = 0
+        self.next_line = FIRST_LINE_AFTER
+
+    def line(self, seconds: float) -> str:
+        """How far it is."""
+        rate = self.done / seconds if seconds > 0 else 0.0
+        parts = [f"{self.what}: {self.done:,}"]
+        if self.total:
+            parts.append(f" of {self.total:,} {self.unit} ({100 * self.done // self.total}%)")
+        else:
+            parts.append(f" {self.unit}")
+        parts.append(f", {rate:,.{0 if rate >= 10 else 1}f} a second")
+        if self.total and rate:
+            left = max(0, self.total - self.done) / rate
+            parts.append(f", {duration(left)} left")
+        return "".join(parts)
+
+    def last_line(self, seconds: float) -> str:
+        """How long it took."""
+        rate = f" ({self.done / seconds:,.0f} a second)" if seconds >= 1 else ""
+        return f"{self.what}: {self.done:,} {self.unit} in {duration(seconds)}{rate}"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+class BarProgress:
+    """Progress as bars with rate and time left, on a terminal."""
+
+    def __init__(self) -> None:
+        self._bars: RichProgress | None = None
+        self._tasks: list[TaskID] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._tasks.clear()
+        self._stop()
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        """Begin a piece of work of ``total`` units (None: not known)."""
+        if self._bars is None:
+            from adducir.cli.bars import make_bars
+
+            self._bars = make_bars()
+            self._bars.start()
+        self._tasks.append(self._bars.add_task(what, total=total, unit=unit))
+
+    def advance(self, count: int) -> None:
+        """Note that ``count`` more units are done."""
+        if self._bars is not None and self._tasks:
+            self._bars.advance(self._tasks[-1], count)
+
+    def finish(self) -> None:
+        """End the piece of work begun last."""
+        if self._bars is None or not self._tasks:
+            return
+        task = self._tasks.pop()
+        # A total that was not known is what was done: the bar stands full instead of pulsing on.
+        if self._bars.tasks[self._bars.task_ids.index(task)].total is None:
+            done = self._bars.tasks[self._bars.task_ids.index(task)].completed
+            self._bars.update(task, total=done)
+        self._bars.stop_task(task)
+        if not self._tasks:
+            self._stop()
+
+    def note(self, message: str) -> None:
+        """Tell the user one line, above the bars."""
+        if self._bars is None:
+            note(message)
+        else:
+            self._bars.console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+    def _stop(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None

@@ -1,0 +1,49 @@
+"""``adducir doctor``."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.study.errors import EXIT_PROBLEMS_FOUND
+
+if TYPE_CHECKING:
+    from adducir.cli.checks import Finding
+
+_WIDTH = 21  # of the longest name, sentence-transformers
+_SIGNS = {"ok": "ok", "note": "note", "missing": "MISSING"}
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> int:
+    """Say what works on this machine, and how to mend the rest.
+
+    Every part is really tried: Java is started, packages are imported. The exit code is 1 where
+    something is missing that Adducir cannot do without, 0 otherwise.
+    """
+    from adducir.cli.checks import all_findings
+    from adducir.cli.console import show
+
+    findings: list[Finding] = []
+    part = ""
+    for finding in all_findings():
+        findings.append(finding)
+        if not as_json:  # each as it comes, because the whole takes some seconds
+            if finding.part != part:
+                show(f"\n{finding.part}" if part else finding.part)
+                part = finding.part
+            show(line(finding))
+    if as_json:
+        show(json.dumps([asdict(finding) for finding in findings], indent=2))
+    missing = [finding.name for finding in findings if finding.state == "missing"]
+    if not as_json:
+        show(f"\nMissing: {', '.join(missing)}." if missing else "\nNothing needed is missing.")
+    return EXIT_PROBLEMS_FOUND if missing else 0
+
+
+def line(finding: "Finding") -> str:
+    """One finding, aligned with the others, with its mend below it."""
+    text = f"  {_SIGNS[finding.state]:<7}  {finding.name:<{_WIDTH}}  {finding.detail}"
+    return f"{text}\n{' ' * (_WIDTH + 13)}mend: {finding.mend}" if finding.mend else text

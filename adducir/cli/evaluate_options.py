@@ -1,0 +1,206 @@
+"""The options of ``adducir evaluate``, and which of them mean something together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+import typer
+
+from adducir.cli.options import DEFAULT_MEASURES, Correction, Family, Negative, PairedTest, listed
+from adducir.study.errors import UsageError
+
+TESTING = "Testing differences"
+LOOK = "The table"
+DETAILS = ("difference", "ci", "effect", "wtl", "p", "p_corrected", "equivalence_p")
+"""What ``--show`` offers: a table's details (:mod:`adducir.experiments.tables.style`)."""
+DETAIL_ALIASES = {"wins": "wtl"}
+
+QrelsSources = Annotated[
+    list[str],
+    typer.Option("--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."),
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measures",
+        "-m",
+        help="Measures, as ir_measures or trec_eval name them, with blanks between them.",
+        show_default=DEFAULT_MEASURES,
+    ),
+]
+NegativeGrades = Annotated[
+    Negative,
+    typer.Option(
+        "--negative-grades",
+        help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
+    ),
+]
+Baselines = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--baseline",
+        "-b",
+        metavar="RUN",
+        help="The run that all others are tested against: its path or its name in the table; can "
+        "be repeated.",
+        rich_help_panel=TESTING,
+    ),
+]
+TestName = Annotated[
+    PairedTest | None,
+    typer.Option("--test", help="The paired test.", show_default="t", rich_help_panel=TESTING),
+]
+CorrectionName = Annotated[
+    Correction | None,
+    typer.Option(
+        "--correction",
+        help="Correction of the p-values within a family.",
+        show_default="holm",
+        rich_help_panel=TESTING,
+    ),
+]
+FamilyName = Annotated[
+    Family | None,
+    typer.Option(
+        "--family",
+        help="What is corrected together: the tests of one measure, those of the whole table, or "
+        "those of all pairs of systems on one measure.",
+        show_default="measure",
+        rich_help_panel=TESTING,
+    ),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(
+        "--alpha", help="Level of the tests.", show_default="0.05", rich_help_panel=TESTING
+    ),
+]
+EquivalenceBound = Annotated[
+    float | None,
+    typer.Option(
+        "--equivalence",
+        metavar="BOUND",
+        help="Test as well whether the difference lies within plus or minus this bound (TOST).",
+        rich_help_panel=TESTING,
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="best|RUN",
+        help="Equivalent with what: the best system of each measure, or a run.",
+        show_default="best",
+        rich_help_panel=TESTING,
+    ),
+]
+Permutations = Annotated[
+    int | None,
+    typer.Option(
+        "--permutations",
+        min=1,
+        help="Sign vectors of the randomisation test.",
+        show_default="100000",
+        rich_help_panel=TESTING,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        help="Seed of the randomisation and the bootstrap test.",
+        show_default="0",
+        rich_help_panel=TESTING,
+    ),
+]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        "--confidence",
+        help="Level of the confidence intervals of --show ci.",
+        show_default="1 - alpha",
+        rich_help_panel=TESTING,
+    ),
+]
+Shown = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--show",
+        metavar="DETAIL",
+        help="What to show below each mean, with commas or repeated. About the difference to the "
+        "baseline: difference, ci (confidence interval), effect (size), wins (topics won, tied and "
+        "lost), p, p_corrected; about the equivalence test: equivalence_p.",
+        rich_help_panel=LOOK,
+    ),
+]
+PerTopic = Annotated[
+    bool, typer.Option("--per-topic", help="Show the values of each topic.", rich_help_panel=LOOK)
+]
+Decimals = Annotated[
+    int,
+    typer.Option("--decimals", min=0, max=15, help="Digits after the point.", rich_help_panel=LOOK),
+]
+
+
+@dataclass(frozen=True)
+class Testing:
+    """What the user said about tests; None is what was not said."""
+
+    baseline: tuple[str, ...]
+    test: str | None
+    correction: str | None
+    family: str | None
+    alpha: float | None
+    equivalence: float | None
+    against: str | None
+    permutations: int | None
+    seed: int | None
+    confidence: float | None
+
+    def __post_init__(self) -> None:
+        differences = self.differences
+        tested = differences or self.equivalence is not None
+        self._refuse(("test", "confidence"), differences, "--baseline or --family pairs")
+        self._refuse(
+            ("correction", "family", "alpha"), tested, "--baseline, --family pairs or --equivalence"
+        )
+        self._refuse(("against",), self.equivalence is not None, "--equivalence")
+        self._refuse(
+            ("permutations",), self.test == PairedTest.RANDOMISATION, "--test randomisation"
+        )
+        self._refuse(
+            ("seed",),
+            self.test in (PairedTest.RANDOMISATION, PairedTest.BOOTSTRAP),
+            "--test randomisation or --test bootstrap",
+        )
+
+    def _refuse(self, names: tuple[str, ...], sensible: bool, condition: str) -> None:
+        for name in names:
+            if getattr(self, name) is not None and not sensible:
+                raise UsageError(f"--{name} means nothing without {condition}.")
+
+    def details(self, show: Sequence[str] | None) -> tuple[Any, ...]:
+        """The table's details that ``--show`` asks for, in its order."""
+        wanted = [DETAIL_ALIASES.get(name, name) for name in listed(show)]
+        for name in wanted:
+            if name not in DETAILS:
+                raise UsageError(
+                    f"--show knows no {name!r}.", mend=f"Choose of {', '.join(DETAILS)}."
+                )
+        equivalence = self.equivalence is not None
+        if "equivalence_p" in wanted and not equivalence:
+            raise UsageError("--show equivalence_p means nothing without --equivalence.")
+        if set(wanted) - {"equivalence_p"} and not self.differences:
+            raise UsageError("--show means nothing without --baseline or --family pairs.")
+        return tuple(dict.fromkeys(wanted))
+
+    @property
+    def differences(self) -> bool:
+        """Whether differences are tested."""
+        return bool(self.baseline) or self.family == Family.PAIRS
+
+    def said(self) -> dict[str, Any]:
+        """What was said, under the names of ``adducir.experiments.comparison.compare.compare``."""
+        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in pairs if value is not None}

@@ -1,0 +1,71 @@
+"""``adducir experiment``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adducir.cli import options
+
+
+def experiment(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, print the plan and stop.")
+    ] = False,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change the file's content for this time, as in systems.BM25.k1=1.2; can be "
+            "repeated.",
+        ),
+    ] = None,
+    rebuild: options.Rebuild = False,
+    threads: options.Threads = None,
+    format_name: options.TableFormat = None,
+    output: options.Output = None,
+) -> None:
+    """Make a whole table from one experiment file.
+
+    All of the file is checked before anything runs. Only what is missing or out of date is built;
+    runs go to runs/, the table in all formats to a folder beside the file.
+    """
+    run(
+        file,
+        tuple(changes or ()),
+        dry_run=dry_run,
+        rebuild=rebuild,
+        threads=threads,
+        format_name=format_name,
+        output=output,
+    )
+
+
+def run(
+    file: Path,
+    changes: tuple[str, ...] = (),
+    *,
+    dry_run: bool = False,
+    rebuild: bool = False,
+    threads: int | None = None,
+    format_name: options.Format | None = None,
+    output: Path | None = None,
+) -> None:
+    """Run an experiment file and print its table, or its plan for a dry run."""
+    from adducir.cli.console import near, open_progress, show
+    from adducir.cli.tables import show_table
+    from adducir.experiments.planning import plan_experiment
+    from adducir.experiments.running import run_experiment
+
+    with open_progress() as progress:
+        plan = plan_experiment(file, changes, rebuild=rebuild, progress=progress)
+        if dry_run:
+            show("\n".join(plan.lines()), output)
+            return
+        outcome = run_experiment(plan, threads=threads, rebuild=rebuild, progress=progress)
+        progress.note(f"table and report: {near(plan.output)}")
+    show_table(outcome.table, format_name, output)

@@ -1,0 +1,111 @@
+"""The list of commands, known without importing any of them.
+
+A command is a module of this room with a function of the same name; the function's parameters are
+the command's arguments and options, the first line of its docstring is repeated here.
+"""
+
+import inspect
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+import adducir
+
+STEPS = "One step, from files to files"
+TABLES = "A whole table"
+HELP = "Setting up"
+
+
+class Entry(NamedTuple):
+    """One command in the list: what it does, and the panel of the help that shows it."""
+
+    help: str
+    panel: str
+
+
+COMMANDS = {
+    "index": Entry("Build a Lucene index from a corpus.", STEPS),
+    "search": Entry("Search an index for every topic and write a TREC run.", STEPS),
+    "fuse": Entry("Combine several runs into one.", STEPS),
+    "check": Entry("Find the faults of runs that other tools pass over.", STEPS),
+    "evaluate": Entry("Measure runs, test their differences and print the table.", STEPS),
+    "experiment": Entry("Make a whole table from one experiment file.", TABLES),
+    "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
+    "new": Entry("Make the folders of a new study.", HELP),
+    "doctor": Entry("Say what works on this machine, and how to mend the rest.", HELP),
+}
+
+_EPILOG = (
+    "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
+    "file, 4 something missing on the machine, 5 a missing or foreign product, 70 a fault in "
+    "Adducir itself, 130 interrupted."
+)
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are names and help lines until one of them is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """As typer's own, with the command's module imported now."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name in COMMANDS else command, rest
+
+
+def load_command(name: str) -> TyperCommand:
+    """Import a command's module and make the command of its function."""
+    function = getattr(import_module(f"adducir.cli.{name}"), name)
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command(name, help=_flowing(function.__doc__ or ""))(function)
+    command = get_command(app)
+    if not isinstance(command, TyperCommand):
+        raise TypeError(f"{name} is no single command.")
+    return command
+
+
+def _flowing(text: str) -> str:
+    """The paragraphs of a docstring, each as one line, for the terminal to wrap."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def build_group() -> TyperGroup:
+    """The program itself, with its commands as stubs."""
+    app = typer.Typer(
+        cls=LazyGroup,
+        add_completion=True,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help=adducir.__doc__, epilog=_EPILOG)(_options)
+    group = get_command(app)
+    if not isinstance(group, LazyGroup):
+        raise TypeError("typer did not make a group.")
+    for name, entry in COMMANDS.items():
+        group.commands[name] = TyperCommand(
+            name=name, help=entry.help, rich_help_panel=entry.panel, rich_markup_mode="rich"
+        )
+    return group
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"adducir {adducir.__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
+    ] = False,
+) -> None:
+    # Neither does anything here: --version has ended the program, main() has seen --debug.
+    del version, debug

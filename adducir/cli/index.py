@@ -1,0 +1,111 @@
+"""``adducir index``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+
+if TYPE_CHECKING:
+    from adducir.study.products import Manifest
+
+
+def index(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="The index's folder, such as indexes/NAME."
+        ),
+    ],
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fields",
+            help="The fields to index, with commas or repeated.",
+            show_default="the corpus's texts",
+        ),
+    ] = None,
+    stemmer: Annotated[
+        options.Stemmer, typer.Option("--stemmer", help="The stemmer.")
+    ] = options.Stemmer.PORTER,
+    stopwords: Annotated[
+        str,
+        typer.Option("--stopwords", help="'lucene', 'none', or a file with one stop word a line."),
+    ] = "lucene",
+    threads: options.Threads = None,
+    positions: Annotated[
+        bool, typer.Option("--positions/--no-positions", help="Keep the positions of terms.")
+    ] = True,
+    vectors: Annotated[
+        bool, typer.Option("--vectors/--no-vectors", help="Keep document vectors, for RM3.")
+    ] = True,
+    accurate_length: Annotated[
+        bool,
+        typer.Option(
+            "--accurate-length",
+            help="Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
+        ),
+    ] = False,
+    docno_field: Annotated[
+        str | None,
+        typer.Option(
+            "--docno-field",
+            help="The field of the docno, where it has none of the usual names.",
+        ),
+    ] = None,
+    format_name: Annotated[
+        options.CorpusFormat | None,
+        typer.Option(
+            "--format",
+            help="The format of the files, where their names do not tell.",
+        ),
+    ] = None,
+    rebuild: options.Rebuild = False,
+) -> None:
+    """Build a Lucene index from a corpus.
+
+    An index that is there already and would be built alike is left as it is. A docno that comes
+    twice and a malformed record end the work; nothing half-made is left.
+    """
+    from adducir.cli.console import open_progress
+    from adducir.corpora.documents import open_corpus
+    from adducir.indexes.analysis import Analysis
+    from adducir.indexes.build import IndexSettings, build_index
+
+    settings = IndexSettings(
+        fields=tuple(options.listed(fields)),
+        analysis=Analysis.of(stemmer.value, stopwords),
+        positions=positions,
+        vectors=vectors,
+        accurate_length=accurate_length,
+    )
+    with open_progress() as progress:
+        corpus = open_corpus(
+            source,
+            docno_field=docno_field,
+            format=format_name.value if format_name else None,
+            progress=progress,
+        )
+        manifest = build_index(
+            corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
+        )
+        progress.note(f"{output}: {summary(manifest)}")
+
+
+def summary(manifest: "Manifest") -> str:
+    """What an index holds, in one line."""
+    counts = manifest.counts
+    empty = counts["empty"]
+    without = f" ({empty:,} without text, which cannot be found)" if empty else ""
+    return (
+        f"{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
+        f"{counts['tokens']:,} tokens"
+    )

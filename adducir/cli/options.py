@@ -1,0 +1,135 @@
+"""Arguments and options that commands share, and the choices they offer.
+
+The rooms decide what the choices mean; here they stand once more so that ``--help`` needs no room.
+``tests/cli/test_options.py`` holds the two together.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
+
+
+class Format(StrEnum):
+    """Formats of a table."""
+
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+    JSON = "json"
+    HTML = "html"
+
+
+class PairedTest(StrEnum):
+    """Significance tests."""
+
+    T = "t"
+    WILCOXON = "wilcoxon"
+    SIGN = "sign"
+    RANDOMISATION = "randomisation"
+    BOOTSTRAP = "bootstrap"
+
+
+class Correction(StrEnum):
+    """Corrections for several tests."""
+
+    HOLM = "holm"
+    BONFERRONI = "bonferroni"
+    BH = "bh"
+    NONE = "none"
+
+
+class Family(StrEnum):
+    """What is corrected together."""
+
+    MEASURE = "measure"
+    TABLE = "table"
+    PAIRS = "pairs"
+
+
+class Negative(StrEnum):
+    """How negative grades are treated."""
+
+    ZERO = "zero"
+    TREC_EVAL = "trec_eval"
+
+
+class Model(StrEnum):
+    """Retrieval models."""
+
+    BM25 = "bm25"
+    QLD = "qld"
+
+
+class Stemmer(StrEnum):
+    """Stemmers."""
+
+    PORTER = "porter"
+    KROVETZ = "krovetz"
+    NONE = "none"
+
+
+class CorpusFormat(StrEnum):
+    """Formats of a corpus."""
+
+    JSONL = "jsonl"
+    TREC = "trec"
+    TSV = "tsv"
+
+
+class Method(StrEnum):
+    """Ways to fuse runs."""
+
+    RRF = "rrf"
+    COMBSUM = "combsum"
+    COMBMNZ = "combmnz"
+
+
+class Normalise(StrEnum):
+    """What is done to scores before they are added."""
+
+    MIN_MAX = "min-max"
+    NONE = "none"
+
+
+RunPaths = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN", help="TREC runs, plain or .gz.", show_default=False),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to the terminal."),
+]
+TableFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="What to print; by default what the ending of --output says.",
+        show_default="terminal",
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one a core")
+]
+Depth = Annotated[int, typer.Option("--depth", min=1, help="Documents a topic, at most.")]
+Tag = Annotated[
+    str | None, typer.Option("--tag", help="The run's tag.", show_default="the file's name")
+]
+Rebuild = Annotated[bool, typer.Option("--rebuild", help="Build even what is there already.")]
+
+
+def listed(values: Sequence[str] | None) -> list[str]:
+    """The items of an option that takes commas, repetition, or both."""
+    return [item.strip() for value in values or () for item in value.split(",") if item.strip()]
+
+
+def tag_of(output: Path, wanted: str | None) -> str:
+    """The tag of a run: what the user wants, or its file's name, which may hold no blank."""
+    from adducir.cli.names import stem
+
+    return wanted or "_".join(stem(output).split())

@@ -1,0 +1,75 @@
+"""The folders and first files of a study, made all at once or not at all."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from adducir.study.errors import ProductError, UsageError
+
+FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
+STARTER = Path(__file__).parent / "starter"
+_HARMLESS = frozenset({".git"})
+
+
+def make_study(folder: Path) -> None:
+    """Make a study in a folder that does not exist yet, or is empty but for ``.git``.
+
+    Raises:
+        ProductError: The folder holds something.
+        UsageError: It is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file.", mend="Name a folder that does not exist yet.")
+    held = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    strange = [name for name in held if name not in _HARMLESS]
+    if strange:
+        raise ProductError(
+            f"this folder is not empty: it holds {', '.join(strange[:3])}"
+            f"{' and more' if len(strange) > 3 else ''}.",
+            path=folder,
+            mend="Name a folder that is empty or does not exist yet.",
+        )
+    existed = folder.is_dir()
+    beside = folder if existed else folder.resolve().parent
+    beside.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".adducir-new-", dir=beside))
+    try:
+        _fill(staging, folder.resolve().name)
+        if existed:
+            _move_in(staging, folder)
+        else:
+            staging.chmod(0o777 & ~_umask())  # mkdtemp makes it for its owner alone
+            staging.rename(folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _fill(folder: Path, name: str) -> None:
+    for child in FOLDERS:
+        (folder / child).mkdir()
+    shutil.copyfile(STARTER / "demo.yaml", folder / "experiments" / "demo.yaml")
+    shutil.copyfile(STARTER / "gitignore.txt", folder / ".gitignore")
+    text = (STARTER / "readme.txt").read_text(encoding="utf-8")
+    (folder / "README.md").write_text(text.replace("{name}", name), encoding="utf-8")
+
+
+def _move_in(staging: Path, folder: Path) -> None:
+    """Move what is in ``staging`` to ``folder``, or leave ``folder`` as it was."""
+    moved: list[Path] = []
+    try:
+        for child in sorted(staging.iterdir()):
+            target = folder / child.name
+            child.rename(target)
+            moved.append(target)
+    except BaseException:
+        for target in moved:
+            target.rename(staging / target.name)
+        raise
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,74 @@
+"""Printing a result table in the format and to the place that the user names."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adducir.cli.console import is_terminal, show
+from adducir.cli.options import Format
+
+if TYPE_CHECKING:
+    from adducir.experiments.tables.table import ResultTable
+
+WIDTH = 100
+"""Columns of the terminal format where it does not go to a terminal."""
+
+
+def show_table(
+    table: "ResultTable",
+    wanted: Format | None = None,
+    output: Path | None = None,
+    *,
+    per_topic: bool = False,
+) -> None:
+    """Print a table, or write it to a file.
+
+    Args:
+        table: What to print.
+        wanted: The format; by default what the ending of ``output`` says, or else ``terminal``.
+        output: The file, None for stdout.
+        per_topic: Show the values of each topic as well (CSV: instead of the means).
+    """
+    format_name = wanted or format_of(output)
+    show("\n".join(_texts(table, format_name, output, per_topic)), output)
+
+
+def format_of(output: Path | None) -> Format:
+    """The format that a file's ending says."""
+    from adducir.experiments.tables.render import FORMATS
+
+    name = output.name.removesuffix(".gz") if output is not None else ""
+    ending = Path(name).suffix.lower()
+    return next((Format(key) for key, value in FORMATS.items() if value == ending), Format.TERMINAL)
+
+
+def _texts(
+    table: "ResultTable", format_name: Format, output: Path | None, per_topic: bool
+) -> Iterator[str]:
+    from adducir.experiments.tables.render import render
+    from adducir.experiments.tables.topics import topic_table
+
+    if format_name in (Format.CSV, Format.JSON):
+        yield render(table, format_name, per_topic=per_topic)
+        return
+    options = _terminal_options(output) if format_name == Format.TERMINAL else {}
+    yield render(table, format_name, **options)
+    # The HTML page draws the topics by itself.
+    if per_topic and format_name != Format.HTML:
+        for column in table.columns:
+            yield render(topic_table(table, column), format_name, **options)
+
+
+def _terminal_options(output: Path | None) -> dict[str, Any]:
+    """Width, colour and characters of the place the table goes to."""
+    if output is not None:
+        return {"width": WIDTH}
+    here = is_terminal(sys.stdout)
+    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    return {
+        "width": shutil.get_terminal_size((WIDTH, 24)).columns if here else WIDTH,
+        "color": here,
+        "ascii_only": not encoding.startswith("utf"),
+    }

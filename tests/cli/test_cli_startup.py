@@ -1,0 +1,78 @@
+"""Starting is cheap because it imports next to nothing."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = [
+    "torch",
+    "numpy",
+    "pandas",
+    "polars",
+    "scipy",
+    "statsmodels",
+    "pyterrier",
+    "ir_datasets",
+    "ir_measures",
+    "pytrec_eval",
+    "transformers",
+    "jnius",
+    "jnius_config",
+    "pyserini",
+    "pydantic",
+    "yaml",
+    "orjson",
+    "psutil",
+    "filelock",
+    "tirex_tracker",
+    "adducir.corpora",
+    "adducir.runs",
+    "adducir.indexes",
+    "adducir.experiments",
+]
+
+_LIST_MODULES = """
+import sys
+from adducir.cli.app import main
+code = main({arguments!r})
+print(sorted(sys.modules), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def modules_after(*arguments):
+    run = subprocess.run(
+        [sys.executable, "-c", _LIST_MODULES.format(arguments=list(arguments))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(eval(run.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--help"], ["search", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    assert not modules_after(*arguments).intersection(HEAVY)
+
+
+def test_help_imports_no_command():
+    loaded = modules_after("--help")
+    assert not {"adducir.cli.index", "adducir.cli.evaluate", "adducir.cli.doctor"} & loaded
+
+
+def test_version_needs_not_even_typer():
+    assert not modules_after("--version").intersection({"typer", "click", "rich", *HEAVY})
+
+
+def test_help_without_a_terminal_has_no_escape_sequences():
+    # typer colours on request of these, terminal or not
+    asking = {"GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"}
+    run = subprocess.run(
+        [sys.executable, "-m", "adducir.cli.app", "--help"],
+        capture_output=True,
+        check=True,
+        env={key: value for key, value in os.environ.items() if key not in asking},
+    )
+    assert b"\x1b" not in run.stdout + run.stderr
