@@ -71,7 +71,7 @@ def fuse(
         pl.concat(parts)
         .group_by("topic", "docno")
         .agg(score * pl.len() if method == "combmnz" else score)
-        .sort("topic", "docno")
+        .sort("topic")
     )
     rows = fused.with_columns(qid=pl.Series(qids, dtype=pl.String).gather(fused["topic"]))
     return Run.ranked(rows, tag or method).top(depth)

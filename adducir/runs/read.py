@@ -83,11 +83,12 @@ def parsed(data: bytes, names: Sequence[str]) -> pl.DataFrame | None:
             must be among them.
     """
     lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
-    if lines is None:
-        data = _regularised(data)
-        lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
+    for mend in (_with_blanks, _with_single_blanks):
         if lines is None:
-            return None
+            data = mend(data)
+            lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
+    if lines is None:
+        return None
     try:
         table = pl.read_csv(
             data,
@@ -128,9 +129,14 @@ def regular_lines(data: NDArray[np.uint8]) -> int | None:
     return lines if blanks == (COLUMNS - 1) * lines and data[-1] != 32 else None
 
 
-def _regularised(data: bytes) -> bytes:
+def _with_blanks(data: bytes) -> bytes:
+    """The same columns between blanks instead of tabs; not even a blank ends the last line."""
+    return data.translate(_BLANKS).rstrip()
+
+
+def _with_single_blanks(data: bytes) -> bytes:
     """The same columns between single blanks; blank lines are left, except at the end."""
-    text = np.frombuffer(data.translate(_BLANKS).rstrip(), dtype=np.uint8)
+    text = np.frombuffer(data, dtype=np.uint8)
     space = text <= 32
     keep = text != 32
     keep[:-1] |= ~space[1:]  # of several blanks the last stays ...
