@@ -18,10 +18,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from adducir.experiments.all_pairs import all_pairs, all_pairs_randomisation
-from adducir.experiments.compare import compare
-from adducir.experiments.scores import Scores
-from adducir.experiments.significance import randomisation
+from adducir.experiments.comparison.compare import compare
+from adducir.experiments.evaluation.scores import Scores
+from adducir.experiments.significance.all_pairs import all_pairs, all_pairs_randomisation
+from adducir.experiments.significance.paired import randomisation
 
 
 def synthetic(systems: int, topics: int) -> np.ndarray:

@@ -1,1 +1,46 @@
-"""Measures, significance, comparisons, tables, and the experiment file that makes them."""
+"""Measures, significance, comparisons, tables, and the experiment file that makes them.
+
+The names below are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adducir.experiments.comparison.compare import compare
+    from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
+    from adducir.experiments.evaluation.measures import parse_measures
+    from adducir.experiments.planning import plan_experiment
+    from adducir.experiments.running import run_experiment
+    from adducir.experiments.tables.build import Layout, build_table
+    from adducir.experiments.tables.render import render
+
+_HOMES = {
+    "Evaluator": "evaluation.evaluate",
+    "Layout": "tables.build",
+    "build_table": "tables.build",
+    "compare": "comparison.compare",
+    "evaluate": "evaluation.evaluate",
+    "parse_measures": "evaluation.measures",
+    "plan_experiment": "planning",
+    "render": "tables.render",
+    "run_experiment": "running",
+}
+
+__all__ = [  # noqa: RUF022  (in the order of use)
+    "parse_measures",
+    "evaluate",
+    "Evaluator",
+    "compare",
+    "build_table",
+    "Layout",
+    "render",
+    "plan_experiment",
+    "run_experiment",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from adducir.corpora.documents import Corpus, open_corpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
-from adducir.experiments.measures import Measure, parse_measures
+from adducir.experiments.evaluation.measures import Measure, parse_measures
 from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, TopicsRecipe
 from adducir.runs.read import read_run
 from adducir.runs.run import Run

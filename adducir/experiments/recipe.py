@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from adducir.experiments.table_style import Detail
+from adducir.experiments.tables.style import Detail
 from adducir.study.recipe import FaultsAt, Recipe, nearest
 from adducir.study.yaml import KeyPath
 

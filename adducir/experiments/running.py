@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from adducir import __version__
-from adducir.experiments.compare import compare
-from adducir.experiments.comparison import Comparison
-from adducir.experiments.evaluate import Evaluator
+from adducir.experiments.comparison.compare import compare
+from adducir.experiments.comparison.results import Comparison
+from adducir.experiments.evaluation.evaluate import Evaluator
+from adducir.experiments.evaluation.scores import Scores
 from adducir.experiments.planning import (
     IndexStep,
     Plan,
@@ -17,11 +18,10 @@ from adducir.experiments.planning import (
     model_of,
 )
 from adducir.experiments.recipe import file_name
-from adducir.experiments.render import FORMATS, render
-from adducir.experiments.scores import Scores
-from adducir.experiments.table import ResultTable
-from adducir.experiments.table_build import Layout, build_table
-from adducir.experiments.table_style import Style
+from adducir.experiments.tables.build import Layout, build_table
+from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.style import Style
+from adducir.experiments.tables.table import ResultTable
 from adducir.indexes.build import build_index
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.search import search_topics

@@ -3,7 +3,8 @@
 import random
 from statistics import fmean
 
-from adducir.experiments.table import (
+from adducir.experiments.tables.style import Style
+from adducir.experiments.tables.table import (
     Column,
     Equivalence,
     ResultTable,
@@ -11,7 +12,6 @@ from adducir.experiments.table import (
     TableCell,
     Versus,
 )
-from adducir.experiments.table_style import Style
 
 FOOTER = (
     "Means over 6 topics.",

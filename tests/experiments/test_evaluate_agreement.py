@@ -20,8 +20,8 @@ from evaluation_cases import (
 from hypothesis import assume, example, given, settings
 from ir_measures import Measure
 
-from adducir.experiments.evaluate import evaluate
-from adducir.experiments.vectorised import is_vectorised
+from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.experiments.evaluation.vectorised import is_vectorised
 
 TOLERANCE = 1e-9
 

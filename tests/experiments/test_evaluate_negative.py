@@ -3,7 +3,7 @@
 import pytest
 from evaluation_cases import qrels_of, run_of
 
-from adducir.experiments.evaluate import evaluate
+from adducir.experiments.evaluation.evaluate import evaluate
 from adducir.study.errors import UsageError
 
 SPAM_FIRST = {"1": {"spam": 4.0, "good": 3.0, "unjudged": 2.0, "bad": 1.0}}

@@ -5,7 +5,7 @@ import pytest
 from evaluation_cases import by_ir_measures, qrels_of, run_of
 from ir_measures import P
 
-from adducir.experiments.evaluate import evaluate
+from adducir.experiments.evaluation.evaluate import evaluate
 from adducir.runs.run import Run
 
 TIED = {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}

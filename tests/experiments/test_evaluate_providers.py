@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from evaluation_cases import by_ir_measures, named, qrels_of, run_of, without_ties
 
-from adducir.experiments.evaluate import evaluate
-from adducir.experiments.providers import provider_of
+from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.experiments.evaluation.providers import provider_of
 from adducir.study.errors import InputError, MachineError, UsageError
 
 RUN = {

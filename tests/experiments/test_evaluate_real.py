@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adducir.corpora.qrels import load_qrels
-from adducir.experiments.evaluate import evaluate
+from adducir.experiments.evaluation.evaluate import evaluate
 from adducir.runs.read import read_run
 
 CONDENSED = "nDCG(judged_only=True)@5"

@@ -6,7 +6,7 @@ import pytest
 from evaluation_cases import qrels_of, run_of
 
 from adducir.corpora.qrels import Qrels
-from adducir.experiments.evaluate import Evaluator, evaluate
+from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
 from adducir.runs.run import Run
 from adducir.study.errors import InputError, UsageError
 
@@ -100,8 +100,8 @@ def test_equal_keys_of_different_pairs_do_not_match(monkeypatch: pytest.MonkeyPa
     def one_key(docnos: pl.Series, topics: np.ndarray) -> np.ndarray:
         return np.zeros(len(topics), dtype=np.uint64)
 
-    monkeypatch.setattr("adducir.experiments.judgements.pair_keys", one_key)
-    monkeypatch.setattr("adducir.experiments.standing.pair_keys", one_key)
+    monkeypatch.setattr("adducir.experiments.evaluation.judgements.pair_keys", one_key)
+    monkeypatch.setattr("adducir.experiments.evaluation.standing.pair_keys", one_key)
     np.testing.assert_array_equal(evaluate(run, qrels_of(QRELS), EVERYTHING).values, expected)
 
 

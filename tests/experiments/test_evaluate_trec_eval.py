@@ -14,11 +14,11 @@ import pytest
 from ir_measures import Measure, NumRel
 
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.experiments.evaluate import evaluate
-from adducir.experiments.judgements import Floats
-from adducir.experiments.measures import parse_measure, parse_measures
-from adducir.experiments.scores import SUMMED, Scores
-from adducir.experiments.trec_names import TREC_INEXPRESSIBLE, split_trec_name
+from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.experiments.evaluation.judgements import Floats
+from adducir.experiments.evaluation.measures import parse_measure, parse_measures
+from adducir.experiments.evaluation.scores import SUMMED, Scores
+from adducir.experiments.evaluation.trec_names import TREC_INEXPRESSIBLE, split_trec_name
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, IPrec, Judged, NumRet, P, R, nDCG
 
-from adducir.experiments.measures import check_measure, parse_measure, parse_measures
-from adducir.experiments.trec_names import TREC_INEXPRESSIBLE, TREC_NAMES
+from adducir.experiments.evaluation.measures import check_measure, parse_measure, parse_measures
+from adducir.experiments.evaluation.trec_names import TREC_INEXPRESSIBLE, TREC_NAMES
 from adducir.study.errors import UsageError
 
 

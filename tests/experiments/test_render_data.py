@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from sample_tables import nasty, small, versus, wide
 
-from adducir.experiments.render.csv import HEADER, TOPIC_HEADER
-from adducir.experiments.render.csv import render as render_csv
-from adducir.experiments.render.json import SCHEMA_VERSION
-from adducir.experiments.render.json import render as render_json
-from adducir.experiments.table import Column, ResultTable, Row, Style, TableCell
+from adducir.experiments.tables.render.csv import HEADER, TOPIC_HEADER
+from adducir.experiments.tables.render.csv import render as render_csv
+from adducir.experiments.tables.render.json import SCHEMA_VERSION
+from adducir.experiments.tables.render.json import render as render_json
+from adducir.experiments.tables.table import Column, ResultTable, Row, Style, TableCell
 from adducir.study.errors import UsageError
 
 

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 import pytest
 from sample_tables import NASTY, nasty, small, versus, wide
 
-from adducir.experiments.render.html import render
-from adducir.experiments.render.svg import MOST_BARS, difference_chart, reach
-from adducir.experiments.table import Column, ResultTable, Row, Style, TableCell
+from adducir.experiments.tables.render.html import render
+from adducir.experiments.tables.render.svg import MOST_BARS, difference_chart, reach
+from adducir.experiments.tables.table import Column, ResultTable, Row, Style, TableCell
 
 VOID = {"meta", "wbr", "line"}
 

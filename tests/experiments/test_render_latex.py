@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sample_tables import nasty, small, wide
 
-from adducir.experiments.render.latex import render
-from adducir.experiments.render.tex_escape import escaped, label
-from adducir.experiments.table import Column, ResultTable, Row, Style, TableCell
+from adducir.experiments.tables.render.latex import render
+from adducir.experiments.tables.render.tex_escape import escaped, label
+from adducir.experiments.tables.table import Column, ResultTable, Row, Style, TableCell
 
 NO_LATEX = shutil.which("pdflatex") is None
 DETAILS = Style(2, False, ("difference", "ci", "effect", "wtl", "p_corrected", "equivalence_p"))

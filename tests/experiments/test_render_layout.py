@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from sample_tables import small, versus, wide
 
-from adducir.experiments.render import FORMATS, render
-from adducir.experiments.render.layout import (
+from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.render.layout import (
     detail_lines,
     figure,
     legend,
@@ -18,8 +18,8 @@ from adducir.experiments.render.layout import (
     number,
     p_value,
 )
-from adducir.experiments.render.names import joints, one_line, shortened, wrap_title
-from adducir.experiments.table import Column, Equivalence, ResultTable, Row, Style, TableCell
+from adducir.experiments.tables.render.names import joints, one_line, shortened, wrap_title
+from adducir.experiments.tables.table import Column, Equivalence, ResultTable, Row, Style, TableCell
 from adducir.study.errors import UsageError
 
 HOUSE = Style(leading_zero=False)

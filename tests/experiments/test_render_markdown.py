@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_tables import nasty, small, wide
 
-from adducir.experiments.render.markdown import escaped, render
-from adducir.experiments.table import Style
+from adducir.experiments.tables.render.markdown import escaped, render
+from adducir.experiments.tables.table import Style
 
 UNESCAPED_PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 

@@ -6,8 +6,8 @@ import pytest
 from rich.cells import cell_len
 from sample_tables import nasty, small, wide
 
-from adducir.experiments.render.terminal import render
-from adducir.experiments.table import Column, ResultTable, Row, Style, TableCell
+from adducir.experiments.tables.render.terminal import render
+from adducir.experiments.tables.table import Column, ResultTable, Row, Style, TableCell
 
 FIGURE = re.compile(r"\d\.\d{3}")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

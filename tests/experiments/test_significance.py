@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from adducir.experiments.significance import (
+from adducir.experiments.significance.paired import (
     TestResult,
     bootstrap,
     paired_t,

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from adducir.experiments.compare import compare
-from adducir.experiments.comparison import Comparison
-from adducir.experiments.corrections import correct
-from adducir.experiments.equivalence import tost
-from adducir.experiments.intervals import bca_interval
-from adducir.experiments.randomisation import randomisation
+from adducir.experiments.comparison.compare import compare
+from adducir.experiments.comparison.results import Comparison
+from adducir.experiments.significance.corrections import correct
+from adducir.experiments.significance.equivalence import tost
+from adducir.experiments.significance.intervals import bca_interval
+from adducir.experiments.significance.randomisation import randomisation
 from adducir.study.errors import UsageError
 
 TOPICS = 60

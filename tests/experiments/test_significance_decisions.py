@@ -9,11 +9,11 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
-from adducir.experiments.corrections import correct
-from adducir.experiments.effects import effect, effect_rows, hedges_factor
-from adducir.experiments.equivalence import tost
-from adducir.experiments.intervals import bca_interval, bca_rows
-from adducir.experiments.power import detectable, power
+from adducir.experiments.significance.corrections import correct
+from adducir.experiments.significance.effects import effect, effect_rows, hedges_factor
+from adducir.experiments.significance.equivalence import tost
+from adducir.experiments.significance.intervals import bca_interval, bca_rows
+from adducir.experiments.significance.power import detectable, power
 from adducir.study.errors import UsageError
 
 ps = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.05, 1.0])), max_size=30)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from adducir.experiments import signs
-from adducir.experiments.all_pairs import all_pairs, all_pairs_randomisation
-from adducir.experiments.bootstrap import sample_counts
-from adducir.experiments.randomisation import randomisation, randomisation_rows
-from adducir.experiments.significance import bootstrap, run_rows
+from adducir.experiments.significance import signs
+from adducir.experiments.significance.all_pairs import all_pairs, all_pairs_randomisation
+from adducir.experiments.significance.bootstrap import sample_counts
+from adducir.experiments.significance.paired import bootstrap, run_rows
+from adducir.experiments.significance.randomisation import randomisation, randomisation_rows
 from adducir.study.errors import UsageError
 
 
@@ -207,7 +207,7 @@ def test_the_level_is_kept_where_there_is_no_difference(test, grid) -> None:
 def test_the_number_of_threads_does_not_matter() -> None:
     script = (
         "import numpy as np;"
-        "from adducir.experiments.all_pairs import all_pairs_randomisation as f;"
+        "from adducir.experiments.significance.all_pairs import all_pairs_randomisation as f;"
         "v = np.random.default_rng(1).integers(0, 6, (12, 150)) / 5;"
         "print(f(v, permutations=3000, seed=2).p.tolist())"
     )

@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from adducir.corpora.qrels import load_qrels
-from adducir.experiments.all_pairs import all_pairs, all_pairs_randomisation
-from adducir.experiments.compare import compare
-from adducir.experiments.evaluate import Evaluator
-from adducir.experiments.scores import Scores
+from adducir.experiments.comparison.compare import compare
+from adducir.experiments.evaluation.evaluate import Evaluator
+from adducir.experiments.evaluation.scores import Scores
+from adducir.experiments.significance.all_pairs import all_pairs, all_pairs_randomisation
 from adducir.runs.read import read_run
 
 RUNS = ("SABIR03BASE", "aplrob03a", "pircRBa1", "uic0301")

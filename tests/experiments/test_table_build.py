@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from adducir.experiments.compare import compare
-from adducir.experiments.comparison import Comparison
-from adducir.experiments.measures import parse_measures
-from adducir.experiments.render.layout import letter_of_row, marks
-from adducir.experiments.scores import Scores
-from adducir.experiments.table import Style
-from adducir.experiments.table_build import Layout, build_table
+from adducir.experiments.comparison.compare import compare
+from adducir.experiments.comparison.results import Comparison
+from adducir.experiments.evaluation.measures import parse_measures
+from adducir.experiments.evaluation.scores import Scores
+from adducir.experiments.tables.build import Layout, build_table
+from adducir.experiments.tables.render.layout import letter_of_row, marks
+from adducir.experiments.tables.table import Style
 from adducir.study.errors import UsageError
 
 MEASURES = "nDCG(judged_only=True)@5 Bpref R@100 Judged@5 NumRet"

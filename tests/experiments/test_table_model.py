@@ -3,8 +3,8 @@
 import pytest
 from sample_tables import small
 
-from adducir.experiments.table import Column, ResultTable, Row, Style, TableCell
-from adducir.experiments.table_topics import topic_table
+from adducir.experiments.tables.table import Column, ResultTable, Row, Style, TableCell
+from adducir.experiments.tables.topics import topic_table
 from adducir.study.errors import UsageError
 
 

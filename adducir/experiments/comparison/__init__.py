@@ -1,0 +1,1 @@
+"""Comparing systems: which tests are made, what is corrected together, what was found."""

@@ -1,0 +1,1 @@
+"""Measures: from a run and judgements to a value for each topic."""

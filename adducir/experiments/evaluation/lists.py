@@ -1,0 +1,68 @@
+"""A run's judged documents as the measures want them, and small helpers.
+
+A measure function takes :class:`Lists` and the measure, and returns (T,)
+values, one a topic of the qrels. A topic that the run lacks, and a topic
+without relevant documents, gets 0.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from ir_measures import Measure
+from numpy.typing import NDArray
+
+from adducir.experiments.evaluation.judgements import Floats, Integers
+from adducir.experiments.evaluation.standing import Relevant, Standing
+
+WHOLE_LIST = int(np.iinfo(np.int64).max)
+"""A cutoff that cuts nothing."""
+
+
+class Lists:
+    """A run's judged documents, in the full and in the condensed lists.
+
+    What several measures need is computed once.
+    """
+
+    def __init__(self, standing: Standing) -> None:
+        self.judgements = standing.judgements
+        self.topics = len(standing.retrieved)
+        self._full = standing
+        self._condensed = cache(standing.condensed)
+        self._relevant = cache(lambda condensed, rel: self.standing(condensed).relevant(rel))
+
+    def standing(self, condensed: bool) -> Standing:
+        """The judged documents in the full or in the condensed lists."""
+        return self._condensed() if condensed else self._full
+
+    def relevant(self, measure: Measure, condensed: bool | None = None) -> Relevant:
+        """The relevant documents, by the measure's ``rel`` and ``judged_only``."""
+        if condensed is None:
+            condensed = option(measure, "judged_only", False)
+        relevant: Relevant = self._relevant(condensed, option(measure, "rel", 1))
+        return relevant
+
+    def retrieved(self, measure: Measure) -> Integers:
+        """(T,) lengths of the lists."""
+        return self.standing(option(measure, "judged_only", False)).retrieved
+
+    def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
+        """(T,) sums of ``values``, or counts, by topic."""
+        return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)
+
+
+def option(measure: Measure, key: str, default: Any) -> Any:
+    """A parameter of the measure, or the default."""
+    return measure.params.get(key, default)
+
+
+def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:
+    """``part / whole``, and 0 where ``whole`` is 0."""
+    zeros = np.zeros(len(part))
+    return np.asarray(np.divide(part, whole, out=zeros, where=np.asarray(whole) != 0))
+
+
+def in_top(relevant: Relevant, measure: Measure) -> NDArray[np.bool_]:
+    """(r,) which documents stand within the measure's cutoff, if it has one."""
+    return np.asarray(relevant.rank < option(measure, "cutoff", WHOLE_LIST))

@@ -1,0 +1,1 @@
+"""Paired tests, corrections, equivalence, effect sizes: from arrays to p-values."""

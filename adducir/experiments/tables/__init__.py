@@ -1,0 +1,1 @@
+"""The result table, and how it is printed."""

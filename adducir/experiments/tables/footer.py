@@ -1,0 +1,144 @@
+"""The sentences below a table: what a reader must know to judge its figures."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adducir.experiments.comparison.results import Comparison
+    from adducir.experiments.evaluation.scores import Scores
+
+UNAFFECTED = frozenset({"Bpref", "infAP"})
+"""Measures that pass over unjudged documents by their definition."""
+SHOWN = 5
+"""So many names are listed before the rest is counted."""
+
+
+def footer(
+    sources: "Mapping[str, tuple[Comparison, Mapping[str, Scores]]]",
+    names: Mapping[str, str],
+    systems: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """All sentences; one that holds for every topic set is said once, the others name theirs.
+
+    Args:
+        sources: For each topic set by name (empty if there is only one) the comparison and, by
+            system, the scores behind it, which may be absent.
+        names: Printed names of measures, by exact name.
+        systems: Printed names of systems, likewise.
+        notes: Sentences to put at the end.
+    """
+    each = {
+        name: _sentences(renamed(comparison, systems), scores, names, systems)
+        for name, (comparison, scores) in sources.items()
+    }
+    said: dict[str, None] = {}
+    for together in zip_longest(*each.values()):
+        for name, sentence in zip(each, together, strict=True):
+            if sentence is None:
+                continue
+            common = not name or all(sentence in others for others in each.values())
+            said[sentence if common else f"{name}: {sentence}"] = None
+    return (*said, *notes)
+
+
+def _sentences(
+    comparison: "Comparison",
+    scores: "Mapping[str, Scores]",
+    names: Mapping[str, str],
+    systems: Mapping[str, str],
+) -> list[str]:
+    """The sentences of one topic set."""
+    return [
+        *comparison.statements(),
+        *_extra(scores.values(), systems),
+        *_negative(scores.values()),
+        *_unjudged(comparison.measures, names),
+        *_descriptive(comparison, names),
+    ]
+
+
+def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
+    """A comparison whose settings and missing topics go by the systems' printed names."""
+    settings = replace(
+        comparison.settings,
+        baselines=tuple(names.get(name, name) for name in comparison.settings.baselines),
+        against=names.get(comparison.settings.against, comparison.settings.against),
+    )
+    missing = {names.get(name, name): qids for name, qids in comparison.missing.items()}
+    return replace(comparison, settings=settings, missing=missing)
+
+
+def _extra(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:
+    """Topics of the runs that the qrels lack; systems with the same ones in one sentence."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for one in scores:
+        if one.extra:
+            together.setdefault(tuple(one.extra), []).append(names.get(one.system, one.system))
+    return [
+        f"Ignored, because the qrels lack them: {_counted(qids, 'topic')} of {listed(systems)} "
+        f"({listed(qids)})."
+        for qids, systems in together.items()
+    ]
+
+
+def _negative(scores: "Iterable[Scores]") -> list[str]:
+    """How negative grades were treated, where there are any."""
+    for one in scores:
+        if one.negatives and one.negative == "zero":
+            return [
+                f"{_counted(one.negatives, 'judgement')} with a negative grade (spam) "
+                "counted as judged and not relevant."
+            ]
+        if one.negatives:
+            return [
+                f"{_counted(one.negatives, 'judgement')} with a negative grade (spam) taken as "
+                "trec_eval does: left out like unjudged documents by condensed measures and Bpref."
+            ]
+    return []
+
+
+def _unjudged(measures: Sequence[Hashable], names: Mapping[str, str]) -> list[str]:
+    """Which measures count unjudged documents as not relevant, and which leave them out."""
+    known = [m for m in measures if getattr(m, "NAME", None) not in (None, "Judged")]
+    known = [m for m in known if not str(getattr(m, "NAME", "")).startswith("Num")]
+    without = [m for m in known if _passes_over(m)]
+    counting = [m for m in known if not _passes_over(m)]
+    said = []
+    if counting:
+        what = "all measures" if not without else listed([_name(m, names) for m in counting])
+        said.append(f"Unjudged documents count as not relevant in {what}.")
+    if without:
+        said.append(
+            f"Unjudged documents are left out by {listed([_name(m, names) for m in without])}."
+        )
+    return said
+
+
+def _passes_over(measure: Hashable) -> bool:
+    params = getattr(measure, "params", {})
+    return getattr(measure, "NAME", None) in UNAFFECTED or bool(params.get("judged_only"))
+
+
+def _descriptive(comparison: "Comparison", names: Mapping[str, str]) -> list[str]:
+    """Which columns rate no system."""
+    shown = [_name(m, names) for m in comparison.measures if m in comparison.settings.descriptive]
+    tested = any(comparison.tests_in_family.values())
+    return [f"Not tested, because it rates no system: {listed(shown)}."] if shown and tested else []
+
+
+def _name(measure: Hashable, names: Mapping[str, str]) -> str:
+    return names.get(str(measure)) or str(measure)
+
+
+def _counted(what: int | Sequence[str], noun: str) -> str:
+    count = what if isinstance(what, int) else len(what)
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names joined by commas, beyond :data:`SHOWN` counted."""
+    shown = ", ".join(names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
