@@ -53,7 +53,6 @@ NEEDED = (
     Package("polars", "polars", "runs and qrels"),
     Package("pandas", "pandas", "PyTerrier's frames"),
     Package("scipy", "scipy.stats", "significance tests"),
-    Package("statsmodels", "statsmodels", "significance tests"),
     Package("orjson", "orjson", "JSONL corpora"),
     Package("filelock", "filelock", "products"),
     Package("pydantic", "pydantic", "experiment files"),

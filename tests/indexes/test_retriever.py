@@ -1,0 +1,111 @@
+"""The PyTerrier transformers: pipelines, experiments and grid search, without Terrier's Java."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+from ir_measures import AP, P
+
+from adducir.indexes import BM25, RM3, LuceneIndex, LuceneRetriever, RM3Settings
+from adducir.study.errors import UsageError
+
+TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["leash", "noise1 noise2", "the"]})
+
+
+@pytest.fixture(scope="module")
+def index(make_index: Callable[..., LuceneIndex]) -> LuceneIndex:
+    rng = np.random.default_rng(3)
+    noise = [f"noise{n}" for n in range(100)]
+    texts = {f"N{n:03d}": " ".join(rng.choice(noise, 15)) for n in range(150)}
+    texts |= {f"P{n}": "leash law park walker" + " fine" * n for n in range(5)}
+    texts |= {"R": "law of parks, fine walkers"}
+    return make_index(texts)
+
+
+def test_columns_order_and_ranks(index: LuceneIndex) -> None:
+    found = LuceneRetriever(index, depth=7)(TOPICS)
+    assert list(found.columns) == ["qid", "query", "docno", "score", "rank"]
+    for _, ranking in found.groupby("qid"):
+        assert ranking["rank"].tolist() == list(range(len(ranking)))
+        assert ranking["score"].is_monotonic_decreasing
+        assert len(ranking) <= 7
+    assert set(found["qid"]) == {"1", "2"}
+
+
+def test_other_columns_of_the_topics_stay(index: LuceneIndex) -> None:
+    found = LuceneRetriever(index)(TOPICS.assign(year=2020))
+    assert set(found["year"]) == {2020}
+
+
+def test_search_of_one_text(index: LuceneIndex) -> None:
+    assert LuceneRetriever(index).search("leash")["docno"].iloc[0].startswith("P")
+
+
+def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> None:
+    bm25 = LuceneRetriever(index, k1=1.2, b=0.3, depth=50)
+    rm3 = RM3(index, fb_terms=6, fb_docs=4, original_query_weight=0.4)
+    piped = (bm25 >> rm3 >> bm25)(TOPICS[:1])
+    direct = index.search(["leash"], BM25(1.2, 0.3), rm3=RM3Settings(6, 4, 0.4), depth=50)
+    assert piped["docno"].tolist() == direct.docnos.to_list()
+    assert piped["score"].tolist() == pytest.approx(direct.scores.tolist(), rel=1e-5)
+    assert "R" in set(piped["docno"])
+
+
+def test_cutoffs_and_fusion_operators(index: LuceneIndex) -> None:
+    bm25, qld = LuceneRetriever(index), LuceneRetriever(index, "qld")
+    assert (bm25 % 2)(TOPICS).groupby("qid").size().max() == 2
+    summed = (bm25 + qld)(TOPICS[:1])
+    assert summed["score"].notna().all()
+
+
+def test_unknown_model_names_those_there_are(index: LuceneIndex) -> None:
+    with pytest.raises(UsageError, match="bm25 or qld"):
+        LuceneRetriever(index, "tfidf")(TOPICS)
+
+
+QRELS = pd.DataFrame(
+    {
+        "qid": ["1"] * 6 + ["2"] * 2,
+        "docno": [f"P{n}" for n in range(5)] + ["R", "N001", "N002"],
+        "label": [1, 1, 1, 0, 0, 1, 1, 0],
+    }
+)
+
+
+def test_experiment(index: LuceneIndex) -> None:
+    bm25, qld = LuceneRetriever(index), LuceneRetriever(index, "qld")
+    systems = [bm25, qld, bm25 >> RM3(index) >> bm25]
+    table = pt.Experiment(systems, TOPICS, QRELS, [AP, P @ 5], baseline=0)
+    assert len(table) == 3
+    assert table["AP"].between(0, 1).all()
+
+
+def test_k_fold_grid_search_sets_the_parameters(index: LuceneIndex) -> None:
+    bm25 = LuceneRetriever(index, k1=0.1, b=0.1)
+    folds = [TOPICS[:1], TOPICS[1:2]]
+    results, settings = pt.KFoldGridSearch(
+        bm25, {bm25: {"k1": [0.4, 2.0], "b": [0.0, 1.0]}}, folds, QRELS, "map", verbose=False
+    )
+    assert len(settings) == 2
+    for fold in settings:
+        chosen = {name: value for _, name, value in fold}
+        assert chosen["k1"] in (0.4, 2.0)
+        assert chosen["b"] in (0.0, 1.0)
+    assert set(results["qid"]) <= {"1", "2"}
+
+
+def test_terriers_java_is_not_started(index: LuceneIndex) -> None:
+    code = f"""
+import pandas as pd, pyterrier as pt
+from adducir.indexes import LuceneRetriever
+bm25 = LuceneRetriever({str(index.path)!r})
+pt.Experiment([bm25], pd.DataFrame({{"qid": ["1"], "query": ["leash"]}}),
+              pd.DataFrame({{"qid": ["1"], "docno": ["P1"], "label": [1]}}), ["map"])
+print(pt.java.started())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "False"
