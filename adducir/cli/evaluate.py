@@ -52,6 +52,7 @@ def evaluate(
     details = testing.details(show)
     systems, testing = _systems(runs, testing)
 
+    from adducir.cli.console import open_progress
     from adducir.cli.tables import show_table
     from adducir.corpora.qrels import load_qrels
     from adducir.experiments.comparison.compare import compare
@@ -60,7 +61,8 @@ def evaluate(
     from adducir.experiments.tables.style import Style
     from adducir.runs.read import read_run
 
-    judged = load_qrels(qrels)
+    with open_progress() as progress:  # ir_datasets may have to download them
+        judged = load_qrels(qrels, progress=progress)
     evaluator = Evaluator(
         judged,
         measures or options.DEFAULT_MEASURES,

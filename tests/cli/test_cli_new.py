@@ -1,6 +1,7 @@
 """``adducir new``: all or nothing."""
 
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -95,3 +96,20 @@ def test_a_failure_while_moving_in_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "rename", failing)
     assert main(["new", str(tmp_path)]) == 4
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
+    assert main(["new", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    text = Path("README.md").read_text().replace("\\\n", " ")
+    lines = [line.partition("#")[0] for line in text.splitlines() if line.startswith("    adducir")]
+    assert len(lines) == 7
+    for line in lines:
+        words = [
+            one
+            for word in shlex.split(line)[1:]
+            for one in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
+        ]
+        # Java looks for relative paths where it was started, which is not here.
+        words = [str(Path(one).resolve()) if one == "indexes/arguments" else one for one in words]
+        assert main(words) == 0, (line, capsys.readouterr().err)

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from adducir.cli import options
-from adducir.cli.evaluate_options import DETAILS
+from adducir.cli.evaluate_options import DETAIL_ALIASES, DETAILS
 from adducir.experiments.evaluation.judgements import NegativeGrades
 from adducir.experiments.evaluation.measures import parse_measures
 from adducir.experiments.recipe import DEFAULT_MEASURES
@@ -18,6 +18,7 @@ from adducir.experiments.tables.render import FORMATS
 from adducir.experiments.tables.table import DETAILS as TABLE_DETAILS
 from adducir.indexes.analysis import STEMMERS
 from adducir.indexes.models import BM25, QLD, RM3Settings
+from adducir.runs.fuse import Method, Normalise
 
 
 def test_choices_are_those_of_the_rooms():
@@ -28,7 +29,10 @@ def test_choices_are_those_of_the_rooms():
     assert tuple(options.Format) == tuple(FORMATS)
     assert tuple(options.Stemmer) == STEMMERS
     assert tuple(options.Model) == (BM25.name, QLD.name)
-    assert {detail for details in DETAILS.values() for detail in details} <= set(TABLE_DETAILS)
+    assert DETAILS == TABLE_DETAILS
+    assert set(DETAIL_ALIASES.values()) <= set(DETAILS)
+    assert tuple(options.Method) == get_args(Method)
+    assert tuple(options.Normalise) == get_args(Normalise)
 
 
 def test_the_default_measures_are_those_of_an_experiment_file():
@@ -52,6 +56,16 @@ def test_the_defaults_in_the_help_are_those_of_the_rooms():
     assert int(stated_default("search", "fb_docs")) == RM3Settings().fb_docs
     weight = stated_default("search", "original_query_weight")
     assert float(weight) == RM3Settings().original_query_weight
+
+
+def test_the_defaults_of_fuse_are_those_of_the_room():
+    import inspect
+
+    from adducir.runs.fuse import fuse
+
+    parameters = inspect.signature(fuse).parameters
+    assert float(stated_default("fuse", "k")) == parameters["k"].default
+    assert stated_default("fuse", "normalise") == parameters["normalise"].default
 
 
 def test_the_defaults_of_evaluate_are_those_of_compare():

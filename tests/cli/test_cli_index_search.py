@@ -1,0 +1,282 @@
+"""``adducir index`` and ``adducir search``, on the bundled collection and on small files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from adducir.cli.app import main
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.models import BM25, QLD, RM3Settings
+from adducir.runs.metadata import read_metadata
+from adducir.runs.read import read_run
+from adducir.study.products import read_manifest
+
+DOCUMENTS = [
+    {"docno": "d1", "title": "Cats", "body": "Cats purr and hunt mice."},
+    {"docno": "d2", "title": "Dogs", "body": "Dogs bark; the dog's bone."},
+    {"docno": "d3", "title": "", "body": ""},
+]
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    """A small JSONL corpus in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "pets.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS))
+    (tmp_path / "topics.tsv").write_text("1\tpurring cats\n2\tthe of\n3\tunicorns\n4\tdogs\n")
+    return path
+
+
+def test_an_index_says_what_it_holds(corpus, capsys):
+    assert main(["index", "pets.jsonl", "--output", "indexes/pets", "--fields", "title,body"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "indexes/pets: 3 documents (1 without text, which cannot be found), " in err
+    assert "\x1b" not in err
+    assert read_manifest(corpus.parent / "indexes" / "pets").recipe["fields"] == ["title", "body"]
+
+
+def test_all_that_is_said_of_an_index_counts(corpus, capsys):
+    (corpus.parent / "stop.txt").write_text("purr\n")
+    arguments = ["--fields", "title", "--fields", "body", "--stemmer", "none"]
+    more = ["--stopwords", "stop.txt", "--no-positions", "--no-vectors", "--accurate-length"]
+    assert main(["index", "pets.jsonl", "-o", "i", *arguments, *more, "--threads", "1"]) == 0
+    recipe = read_manifest(corpus.parent / "i").recipe
+    assert recipe["fields"] == ["title", "body"]
+    assert recipe["analysis"] == {"stemmer": "none", "stopwords": ["purr"]}
+    assert (recipe["positions"], recipe["vectors"], recipe["accurate_length"]) == (
+        False,
+        False,
+        True,
+    )
+
+
+def test_an_index_is_built_again_only_if_asked(corpus, capsys):
+    arguments = ["index", "pets.jsonl", "-o", "i", "--fields", "title,body"]
+    for more, built in ([], True), ([], False), (["--rebuild"], True):
+        assert main([*arguments, *more]) == 0
+        assert ("indexing:" in capsys.readouterr().err) == built
+
+
+def test_the_docno_field_and_the_format(corpus, capsys):
+    (corpus.parent / "odd.dat").write_text('{"key": "k1", "text": "a cat"}\n')
+    arguments = ["index", "odd.dat", "-o", "i", "--format", "jsonl", "--docno-field", "key"]
+    assert main(arguments) == 0
+    assert LuceneIndex(corpus.parent / "i").docnos.to_list() == ["k1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"docno": "d1", "title": "again"}', "pets.jsonl:4: the docno 'd1' was there before"),
+        ('{"docno": "d4", "title": ', "pets.jsonl:4: "),
+        ('{"docno": "d 4", "title": "x"}', "white space"),
+    ],
+)
+def test_a_faulty_record_is_named_and_nothing_is_left(corpus, capsys, line, words):
+    with corpus.open("a") as handle:
+        handle.write(line + "\n")
+    assert main(["index", "pets.jsonl", "-o", "indexes/i", "--fields", "title"]) == 3
+    assert words in capsys.readouterr().err
+    assert not (corpus.parent / "indexes" / "i").exists()
+
+
+def test_an_unknown_field_and_source(corpus, capsys):
+    assert main(["index", "pets.jsonl", "-o", "i", "--fields", "premise"]) == 3
+    assert "The fields are body, title" in capsys.readouterr().err
+    assert main(["index", "nothing.jsonl", "-o", "i"]) == 3
+    assert "no such file" in capsys.readouterr().err
+    assert main(["index", "pets.jsonl", "-o", "i", "--stopwords", "klingon"]) == 2
+    assert "no stop list" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(corpus, capsys):
+    (corpus.parent / "mine").mkdir()
+    (corpus.parent / "mine" / "thesis.tex").write_text("x")
+    assert main(["index", "pets.jsonl", "-o", "mine", "--fields", "title"]) == 5
+    assert (corpus.parent / "mine" / "thesis.tex").read_text() == "x"
+
+
+@pytest.fixture
+def pets(corpus, capsys):
+    """The folder of the corpus, indexed in ``i``."""
+    assert main(["index", "pets.jsonl", "-o", "i", "--fields", "title,body"]) == 0
+    capsys.readouterr()
+    return corpus.parent
+
+
+def test_topics_without_hits_are_kept_and_reported(pets, capsys):
+    arguments = [
+        "--index",
+        str(pets / "i"),
+        "--topics",
+        "topics.tsv",
+        "--output",
+        "runs/bm25.trec.gz",
+    ]
+    assert main(["search", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "runs/bm25.trec.gz: 4 topics, 2 hits" in err
+    assert "no term is left of the query after analysis: topic 2" in err
+    assert "no term of the query is in the index: topic 3" in err
+    facts = read_metadata("runs/bm25.trec.gz")
+    assert facts["run file"]["topics without documents"] == ["2", "3"]
+    assert facts["method"]["retrieval"][0]["model"] == "bm25"
+    assert facts["data"]["topics"] == {"source": "topics.tsv", "field": "query"}
+    assert read_run("runs/bm25.trec.gz").tag == "bm25"
+
+
+def test_a_tag_of_ones_own(pets, capsys):
+    arguments = ["--index", str(pets / "i"), "--topics", "topics.tsv"]
+    assert main(["search", *arguments, "--output", "my run.trec", "--tag", "mine"]) == 0
+    assert read_run("my run.trec").tag == "mine"
+    assert main(["search", *arguments, "--output", "my run.trec"]) == 0
+    assert read_run("my run.trec").tag == "my_run"
+
+
+def scores_of(path):
+    return read_run(path).frame.rows()
+
+
+@pytest.mark.parametrize(
+    ("options", "model", "rm3"),
+    [
+        ([], BM25(), None),
+        (["--k1", "1.5", "--b", "0.7"], BM25(1.5, 0.7), None),
+        (["--model", "qld"], QLD(), None),
+        (["--model", "qld", "--mu", "50"], QLD(50), None),
+        (["--rm3"], BM25(), RM3Settings()),
+        (
+            ["--rm3", "--fb-terms", "5", "--fb-docs", "3", "--original-query-weight", "0.7"],
+            BM25(),
+            RM3Settings(5, 3, 0.7),
+        ),
+    ],
+)
+def test_every_setting_reaches_the_index(arguments_index, tmp_path, options, model, rm3):
+    output = tmp_path / "x.trec"
+    arguments = ["--index", str(arguments_index), "--topics", "bundled:topics", "--depth", "20"]
+    assert main(["search", *arguments, "--output", str(output), *options]) == 0
+    from adducir.corpora.topics import load_topics
+
+    topics = load_topics("bundled:topics")
+    hits = LuceneIndex(arguments_index).search(topics.queries, model, rm3=rm3, depth=20)
+    expected = hits.frame(topics.qids)
+    got = read_run(output)
+    assert got.frame["docno"].to_list() == expected["docno"].to_list()
+    assert got.depth == 20
+    settings = read_metadata(output)["method"]["retrieval"][0]
+    assert {**model.settings(), "rm3": rm3.settings() if rm3 else None}.items() <= settings.items()
+
+
+def test_the_topics_field(arguments_index, tmp_path, capsys):
+    arguments = ["--index", str(arguments_index), "--topics", "bundled:topics"]
+    for field in "title", "description", "title+description":
+        output = str(tmp_path / f"{field}.trec")
+        assert main(["search", *arguments, "--topic-field", field, "--output", output]) == 0
+    title, description = (read_run(tmp_path / f"{name}.trec") for name in ("title", "description"))
+    assert not title.frame.equals(description.frame)
+    nowhere = ["--topic-field", "nonsense", "--output", str(tmp_path / "x.trec")]
+    assert main(["search", *arguments, *nowhere]) == 3
+    assert "description" in capsys.readouterr().err
+
+
+def test_the_terms_that_rm3_added(arguments_index, tmp_path, capsys):
+    arguments = ["--index", str(arguments_index), "--topics", "bundled:topics", "--rm3"]
+    output = ["--output", str(tmp_path / "x.trec"), "--show-expansion"]
+    assert main(["search", *arguments, *output]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 20
+    analysis = LuceneIndex(arguments_index).analysis
+    for line in lines:
+        _, query, added = line.split("\t")
+        weights = dict(one.rsplit(":", 1) for one in added.split())
+        assert not set(weights) & set(analysis.terms([query])[0])
+        values = [float(weight) for weight in weights.values()]
+        assert values == sorted(values, reverse=True)
+    assert any(line.split("\t")[2] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("option", "needs"),
+    [
+        (["--mu", "3"], "--mu means nothing without --model qld"),
+        (["--model", "qld", "--k1", "1"], "--k1 means nothing without --model bm25"),
+        (["--model", "qld", "--b", "1"], "--b means nothing without --model bm25"),
+        (["--fb-terms", "3"], "--fb-terms means nothing without --rm3"),
+        (["--fb-docs", "3"], "--fb-docs means nothing without --rm3"),
+        (["--original-query-weight", ".3"], "--original-query-weight means nothing without --rm3"),
+        (["--show-expansion"], "--show-expansion means nothing without --rm3"),
+        (["--b", "3"], "BM25's b must lie between 0 and 1"),
+        (["--rm3", "--fb-docs", "0"], "1 document or more"),
+        (["--depth", "0"], "--depth"),
+    ],
+)
+def test_senseless_searches_are_refused(pets, capsys, option, needs):
+    arguments = ["--index", str(pets / "i"), "--topics", "topics.tsv", "--output", "x.trec"]
+    assert main(["search", *arguments, *option]) == 2
+    assert needs in capsys.readouterr().err
+    assert not (pets / "x.trec").exists()
+
+
+def test_a_folder_that_is_no_index(pets, capsys):
+    (pets / "empty").mkdir()
+    for folder in "empty", "nowhere":
+        arguments = ["--index", folder, "--topics", "topics.tsv", "--output", "x.trec"]
+        assert main(["search", *arguments]) == 5
+        assert "adducir index" in capsys.readouterr().err
+
+
+def test_rm3_needs_vectors(pets, capsys):
+    assert main(["index", "pets.jsonl", "-o", "j", "--no-vectors", "--fields", "title"]) == 0
+    arguments = [
+        "--index",
+        str(pets / "j"),
+        "--topics",
+        "topics.tsv",
+        "--output",
+        "x.trec",
+        "--rm3",
+    ]
+    assert main(["search", *arguments]) == 2
+    assert "--vectors" in capsys.readouterr().err
+
+
+def test_from_an_index_to_a_table(two_runs, capsys):
+    runs = list(map(str, two_runs))
+    assert main(["evaluate", *runs, "-q", "bundled:qrels", "--baseline", "bm25"]) == 0
+    out = capsys.readouterr().out
+    assert "bm25" in out
+    assert "qld" in out
+    assert "20 topics." in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.xfail(strict=True, reason="Java takes Ctrl-C for itself unless started with -Xrs")
+def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
+    text = " ".join(f"word{number}" for number in range(200))
+    with (tmp_path / "many.jsonl").open("w") as handle:
+        for number in range(60_000):
+            handle.write(json.dumps({"docno": f"d{number}", "text": f"{number} {text}"}) + "\n")
+    with subprocess.Popen(
+        [Path(sys.executable).with_name("adducir"), "index", "many.jsonl", "-o", "i"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        until = time.monotonic() + 30
+        while not list(tmp_path.glob(".i.building-*/lucene/*")) and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+    assert process.returncode == 130
+    assert errors.endswith("adducir: interrupted.\n")
+    assert not list(tmp_path.glob("i")) + list(tmp_path.glob(".i.building-*"))
