@@ -68,8 +68,11 @@ class Analysis:
 
     @cached_property
     def java(self) -> Any:
-        """The Java object that does the work."""
-        bridge = jvm.java_class("adducir.Analysis")
+        """The Java object that analyses queries and, in Lucene, documents."""
+        return self.java_object(jvm.java_class("adducir.Analysis"))
+
+    def java_object(self, bridge: Any) -> Any:
+        """A new object of a class of the bridge whose constructor takes these settings."""
         if isinstance(self.stopwords, str):
             return bridge(self.stemmer, self.stopwords == "none", None)
         # Anserini reads stop words from a file, at once.

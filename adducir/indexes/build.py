@@ -86,7 +86,7 @@ def build_index(
         MachineError: No Java, or no disk space.
         ProductError: ``path`` holds something that is not ours.
     """
-    settings = _settled(corpus, settings)
+    settings = settled(corpus, settings)
 
     def make(folder: Path) -> dict[str, Any]:
         return _make(corpus, folder, settings, threads or default_threads(), progress)
@@ -99,18 +99,18 @@ def build_index(
         maker_version=_MAKER_VERSION,
         make=make,
         rebuild=rebuild,
-        versions=_versions(),
+        versions=engine_versions(),
         progress=progress,
     )
 
 
 def index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
     """The fingerprint of the index that :func:`build_index` would build."""
-    settings = _settled(corpus, settings)
+    settings = settled(corpus, settings)
     return product_fingerprint(KIND, settings.recipe(), _inputs(corpus), _MAKER_VERSION)
 
 
-def _settled(corpus: Corpus, settings: IndexSettings | None) -> IndexSettings:
+def settled(corpus: Corpus, settings: IndexSettings | None) -> IndexSettings:
     """The settings, with the corpus's default fields where none are named."""
     settings = settings or IndexSettings()
     return settings if settings.fields else replace(settings, fields=tuple(corpus.default_fields))
@@ -120,7 +120,8 @@ def _inputs(corpus: Corpus) -> dict[str, str]:
     return {"corpus": fingerprint(corpus.identity())}
 
 
-def _versions() -> dict[str, str]:
+def engine_versions() -> dict[str, str]:
+    """The versions of Anserini and Java, for manifests."""
     java = jvm.find_java()
     return {"anserini": jvm.anserini_version(), "java": str(java.version)}
 
@@ -136,7 +137,7 @@ def _make(
     (folder / LUCENE).mkdir()
     with translated(folder):
         indexer = bridge(
-            str(folder / LUCENE),
+            str((folder / LUCENE).absolute()),
             settings.analysis.java,
             settings.positions,
             settings.vectors,
@@ -159,7 +160,7 @@ def _make(
             raise
         finally:
             progress.finish()
-        statistics = _statistics(folder / LUCENE, settings.analysis)
+        statistics = _statistics((folder / LUCENE).absolute(), settings.analysis)
         return {"documents": documents, "empty": int(indexer.empty()), **statistics}
 
 

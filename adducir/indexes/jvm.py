@@ -186,6 +186,8 @@ def _options(java: Java) -> list[str]:
     settings = Path(__file__).parent
     options = [
         f"-Xmx{heap_megabytes()}m",
+        # Signals stay Python's: an interrupted build must be able to clear up.
+        "-Xrs",
         "-Djava.awt.headless=true",
         f"-Dadducir.log={log_file()}",
         f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",

@@ -77,7 +77,8 @@ class LuceneIndex:
         self._bridge = jvm.java_class("adducir.BulkSearcher")
         with translated(self.path):
             folder = self.path / LUCENE if self.manifest else self.path
-            self._java = self._bridge(str(folder), self.analysis.java)
+            # Java keeps the working folder it was started in; Python's may have changed.
+            self._java = self._bridge(str(folder.absolute()), self.analysis.java)
             self.has_vectors = bool(self._java.hasVectors())
 
     def __len__(self) -> int:

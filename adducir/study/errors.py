@@ -12,6 +12,7 @@ Exit codes (documented in docs/troubleshooting.md):
 5     a product is missing, foreign, stale or in use (:class:`ProductError`)
 70    a fault in Adducir itself
 130   interrupted
+141   whoever read our output stopped reading (a closed pipe, as in ``| head``)
 ====  ====================================================================
 """
 

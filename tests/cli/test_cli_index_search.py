@@ -260,7 +260,6 @@ def test_from_an_index_to_a_table(two_runs, capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
-@pytest.mark.xfail(strict=True, reason="Java takes Ctrl-C for itself unless started with -Xrs")
 def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
     text = " ".join(f"word{number}" for number in range(200))
     with (tmp_path / "many.jsonl").open("w") as handle:

@@ -1,0 +1,1 @@
+"""An index of memory-mapped arrays that ranks as Lucene does, exhaustively and fast."""

@@ -1,0 +1,252 @@
+"""From a corpus to a memory index.
+
+Java tokenises blocks of documents in several threads (:class:`BulkTokens` in the bridge), each
+block is reduced to distinct terms, and :mod:`.inverting` turns the blocks into postings. The
+result is the same for any number of threads.
+"""
+
+import struct
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import local
+from typing import Any
+
+import numpy as np
+
+from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.indexes import jvm
+from adducir.indexes.build import IndexSettings, default_threads, engine_versions, settled
+from adducir.indexes.documents import DocumentWriter
+from adducir.indexes.faults import translated
+from adducir.indexes.memory.files import Array
+from adducir.indexes.memory.inverting import distinct
+from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
+from adducir.study.errors import InputError
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.progress import SILENT, Progress
+
+KIND = "memory-index"
+_MAKER_VERSION = 1
+_BLOCK_BYTES = 1 << 20
+_LENGTH = struct.Struct("<i")
+
+
+def build_memory_index(
+    corpus: Corpus,
+    path: Path,
+    settings: IndexSettings | None = None,
+    *,
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build the index, unless ``path`` already holds the one that would be built.
+
+    The arguments, counts and errors are those of :func:`adducir.indexes.build.build_index`;
+    ``positions``, ``vectors`` and ``accurate_length`` change nothing here: a memory index has no
+    positions, and always has document vectors and both kinds of length.
+    """
+    settings = settled(corpus, settings)
+
+    def make(folder: Path) -> dict[str, Any]:
+        return _make(corpus, folder, settings, threads or default_threads(), progress)
+
+    return build(
+        path,
+        kind=KIND,
+        recipe=settings.recipe(),
+        inputs={"corpus": fingerprint(corpus.identity())},
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=engine_versions(),
+        progress=progress,
+    )
+
+
+def memory_index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
+    """The fingerprint of the index that :func:`build_memory_index` would build."""
+    inputs = {"corpus": fingerprint(corpus.identity())}
+    return product_fingerprint(KIND, settled(corpus, settings).recipe(), inputs, _MAKER_VERSION)
+
+
+def build_from_weights(
+    documents: Iterable[tuple[str, Mapping[str, float]]],
+    path: Path,
+    settings: IndexSettings,
+    *,
+    identity: Mapping[str, Any],
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build an index of ready terms and weights, DeepCT's for example.
+
+    Args:
+        documents: Docnos, each once, and the weight of each term; weights of 0 or less are left
+            out. Terms are taken as they are: ``settings.analysis`` must give the same for
+            queries.
+        path: The folder of the product.
+        settings: The analysis for queries.
+        identity: What the documents depend on, for the fingerprint.
+        rebuild: Build even if the product is current.
+        progress: Told of every few hundred documents.
+
+    Raises:
+        InputError: A docno comes twice.
+        ProductError: ``path`` holds something that is not ours.
+    """
+
+    def make(folder: Path) -> dict[str, Any]:
+        with ArrivedDocuments(folder) as arrived:
+            count = _take_weights(documents, arrived, progress)
+            return {"documents": count, **write_arrays(folder, arrived)}
+
+    return build(
+        path,
+        kind=KIND,
+        recipe=settings.recipe() | {"weights": True},
+        inputs={"weights": fingerprint(identity)},
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=engine_versions(),
+        progress=progress,
+    )
+
+
+def _take_weights(
+    documents: Iterable[tuple[str, Mapping[str, float]]],
+    arrived: ArrivedDocuments,
+    progress: Progress,
+) -> int:
+    numbers: dict[str, int] = {}
+    seen: set[str] = set()
+    progress.start("indexing", None, "documents")
+    for docno, weights in documents:
+        if docno in seen:
+            raise InputError(f"the docno {docno!r} comes twice.", mend="Give each document once.")
+        seen.add(docno)
+        kept = [(term, weight) for term, weight in weights.items() if weight > 0]
+        terms = [numbers.setdefault(term, len(numbers)) for term, _ in kept]
+        values = np.array([weight for _, weight in kept], dtype=np.float64)
+        if len(values) and (values == np.floor(values)).all():
+            values = values.astype(np.int64)
+        else:
+            values = values.astype(np.float32)
+        starts = np.array([0, len(terms)], dtype=np.int64)
+        arrived.add([docno], starts, np.array(terms, dtype=np.int32), values)
+        progress.advance(1)
+    progress.finish()
+    arrived.terms = list(numbers)
+    return len(seen)
+
+
+@dataclass(frozen=True)
+class _Reduced:
+    """A block: its docnos, and the distinct terms and frequencies of each document."""
+
+    docnos: list[str]
+    starts: Array
+    terms: Array
+    tfs: Array
+
+
+def _make(
+    corpus: Corpus, folder: Path, settings: IndexSettings, threads: int, progress: Progress
+) -> dict[str, Any]:
+    with translated(folder), ArrivedDocuments(folder) as arrived:
+        with DocumentWriter(folder) as store:
+            analyser = _Analyser(settings)
+            progress.start("indexing", corpus.size_hint(), "documents")
+            try:
+                blocks = _blocks(corpus, settings.fields, store)
+                for block in _in_order(analyser, blocks, threads):
+                    arrived.add(block.docnos, block.starts, block.terms, block.tfs)
+                    progress.advance(len(block.docnos))
+            finally:
+                progress.finish()
+        arrived.terms = analyser.terms()
+        return {"documents": arrived.count, **write_arrays(folder, arrived)}
+
+
+def _blocks(
+    corpus: Corpus, fields: tuple[str, ...], store: DocumentWriter
+) -> Iterator[tuple[list[str], bytes]]:
+    """Docnos, and their texts packed for Java, about a megabyte at a time."""
+    docnos: list[str] = []
+    parts: list[bytes] = []
+    size = 0
+    unseen, found = set(fields), set[str]()
+    for document in refuse_duplicates(corpus):
+        store.add(document)
+        if unseen:
+            unseen -= document.fields.keys()
+            found |= document.fields.keys()
+        text = text_of(document, fields).encode()
+        docnos.append(document.docno)
+        parts += (_LENGTH.pack(len(text)), text)
+        size += len(text)
+        if size >= _BLOCK_BYTES:
+            yield docnos, b"".join(parts)
+            docnos, parts, size = [], [], 0
+    if docnos:
+        yield docnos, b"".join(parts)
+    if unseen and found:
+        raise InputError(
+            f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
+            path=corpus.source,
+            mend=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
+        )
+
+
+def _in_order(
+    analyser: "_Analyser", blocks: Iterator[tuple[list[str], bytes]], threads: int
+) -> Iterator[_Reduced]:
+    """Reduce blocks in ``threads`` threads, a few ahead, and yield them in their order."""
+    pending: deque[Future[_Reduced]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for docnos, block in blocks:
+            pending.append(pool.submit(analyser.reduce, docnos, block))
+            if len(pending) > 2 * threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+class _Analyser:
+    """Texts to distinct terms; any number of threads may use it."""
+
+    def __init__(self, settings: IndexSettings) -> None:
+        bridge = jvm.java_class("adducir.BulkTokens")
+        self._java = settings.analysis.java_object(bridge)
+        self._room = local()
+
+    def reduce(self, docnos: list[str], block: bytes) -> _Reduced:
+        packed = np.frombuffer(bytes(self._java.analyze(block)), dtype="<i4")
+        lengths, tokens = packed[: len(docnos)], packed[len(docnos) :]
+        starts = np.zeros(len(docnos) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        terms = np.empty(len(tokens), dtype=np.int32)
+        tfs = np.empty(len(tokens), dtype=np.int32)
+        out_starts = np.empty_like(starts)
+        counts = self._counts(int(tokens.max(initial=0)) + 1)
+        seen = np.empty(int(lengths.max(initial=0)), dtype=np.int32)
+        distinct(starts, tokens, counts, seen, terms, tfs, out_starts)
+        used = out_starts[-1]
+        return _Reduced(docnos, out_starts, terms[:used], tfs[:used])
+
+    def terms(self) -> list[str]:
+        """All terms by provisional number."""
+        return bytes(self._java.terms(0)).decode().split("\n")[:-1]
+
+    def _counts(self, size: int) -> Array:
+        """Zeros of at least that length, one array a thread: ``distinct`` leaves them zero."""
+        counts: Array | None = getattr(self._room, "counts", None)
+        if counts is None or len(counts) < size:
+            counts = np.zeros(max(1 << 17, 2 * size), dtype=np.int32)
+            self._room.counts = counts
+        return counts

@@ -1,0 +1,59 @@
+"""Arrays that grow on disk while they are written."""
+
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from adducir.indexes.memory.files import Array
+
+
+class Spool:
+    """A file of numbers, written piece by piece; it widens its type when a piece needs more.
+
+    Args:
+        path: A new file; raw numbers, without a header.
+        dtype: The narrowest type to begin with.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype | type) -> None:
+        self._path = path
+        self._file = path.open("xb")
+        self.dtype = np.dtype(dtype)
+
+    def append(self, values: Array) -> None:
+        """Write more numbers."""
+        if len(values) == 0:
+            return
+        needed = np.min_scalar_type(values.max()) if values.dtype.kind in "iu" else values.dtype
+        wider = np.promote_types(self.dtype, needed)
+        if wider != self.dtype:
+            self._widen(wider)
+        values.astype(self.dtype).tofile(self._file)
+
+    def close(self) -> Array:
+        """End writing; returns the numbers, mapped."""
+        self._file.close()
+        if not self._path.stat().st_size:
+            return np.empty(0, dtype=self.dtype)
+        mapped: Array = np.memmap(self._path, dtype=self.dtype, mode="r")
+        return mapped
+
+    def __enter__(self) -> "Spool":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+    def _widen(self, dtype: np.dtype) -> None:
+        self._file.close()
+        narrow = np.fromfile(self._path, dtype=self.dtype)
+        self.dtype = dtype
+        self._file = self._path.open("wb")
+        narrow.astype(dtype).tofile(self._file)

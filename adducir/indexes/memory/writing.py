@@ -1,0 +1,163 @@
+"""Writes the files of a memory index from documents in the order in which they came."""
+
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from adducir.indexes.memory.files import DOCNOS, TERMS, Array
+from adducir.indexes.memory.forward import encode
+from adducir.indexes.memory.inverting import gather, scatter
+from adducir.indexes.memory.norms import norms_of
+from adducir.indexes.memory.spool import Spool
+
+_CHUNK_POSTINGS = 1 << 22
+_GREATEST_VARINT = 10  # bytes that a 64-bit number takes
+
+
+class ArrivedDocuments:
+    """Documents as provisional term numbers, spooled to disk.
+
+    Args:
+        folder: Where the spools go; they are gone when the ``with`` block ends.
+
+    Attributes:
+        terms: The terms by provisional number; to be set before :func:`write_arrays`.
+        count: The documents so far.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.terms: list[str] = []
+        self.count = 0
+        self._docnos: list[str] = []
+        self._sizes: list[Array] = []
+        self._terms = Spool(folder / ".terms.spool", np.int32)
+        self._tfs = Spool(folder / ".tfs.spool", np.uint8)
+
+    def add(self, docnos: list[str], starts: Array, terms: Array, tfs: Array) -> None:
+        """Take documents: where each one's terms begin (n + 1,), their numbers, frequencies."""
+        self.count += len(docnos)
+        self._docnos += docnos
+        self._sizes.append(np.diff(starts))
+        self._terms.append(terms)
+        self._tfs.append(tfs)
+
+    def close(self) -> tuple[list[str], Array, Array, Array]:
+        """All docnos, where each document's terms begin (n + 1,), the terms, the frequencies."""
+        starts = np.zeros(self.count + 1, dtype=np.int64)
+        if self._sizes:
+            np.cumsum(np.concatenate(self._sizes), out=starts[1:])
+        return self._docnos, starts, self._terms.close(), self._tfs.close()
+
+    def __enter__(self) -> "ArrivedDocuments":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._terms.__exit__(kind, error, trace)
+        self._tfs.__exit__(kind, error, trace)
+
+
+def write_arrays(folder: Path, arrived: ArrivedDocuments) -> dict[str, int]:
+    """Give terms and documents their final numbers and write all files; returns the counts."""
+    docnos, starts, terms, tfs = arrived.close()
+    sizes = np.diff(starts)
+    full = np.flatnonzero(sizes)
+    order = full[np.argsort(np.array([docnos[row] for row in full], dtype=object), kind="stable")]
+    frequency = np.bincount(terms, minlength=len(arrived.terms))
+    ranked = _ranked_terms(arrived.terms, frequency)
+    renumber = np.empty(len(arrived.terms), dtype=np.int32)
+    renumber[ranked] = np.arange(len(ranked), dtype=np.int32)
+    _write_lines(folder / TERMS, [arrived.terms[term] for term in ranked])
+    _write_lines(folder / DOCNOS, [docnos[row] for row in order])
+    offsets = np.zeros(len(ranked) + 1, dtype=np.int64)
+    np.cumsum(frequency[ranked], out=offsets[1:])
+    np.save(folder / "postings.offsets.npy", offsets)
+    lengths, collection = _write_postings(folder, starts, terms, tfs, order, renumber, offsets)
+    np.save(folder / "lengths.npy", lengths)
+    np.save(folder / "norms.npy", norms_of(lengths))
+    np.save(folder / "collection.npy", collection)
+    return {
+        "indexed": len(order),
+        "empty": arrived.count - len(order),
+        "terms": len(ranked),
+        "tokens": int(lengths.sum()),
+        "postings": int(offsets[-1]),
+    }
+
+
+def _ranked_terms(terms: list[str], frequency: Array) -> Array:
+    """Provisional numbers in final order: by falling document frequency, then by text."""
+    by_text = np.argsort(np.array(terms, dtype=object), kind="stable")
+    ranked: Array = by_text[np.argsort(-frequency[by_text], kind="stable")]
+    return ranked
+
+
+def _write_postings(
+    folder: Path,
+    starts: Array,
+    terms: Array,
+    tfs: Array,
+    order: Array,
+    renumber: Array,
+    offsets: Array,
+) -> tuple[Array, Array]:
+    """Write postings and forward files, a chunk of documents at a time.
+
+    Returns:
+        (N,) document lengths and (V,) collection frequencies.
+    """
+    whole = tfs.dtype.kind in "iu"
+    total = int(offsets[-1])
+    docs = _new_array(folder / "postings.docs.npy", np.int32, total)
+    out_tfs = _new_array(folder / "postings.tfs.npy", tfs.dtype, total)
+    lengths = np.zeros(len(order), dtype=np.int32 if whole else np.float64)
+    collection = np.zeros(len(renumber), dtype=np.int64 if whole else np.float64)
+    forward_offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    cursors = offsets[:-1].copy()
+    with Spool(folder / ".forward.spool", np.uint8) as forward:
+        for first, last in _chunks(np.diff(starts)[order]):
+            rows = order[first:last]
+            size = int(np.diff(starts)[rows].sum())
+            mine, mine_tfs = np.empty(size, dtype=np.int32), np.empty(size, dtype=tfs.dtype)
+            bounds = np.empty(len(rows) + 1, dtype=np.int64)
+            gather(starts, terms, tfs, rows, renumber, mine, mine_tfs, bounds)
+            scatter(first, bounds, mine, mine_tfs, cursors, docs, out_tfs)
+            lengths[first:last] = np.add.reduceat(mine_tfs, bounds[:-1], dtype=lengths.dtype)
+            collection += np.bincount(mine, weights=mine_tfs, minlength=len(collection)).astype(
+                collection.dtype
+            )
+            if whole:
+                code = np.empty(_GREATEST_VARINT * size, dtype=np.uint8)
+                encoded = np.empty(len(rows) + 1, dtype=np.int64)
+                encode(bounds, mine, mine_tfs, code, encoded)
+                forward.append(code[: encoded[-1]])
+                forward_offsets[first + 1 : last + 1] = forward_offsets[first] + encoded[1:]
+        np.save(folder / "forward.bytes.npy", forward.close())
+    np.save(folder / "forward.offsets.npy", forward_offsets)
+    return lengths, collection
+
+
+def _chunks(sizes: Array) -> list[tuple[int, int]]:
+    """Ranges of documents with about ``_CHUNK_POSTINGS`` terms each."""
+    ends = np.cumsum(sizes)
+    cuts = np.searchsorted(ends, np.arange(_CHUNK_POSTINGS, int(sizes.sum()), _CHUNK_POSTINGS))
+    bounds = np.unique(np.concatenate(([0], cuts + 1, [len(sizes)])))
+    return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
+
+
+def _new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
+    if size == 0:  # an empty file cannot be mapped
+        np.save(path, np.empty(0, dtype=dtype))
+        return np.empty(0, dtype=dtype)
+    mapped: Array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(size,))
+    return mapped
+
+
+def _write_lines(path: Path, lines: list[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
