@@ -1,8 +1,8 @@
 """Result tables from comparisons: :func:`build_table`.
 
-A table over one topic set takes one
-:class:`~adducir.experiments.comparison.results.Comparison`; one over several (years, say) takes a
-mapping from the name of each topic set to its comparison, and shows each as a group of columns. Nothing is tested here and nothing is rounded.
+A table over one topic set takes one :class:`~adducir.experiments.comparison.results.Comparison`;
+one over several (years, say) takes a mapping from the name of each topic set to its comparison,
+and shows each as a group of columns. Nothing is tested here and nothing is rounded.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
