@@ -42,7 +42,7 @@ COMMANDS = {
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 a missing or foreign product, 70 a fault in "
-    "Adducir itself, 130 interrupted."
+    "Adducir itself, 130 interrupted, 141 nobody read the output."
 )
 
 
