@@ -4,8 +4,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# A build of torch without CUDA is enough, and gigabytes smaller; any torch in range that is
-# already installed is kept.
+# torch is installed first, on its own: pyserini needs it, and a build without CUDA is enough, and
+# gigabytes smaller, where the package index has one. To take it from
+# PyTorch's own index: make demo TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu'
 TORCH ?= torch==2.13.0
 
 .PHONY: demo test slow lint bench jar clean help
@@ -35,7 +36,8 @@ lint: $(VENV)/.tested
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.tested
-	$(BIN)/python -m benchmarks
+	@for each in startup indexing searching evaluation significance; do \
+	  echo "== $$each"; $(BIN)/python benchmarks/$$each.py || exit 1; done
 
 jar: $(VENV)/.installed
 	$(BIN)/python -m adducir.indexes.java.build
@@ -46,7 +48,7 @@ clean:
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Adducir needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=python3.11, say.") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 

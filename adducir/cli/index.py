@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
+from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.study.products import Manifest
@@ -68,9 +69,13 @@ def index(
             help="The format of the files, where their names do not tell.",
         ),
     ] = None,
+    engine: Annotated[
+        options.Engine,
+        typer.Option("--engine", help="Lucene, or arrays in memory that rank as Lucene does."),
+    ] = options.Engine.LUCENE,
     rebuild: options.Rebuild = False,
 ) -> None:
-    """Build a Lucene index from a corpus.
+    """Build an index from a corpus.
 
     An index that is there already and would be built alike is left as it is. A docno that comes
     twice and a malformed record end the work; nothing half-made is left.
@@ -79,7 +84,13 @@ def index(
     from adducir.corpora.documents import open_corpus
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.build import IndexSettings, build_index
+    from adducir.indexes.memory.build import build_memory_index
 
+    if engine == options.Engine.MEMORY and not (positions and vectors):
+        raise UsageError(
+            "--no-positions and --no-vectors mean nothing to --engine memory.",
+            mend="It has no positions, and always has document vectors.",
+        )
     settings = IndexSettings(
         fields=tuple(options.listed(fields)),
         analysis=Analysis.of(stemmer.value, stopwords),
@@ -94,7 +105,8 @@ def index(
             format=format_name.value if format_name else None,
             progress=progress,
         )
-        manifest = build_index(
+        build = build_memory_index if engine == options.Engine.MEMORY else build_index
+        manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )
         progress.note(f"{output}: {summary(manifest)}")

@@ -74,12 +74,20 @@ class Stemmer(StrEnum):
     NONE = "none"
 
 
+class Engine(StrEnum):
+    """Lexical engines."""
+
+    LUCENE = "lucene"
+    MEMORY = "memory"
+
+
 class CorpusFormat(StrEnum):
     """Formats of a corpus."""
 
     JSONL = "jsonl"
     TREC = "trec"
     TSV = "tsv"
+    CACM = "cacm"
 
 
 class Method(StrEnum):

@@ -279,3 +279,13 @@ def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
     assert process.returncode == 130
     assert errors.endswith("adducir: interrupted.\n")
     assert not list(tmp_path.glob("i")) + list(tmp_path.glob(".i.building-*"))
+
+
+def test_memory_engine_builds_and_refuses_what_it_has_not(tmp_path, capsys):
+    (tmp_path / "c.jsonl").write_text('{"id": "a", "text": "one dog"}\n{"id": "b", "text": ""}\n')
+    command = ["index", str(tmp_path / "c.jsonl"), "-o", str(tmp_path / "i"), "--engine", "memory"]
+    assert main([*command, "--no-vectors"]) == 2
+    assert not (tmp_path / "i").exists()
+    assert main(command) == 0
+    assert "2 documents (1 without text" in capsys.readouterr().err
+    assert (tmp_path / "i" / "postings.docs.npy").is_file()
