@@ -46,9 +46,9 @@ def build_memory_index(
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
-    The arguments, counts and errors are those of :func:`adducir.indexes.build.build_index`;
-    ``positions``, ``vectors`` and ``accurate_length`` change nothing here: a memory index has no
-    positions, and always has document vectors and both kinds of length.
+    The arguments, counts and errors are those of :func:`adducir.indexes.build.build_index`. A
+    memory index has no positions, and always has document vectors and both kinds of length;
+    ``accurate_length`` says which of them searches read.
     """
     settings = settled(corpus, settings)
 
