@@ -33,6 +33,7 @@ COMMANDS = {
     "fuse": Entry("Combine several runs into one.", STEPS),
     "check": Entry("Find the faults of runs that other tools pass over.", STEPS),
     "evaluate": Entry("Measure runs, test their differences and print the table.", STEPS),
+    "tune": Entry("Choose parameters by cross-validated grid search.", STEPS),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),
     "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
     "new": Entry("Make the folders of a new study.", HELP),

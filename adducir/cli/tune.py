@@ -1,0 +1,128 @@
+"""``adducir tune``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.cli import tune_options as asked
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from adducir.experiments.tuning.pool import JudgedTopics
+    from adducir.experiments.tuning.tuning import Tuning
+    from adducir.study.progress import Progress
+
+
+def tune(
+    topics: asked.TopicsSources,
+    qrels: asked.QrelsSources,
+    grid: asked.GridRanges,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go."),
+    ],
+    index: asked.Index = None,
+    topic_field: asked.TopicField = None,
+    model: asked.ModelName = None,
+    rm3: asked.RM3 = False,
+    fuse: asked.Fuse = None,
+    method: asked.FusionMethod = None,
+    rerank: asked.Rerank = None,
+    measure: asked.Objective = asked.DEFAULT_OBJECTIVE,
+    negative_grades: asked.NegativeGrades = options.Negative.ZERO,
+    folds: asked.FoldsRule = None,
+    folds_file: asked.FoldsFile = None,
+    seed: asked.Seed = None,
+    depth: options.Depth = 1000,
+    threads: options.Threads = None,
+) -> None:
+    """Choose parameters by cross-validated grid search.
+
+    For each fold the setting with the best mean over the topics of all other folds is chosen.
+    Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
+    map, the settings, the folds, and the pooled run, to be evaluated like any other.
+    """
+    system = asked.System(index, model, rm3, tuple(fuse or ()), method, rerank)
+    system.check()
+    rule = asked.rule_of(folds, folds_file, seed, several=len(topics) > 1)
+
+    from adducir.cli.console import open_progress, show
+    from adducir.experiments.evaluation.measures import parse_measure
+    from adducir.experiments.tuning.pool import Pool
+    from adducir.experiments.tuning.report import write_report
+    from adducir.experiments.tuning.tune import tune as tune_system
+
+    objective = parse_measure(measure)
+    if objective.params.get("cutoff", 0) > depth:
+        raise UsageError(f"{objective} needs more documents a topic than --depth {depth}.")
+    ranges = asked.ranges(grid)
+    with open_progress() as progress:
+        pool = Pool.of(_topic_sets(topics, qrels, topic_field, progress))
+        tuning = tune_system(
+            system.open(pool, depth, threads),
+            ranges,
+            pool,
+            rule(pool),
+            objective,
+            negative=negative_grades.value,
+            tag=output.name,
+            progress=progress,
+        )
+        files = write_report(tuning, output)
+        for line in tuning.warnings():
+            progress.note(line)
+        progress.note(f"{output}: {', '.join(files)}")
+    show(summary(tuning))
+
+
+def _topic_sets(
+    topics: Sequence[str], qrels: Sequence[str], field: str | None, progress: "Progress"
+) -> "list[JudgedTopics]":
+    """Topics and qrels in pairs; a single source of topics takes all qrels together."""
+    if len(topics) > 1 and len(qrels) not in (1, len(topics)):
+        raise UsageError(
+            f"{len(topics)} --topics go with as many --qrels, or with one for all, not with "
+            f"{len(qrels)}."
+        )
+
+    from adducir.corpora.qrels import load_qrels
+    from adducir.corpora.topics import load_topics
+    from adducir.experiments.tuning.pool import JudgedTopics
+
+    loaded = [load_topics(source, field=field, progress=progress) for source in topics]
+    if len(topics) == 1 or len(qrels) == 1:
+        judged = load_qrels(list(qrels), progress=progress)
+        parts = [judged if len(topics) == 1 else judged.restricted(one.qids) for one in loaded]
+    else:
+        parts = [load_qrels(source, progress=progress) for source in qrels]
+    names = asked.set_names(topics)
+    return [
+        JudgedTopics(name, one, part) for name, one, part in zip(names, loaded, parts, strict=True)
+    ]
+
+
+def summary(tuning: "Tuning") -> str:
+    """A line for each fold, and the pooled figure."""
+    from adducir.experiments.tuning.values import plain
+
+    names = tuning.grid.names
+    head = ["fold", "topics", *names, "training", "held out"]
+    lines = [head]
+    for fold, name in enumerate(tuning.folds.names):
+        setting = [plain(value) for value in tuning.setting(fold).values()]
+        means = (part[fold, tuning.chosen[fold]] for part in (tuning.training, tuning.test))
+        topics = str(len(tuning.folds.test(fold)))
+        lines.append([name, topics, *setting, *(f"{value:.4f}" for value in means)])
+    widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
+    rows = [
+        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+        for line in lines
+    ]
+    told = (
+        f"{tuning.objective}, held out: {tuning.result:.4f} over {len(tuning.pool)} topics "
+        f"({tuning.folds.rule}; {len(tuning.grid)} settings)"
+    )
+    return "\n".join([*rows, "", told])

@@ -1,0 +1,246 @@
+"""The options of ``adducir tune``, and which of them mean something together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli.options import Method, Model, Negative
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from adducir.experiments.tuning.folds import Folds
+    from adducir.experiments.tuning.pool import Pool
+    from adducir.experiments.tuning.systems import Tunable
+
+DEFAULT_OBJECTIVE = "nDCG(judged_only=True)@5"
+SYSTEM = "What is tuned"
+FOLDS = "Folds"
+
+TopicsSources = Annotated[
+    list[str],
+    typer.Option(
+        "--topics",
+        "-t",
+        help="An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL; can be repeated, "
+        "each with its --qrels.",
+    ),
+]
+QrelsSources = Annotated[
+    list[str],
+    typer.Option("--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."),
+]
+TopicField = Annotated[
+    str | None,
+    typer.Option(
+        "--topic-field",
+        help="The field to search with, such as title or description.",
+        show_default="title, query or text",
+    ),
+]
+GridRanges = Annotated[
+    list[str],
+    typer.Option(
+        "--grid",
+        "-g",
+        metavar="NAME=VALUES",
+        help="A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
+        "b=0.2,0.4; can be repeated. Parameters: k1, b (bm25); mu (qld); fb_terms, fb_docs, "
+        "original_query_weight (--rm3); k, weights.NAME (--fuse); rerank_depth (--rerank). Of "
+        "equal settings the one with the smallest values is chosen, the first parameter first.",
+    ),
+]
+Index = Annotated[
+    Path | None,
+    typer.Option(
+        "--index", "-i", metavar="FOLDER", help="The index to search.", rich_help_panel=SYSTEM
+    ),
+]
+ModelName = Annotated[
+    Model | None,
+    typer.Option(
+        "--model",
+        help="BM25, or query likelihood (DirichletLM).",
+        show_default="bm25",
+        rich_help_panel=SYSTEM,
+    ),
+]
+RM3 = Annotated[
+    bool, typer.Option("--rm3", help="Expand queries by feedback.", rich_help_panel=SYSTEM)
+]
+Fuse = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--fuse",
+        metavar="RUN",
+        help="Instead of searching, fuse runs; repeat it for each of them. A run's weight is "
+        "called by the name of its file: weights.bm25.",
+        rich_help_panel=SYSTEM,
+    ),
+]
+FusionMethod = Annotated[
+    Method | None,
+    typer.Option(
+        "--method", help="How runs are fused.", show_default="rrf", rich_help_panel=SYSTEM
+    ),
+]
+Rerank = Annotated[
+    tuple[Path, Path] | None,
+    typer.Option(
+        "--rerank",
+        metavar="FIRST RERANKED",
+        help="Instead of searching, tune how many documents of a run are reranked: the run, and "
+        "the same run reranked.",
+        rich_help_panel=SYSTEM,
+    ),
+]
+Objective = Annotated[
+    str, typer.Option("--measure", "-m", help="The measure whose mean is to be greatest.")
+]
+NegativeGrades = Annotated[
+    Negative,
+    typer.Option(
+        "--negative-grades",
+        help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
+    ),
+]
+FoldsRule = Annotated[
+    str | None,
+    typer.Option(
+        "--folds",
+        metavar="K|topics",
+        help="How many folds to cut the topics into, or 'topics': each source of topics is a fold.",
+        show_default="topics if there are several, else 5",
+        rich_help_panel=FOLDS,
+    ),
+]
+FoldsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--folds-file",
+        metavar="FILE",
+        help="Folds from a file: JSON (a list of lists of qids, as Anserini has it) or lines "
+        "'qid fold'.",
+        rich_help_panel=FOLDS,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", help="Decides which topics make a fold.", show_default="42", rich_help_panel=FOLDS
+    ),
+]
+
+
+@dataclass(frozen=True)
+class System:
+    """What the user wants to tune."""
+
+    index: Path | None
+    model: Model | None
+    rm3: bool
+    fuse: tuple[Path, ...]
+    method: Method | None
+    rerank: tuple[Path, Path] | None
+
+    def check(self) -> None:
+        """Refuse options that do not go together.
+
+        Raises:
+            UsageError: There is not exactly one of an index, runs to fuse and a pair to rerank, or
+                an option of another of them.
+        """
+        given = [self.index is not None, bool(self.fuse), self.rerank is not None]
+        if sum(given) != 1:
+            raise UsageError("name what to tune: exactly one of --index, --fuse and --rerank.")
+        if self.index is None and (self.model is not None or self.rm3):
+            raise UsageError("--model and --rm3 mean nothing without --index.")
+        if not self.fuse and self.method is not None:
+            raise UsageError("--method means nothing without --fuse.")
+
+    def open(self, pool: "Pool", depth: int, threads: int | None) -> "Tunable":
+        """Open the index or read the runs."""
+        if self.index is not None:
+            from adducir.experiments.tuning.systems import MODELS, LexicalSearch
+            from adducir.indexes.lucene import LuceneIndex
+
+            model = MODELS[(self.model or Model.BM25).value]
+            opened = LuceneIndex(self.index)
+            return LexicalSearch(opened, model, rm3=self.rm3, depth=depth, threads=threads)
+
+        from adducir.cli.names import system_names
+        from adducir.experiments.tuning.combining import Fusion, RerankDepth
+        from adducir.runs.read import read_run
+
+        if not pool.has_own_qids:
+            raise UsageError(
+                "topic sets share qids, which the topics of one run cannot tell apart.",
+                mend="Tune each topic set by itself.",
+            )
+        if self.rerank is not None:
+            return RerankDepth(*(read_run(path) for path in self.rerank))
+        runs = {name: read_run(path) for path, name in system_names(self.fuse).items()}
+        return Fusion(runs, (self.method or Method.RRF).value, depth=depth)
+
+
+def ranges(grid: Sequence[str]) -> "dict[str, list[Decimal]]":
+    """The values by parameter.
+
+    Raises:
+        UsageError: An item is not ``NAME=VALUES``, or names a parameter again.
+    """
+    from adducir.experiments.tuning.values import from_text
+
+    found: dict[str, list[Decimal]] = {}
+    for item in grid:
+        name, equals, values = item.partition("=")
+        if not (equals and name.strip()):
+            raise UsageError(f"--grid takes NAME=VALUES, such as k1=0.9,1.2, not {item!r}.")
+        if name.strip() in found:
+            raise UsageError(f"--grid names {name.strip()} twice.")
+        found[name.strip()] = from_text(values)
+    return found
+
+
+def rule_of(
+    folds: str | None, file: Path | None, seed: int | None, *, several: bool
+) -> "Callable[[Pool], Folds]":
+    """What makes the folds that the user wants.
+
+    Raises:
+        UsageError: The options do not go together.
+    """
+    wanted = folds or ("topics" if several else "5")
+    if file is not None and folds is not None:
+        raise UsageError("folds come from --folds or from --folds-file, not from both.")
+    if seed is not None and (file is not None or wanted == "topics"):
+        raise UsageError("--seed means nothing unless topics are cut into folds: --folds K.")
+    if wanted != "topics" and not wanted.isdecimal():
+        raise UsageError(f"--folds takes a number or 'topics', not {wanted!r}.")
+
+    def made(pool: "Pool") -> "Folds":
+        from adducir.experiments.tuning.folds import by_topic_set, from_file, k_fold
+
+        if file is not None:
+            return from_file(pool, file)
+        if wanted == "topics":
+            return by_topic_set(pool)
+        return k_fold(pool, int(wanted), 42 if seed is None else seed)
+
+    return made
+
+
+def set_names(sources: Sequence[str]) -> list[str]:
+    """A name for each source of topics: its last part, as much as is needed to differ."""
+    from adducir.cli.names import stem
+
+    parts = [[*Path(source).parts[:-1], stem(Path(source))] for source in sources]
+    names = [Path(part[-1]).stem if "." in part[-1] else part[-1] for part in parts]
+    return [
+        "-".join([*part[:-1], name]).replace("/", "") if names.count(name) > 1 else name
+        for part, name in zip(parts, names, strict=True)
+    ]

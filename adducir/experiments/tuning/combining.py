@@ -1,0 +1,162 @@
+"""Tuning what is done with runs that are there already: fusion, and the depth of reranking."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from adducir.corpora.topics import Topics
+from adducir.experiments.tuning.grid import Grid, Knob, Setting
+from adducir.runs.fuse import Method, Normalise, fuse
+from adducir.runs.run import Run
+from adducir.study.errors import UsageError
+
+
+class Fusion:
+    """The fusion of runs: ``k`` of rrf, and ``weights.NAME`` of each run.
+
+    A weight that is not in the grid is 1. Only the proportions of weights matter, so one of them
+    is best left there.
+
+    Args:
+        runs: Two or more, by name, over the ids of the pool.
+        method: As in :func:`adducir.runs.fuse.fuse`.
+        fixed: Values of parameters that are not in the grid.
+        normalise: Likewise.
+        depth: Documents a topic.
+    """
+
+    def __init__(
+        self,
+        runs: Mapping[str, Run],
+        method: Method = "rrf",
+        *,
+        fixed: Mapping[str, float] | None = None,
+        normalise: Normalise = "min-max",
+        depth: int = 1000,
+    ) -> None:
+        self._runs = dict(runs)
+        self._method = method
+        self._fixed = dict(fixed or {})
+        self._normalise = normalise
+        self._depth = depth
+
+    @property
+    def knobs(self) -> Mapping[str, Knob]:
+        """``k`` (rrf only) and a weight for each run."""
+        own = ["k"] if self._method == "rrf" else []
+        names = [*own, *(f"weights.{name}" for name in self._runs)]
+        return {name: Knob(low=0) for name in names if name not in self._fixed}
+
+    def check(self, setting: Setting) -> None:
+        """Raise UsageError if all weights are 0."""
+        if not any(self._weights(setting)):
+            raise UsageError(
+                "in one of the settings all weights are 0.",
+                mend="Leave out a weight's 0, or leave one weight out of the grid: it is 1.",
+            )
+
+    def order(self, grid: Grid) -> Sequence[int]:
+        """As they stand."""
+        return range(len(grid))
+
+    def run(self, setting: Setting, topics: Topics) -> Run:
+        """Fuse what the runs have of the topics."""
+        return fuse(
+            [of_topics(run, topics) for run in self._runs.values()],
+            self._method,
+            k={**self._fixed, **setting}.get("k", 60),
+            weights=self._weights(setting),
+            normalise=self._normalise,
+            depth=self._depth,
+            tag="tuned",
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Runs, method, fixed values and depth."""
+        return {
+            "fuse": list(self._runs),
+            "method": self._method,
+            **({"normalise": self._normalise} if self._method != "rrf" else {}),
+            **({"fixed": self._fixed} if self._fixed else {}),
+            "depth": self._depth,
+        }
+
+    def _weights(self, setting: Setting) -> list[float]:
+        values = {**self._fixed, **setting}
+        return [float(values.get(f"weights.{name}", 1)) for name in self._runs]
+
+
+class RerankDepth:
+    """How much of a run is reranked: ``rerank_depth``.
+
+    The first so many documents of the first run are put in the order that the reranked run gives
+    them; the rest follows as it was. It takes one reranked run of the greatest depth: what a
+    reranker gives a document does not depend on the others. (Of one that looks at whole lists
+    it does; make a run for each depth then.)
+
+    Args:
+        first: The run that was reranked, over the ids of the pool.
+        reranked: The same documents, or the first so many of each topic, in the new order.
+
+    Raises:
+        UsageError: The reranked run holds what the first does not.
+    """
+
+    def __init__(self, first: Run, reranked: Run) -> None:
+        self._depth = reranked.depth
+        places = reranked.frame.select("qid", "docno").with_columns(place=pl.Series(reranked.ranks))
+        ranked = first.frame.with_columns(rank=pl.Series(first.ranks))
+        joined = ranked.join(places, on=["qid", "docno"], how="left", maintain_order="left")
+        if joined["place"].count() < len(reranked):
+            raise UsageError(
+                f"the reranked run {reranked.tag} holds documents that {first.tag} does not.",
+                mend="Name the run that was reranked first, then the reranked one.",
+            )
+        self._rows = joined.with_columns(pl.col("place").cast(pl.Int64))
+        self._names = (first.tag, reranked.tag)
+
+    @property
+    def knobs(self) -> Mapping[str, Knob]:
+        """``rerank_depth``."""
+        return {"rerank_depth": Knob(whole=True, low=1)}
+
+    def check(self, setting: Setting) -> None:
+        """Raise UsageError if the reranked run is not that deep."""
+        if setting["rerank_depth"] > self._depth:
+            raise UsageError(
+                f"{self._names[1]} holds {self._depth} documents a topic at most, fewer than a "
+                f"rerank_depth of {setting['rerank_depth']}."
+            )
+
+    def order(self, grid: Grid) -> Sequence[int]:
+        """As they stand."""
+        return range(len(grid))
+
+    def run(self, setting: Setting, topics: Topics) -> Run:
+        """The run reranked to the depth; scores are ranks from the end."""
+        wanted = pl.Series(topics.qids, dtype=pl.String)
+        rows = self._rows.filter(pl.col("qid").is_in(wanted.implode()))
+        lacking = pl.lit(self._depth)
+        place = pl.when(pl.col("rank") < setting["rerank_depth"]).then(
+            pl.col("place").fill_null(lacking)
+        )
+        # Documents below the depth stand behind all that were reranked.
+        final = rows.with_columns(place=place.otherwise(lacking + 1)).sort(
+            "place", "rank", maintain_order=True
+        )
+        in_topic = pl.int_range(pl.len(), dtype=pl.Int64).over("qid")
+        scored = final.with_columns(score=(pl.len().over("qid") - in_topic).cast(pl.Float64))
+        return Run.ranked(scored.select("qid", "docno", "score"), "tuned")
+
+    def facts(self) -> dict[str, Any]:
+        """The two runs."""
+        return {"first stage": self._names[0], "reranked": self._names[1]}
+
+
+def of_topics(run: Run, topics: Topics) -> Run:
+    """The part of a run that is of these topics."""
+    if set(run.qids) <= set(topics.qids):
+        return run
+    wanted = pl.Series(topics.qids, dtype=pl.String)
+    return Run(run.frame.filter(pl.col("qid").is_in(wanted.implode())), run.tag)

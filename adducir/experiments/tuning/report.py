@@ -1,0 +1,156 @@
+"""The files of a tuning.
+
+- ``grid.csv``: every setting, a line for each fold and part: the mean over the fold's training
+  topics (``train``: what the choice was made by) and over its own (``test``: to look at; nothing
+  was chosen by it). With several topic sets there are lines for each of them as well.
+- ``held-out.csv``: every topic, its fold, the setting chosen without it, and its value.
+- ``tuning.json``: what was tuned, how, which setting each fold got, the pooled mean, the warnings.
+- ``folds.json``: the folds, to be given to another tuning.
+- ``grid.svg``: the heat map.
+- ``held-out.trec.gz``: the pooled rankings, a run like any other; one file for each topic set
+  (``held-out.SET.trec.gz``) where topic sets share qids.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import adducir
+from adducir.experiments.tuning.heatmap import draw
+from adducir.experiments.tuning.tuning import Tuning, mean
+from adducir.experiments.tuning.values import plain
+from adducir.runs.write import write_run
+from adducir.study.files import writing_text
+
+TIES = (
+    "means are compared to 12 decimals; of equal ones the first setting in the grid is chosen: "
+    "smallest values first, the parameter named first deciding first"
+)
+
+
+def write_report(tuning: Tuning, folder: Path) -> dict[str, Path]:
+    """Write all files, each whole or not at all.
+
+    Returns:
+        The files by name, the runs as ``held-out.trec.gz`` or ``held-out.SET.trec.gz``.
+
+    Raises:
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "grid.csv": _csv(grid_lines(tuning)),
+        "held-out.csv": _csv(_topic_lines(tuning)),
+        "tuning.json": json.dumps(facts(tuning), indent=2, ensure_ascii=False) + "\n",
+        "folds.json": _folds(tuning),
+        "grid.svg": draw(tuning),
+    }
+    files = {name: folder / name for name in texts}
+    for name, text in texts.items():
+        with writing_text(files[name]) as handle:
+            handle.write(text)
+    return {**files, **_write_runs(tuning, folder)}
+
+
+def facts(tuning: Tuning) -> dict[str, Any]:
+    """What there is to say about a tuning, in JSON's types."""
+    pool, folds = tuning.pool, tuning.folds
+    return {
+        "adducir": adducir.__version__,
+        "system": tuning.system,
+        "grid": {each.name: list(each.values) for each in tuning.grid.parameters},
+        "settings": len(tuning.grid),
+        "objective": str(tuning.objective),
+        "negative grades": tuning.negative,
+        "ties": TIES,
+        "topic sets": {
+            each.name: {"topics": each.topics.source, "qrels": each.qrels.source}
+            for each in pool.sets
+        },
+        "rule of folds": folds.rule,
+        "folds": [
+            {
+                "fold": name,
+                "training topics": len(folds.train(fold)),
+                "test topics": len(folds.test(fold)),
+                "chosen": tuning.setting(fold),
+                "training mean": float(tuning.training[fold, tuning.chosen[fold]]),
+                "test mean": float(tuning.test[fold, tuning.chosen[fold]]),
+                "settings with the best training mean": len(tuning.best(fold)),
+            }
+            for fold, name in enumerate(folds.names)
+        ],
+        "held-out mean": tuning.result,
+        "topics": len(pool),
+        "warnings": tuning.warnings(),
+        "seconds": round(tuning.seconds, 3),
+    }
+
+
+def grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
+    """The lines of ``grid.csv``, the header first."""
+    measure = f"mean {tuning.objective}"
+    yield [*tuning.grid.names, "fold", "part", "topic set", "topics", measure, "chosen"]
+    groups = list(_groups(tuning))
+    for number in range(len(tuning.grid)):
+        setting = [plain(value) for value in tuning.grid.setting(number).values()]
+        for fold, part, name, rows in groups:
+            value = mean(tuning.values[number][rows])
+            chosen = int(tuning.chosen[fold] == number)
+            yield [*setting, tuning.folds.names[fold], part, name, len(rows), value, chosen]
+
+
+def _groups(tuning: Tuning) -> Iterator[tuple[int, str, str, Any]]:
+    """Fold, part, topic set and topics of the means that a setting gets."""
+    pool, folds = tuning.pool, tuning.folds
+    for fold in range(len(folds)):
+        for part, rows in (("train", folds.train(fold)), ("test", folds.test(fold))):
+            sets = np.unique(pool.set_of[rows])
+            if len(sets) > 1:
+                yield fold, part, "all", rows
+            for number in sets:
+                yield fold, part, pool.sets[number].name, rows[pool.set_of[rows] == number]
+
+
+def _topic_lines(tuning: Tuning) -> Iterator[list[Any]]:
+    pool = tuning.pool
+    yield ["topic set", "qid", "fold", *tuning.grid.names, str(tuning.objective)]
+    for row, qid in enumerate(pool.qids):
+        fold = int(tuning.folds.of[row])
+        setting = [plain(value) for value in tuning.setting(fold).values()]
+        value = float(tuning.held_out[row])
+        yield [pool.sets[pool.set_of[row]].name, qid, tuning.folds.names[fold], *setting, value]
+
+
+def _folds(tuning: Tuning) -> str:
+    """The folds as lists of ids, by name."""
+    members = tuning.folds.members(tuning.pool.ids)
+    lines = [f"  {json.dumps(name)}: {json.dumps(ids)}" for name, ids in members.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _write_runs(tuning: Tuning, folder: Path) -> dict[str, Path]:
+    pool = tuning.pool
+    about = {"method": {"tuning": facts(tuning)}}
+    if pool.has_own_qids:
+        path = folder / "held-out.trec.gz"
+        write_run(tuning.run, path, about, topics=pool.ids)
+        return {path.name: path}
+    files = {}
+    for number, each in enumerate(pool.sets):
+        path = folder / f"held-out.{each.name.replace(' ', '_')}.trec.gz"
+        qids = [qid for row, qid in enumerate(pool.qids) if pool.set_of[row] == number]
+        write_run(pool.of_set(tuning.run, each.name), path, about, topics=qids)
+        files[path.name] = path
+    return files
+
+
+def _csv(lines: Iterator[list[Any]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    return buffer.getvalue()
