@@ -106,7 +106,9 @@ class RerankDepth:
     def __init__(self, first: Run, reranked: Run) -> None:
         self._depth = reranked.depth
         places = reranked.frame.select("qid", "docno").with_columns(place=pl.Series(reranked.ranks))
-        ranked = first.frame.with_columns(rank=pl.Series(first.ranks))
+        ranked = first.frame.with_columns(
+            topic=pl.Series(first.topics), rank=pl.Series(first.ranks)
+        )
         joined = ranked.join(places, on=["qid", "docno"], how="left", maintain_order="left")
         if joined["place"].count() < len(reranked):
             raise UsageError(
@@ -142,9 +144,7 @@ class RerankDepth:
             pl.col("place").fill_null(lacking)
         )
         # Documents below the depth stand behind all that were reranked.
-        final = rows.with_columns(place=place.otherwise(lacking + 1)).sort(
-            "place", "rank", maintain_order=True
-        )
+        final = rows.with_columns(place=place.otherwise(lacking + 1)).sort("topic", "place", "rank")
         in_topic = pl.int_range(pl.len(), dtype=pl.Int64).over("qid")
         scored = final.with_columns(score=(pl.len().over("qid") - in_topic).cast(pl.Float64))
         return Run.ranked(scored.select("qid", "docno", "score"), "tuned")

@@ -1,0 +1,183 @@
+"""``adducir tune`` on the bundled collection."""
+
+import json
+import re
+
+import pytest
+
+from adducir.cli.app import main
+from adducir.cli.options import Model
+from adducir.cli.tune_options import DEFAULT_OBJECTIVE, set_names
+from adducir.corpora.bundled import bundled_qrels, bundled_topics
+from adducir.corpora.qrels import load_qrels
+from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.experiments.evaluation.measures import parse_measures
+from adducir.experiments.tuning.systems import MODELS
+from adducir.runs.read import read_run
+
+BUNDLED = ["--topics", "bundled:topics", "--qrels", "bundled:qrels"]
+BM25 = ["--grid", "k1=0.5:2.5:1", "--grid", "b=0.2,0.4"]
+
+
+def tuned(folder):
+    return json.loads((folder / "tuning.json").read_text(encoding="utf-8"))
+
+
+def shown(out):
+    """The pooled figure that was printed, and its topics."""
+    figure, topics = re.search(r"held out: (\S+) over (\d+) topics", out).groups()
+    return float(figure), int(topics)
+
+
+def test_bm25_by_folds_of_topics(arguments_index, tmp_path, capsys):
+    folder = tmp_path / "tuning" / "bm25"
+    asked = ["--index", str(arguments_index), *BUNDLED, *BM25, "--output", str(folder)]
+    assert main(["tune", *asked, "--folds", "4", "--seed", "7", "--measure", "AP"]) == 0
+    out, err = capsys.readouterr()
+    facts = tuned(folder)
+    assert [len(facts["folds"]), facts["settings"], facts["objective"]] == [4, 6, "AP"]
+    assert "4 folds over 20 topics, seed 7; 6 settings" in out
+    values = evaluate(read_run(folder / "held-out.trec.gz"), load_qrels("bundled:qrels"), "AP")
+    assert shown(out) == (pytest.approx(values.mean("AP"), abs=5e-5), 20)
+    assert f"{folder}: grid.csv, held-out.csv, tuning.json, folds.json, grid.svg" in err
+    for fold in facts["folds"]:
+        assert re.search(rf"^{fold['fold']} +5 .* {fold['training mean']:.4f} ", out, re.MULTILINE)
+    assert read_run(folder / "held-out.trec.gz").tag == "bm25"
+
+    # The folds of one tuning serve another, and the same question has the same answer.
+    again = ["--folds-file", str(folder / "folds.json"), "--measure", "AP"]
+    asked[-1] = str(tmp_path / "again")
+    assert main(["tune", *asked, *again]) == 0
+    assert [fold["chosen"] for fold in tuned(tmp_path / "again")["folds"]] == [
+        fold["chosen"] for fold in facts["folds"]
+    ]
+
+
+def test_rm3_and_edges(arguments_index, tmp_path, capsys):
+    folder = tmp_path / "rm3"
+    grid = ["--grid", "fb_terms=4:8:4", "--grid", "original_query_weight=0.2:0.6:0.4"]
+    asked = ["-i", str(arguments_index), *BUNDLED, "--rm3", "--model", "qld", *grid]
+    assert main(["tune", *asked, "-o", str(folder), "--folds", "2", "--depth", "50"]) == 0
+    _, err = capsys.readouterr()
+    facts = tuned(folder)
+    assert facts["system"]["model"] == "qld"
+    assert facts["grid"] == {"fb_terms": [4, 8], "original_query_weight": [0.2, 0.6]}
+    # Two values each: whatever was chosen is an edge, unless settings tie.
+    assert "value tried, was chosen in" in err
+    assert read_run(folder / "held-out.trec.gz").depth == 50
+
+
+@pytest.fixture
+def two_sets(tmp_path):
+    """The bundled topics as two files, and the one file of their judgements."""
+    paths = []
+    text = bundled_topics().read_text(encoding="utf-8")
+    topics = re.findall(r"<topic>.*?</topic>", text, re.DOTALL)
+    assert len(topics) == 20
+    for name, part in (("first", topics[:10]), ("second", topics[10:])):
+        paths.append(tmp_path / f"{name}.xml")
+        paths[-1].write_text(f"<topics>{''.join(part)}</topics>", encoding="utf-8")
+    return paths
+
+
+def test_folds_by_topic_set(arguments_index, two_sets, tmp_path, capsys):
+    pairs = [item for path in two_sets for item in ("--topics", str(path))]
+    asked = ["tune", "-i", str(arguments_index), *pairs, *BM25, "-o", str(tmp_path / "out")]
+    assert main([*asked, "--qrels", str(bundled_qrels())]) == 0
+    facts = tuned(tmp_path / "out")
+    assert [fold["fold"] for fold in facts["folds"]] == ["first", "second"]
+    assert facts["rule of folds"] == "each topic set is a fold"
+    assert facts["objective"] == DEFAULT_OBJECTIVE
+    capsys.readouterr()
+    qrels = ["-q", str(bundled_qrels())] * 3
+    assert main([*asked, *qrels]) == 2
+    assert "2 --topics go with as many --qrels" in capsys.readouterr().err
+
+
+def test_fusion_weights(two_runs, tmp_path, capsys):
+    runs = [item for path in two_runs for item in ("--fuse", str(path))]
+    grid = ["--grid", "weights.bm25=0:2:1", "--grid", "k=10,60"]
+    assert main(["tune", *runs, *BUNDLED, *grid, "-o", str(tmp_path / "out")]) == 0
+    facts = tuned(tmp_path / "out")
+    assert facts["system"]["fuse"] == ["bm25", "qld"]
+    assert facts["grid"] == {"weights.bm25": [0, 1, 2], "k": [10, 60]}
+    capsys.readouterr()
+    assert main(["tune", *runs, *BUNDLED, "--grid", "weights.bm52=1", "-o", "x"]) == 2
+    assert "did you mean `weights.bm25`" in capsys.readouterr().err
+
+
+def test_rerank_depth(two_runs, tmp_path):
+    first, second = map(str, two_runs)
+    assert main(["fuse", first, second, "-o", str(tmp_path / "all.trec")]) == 0
+    grid = ["--grid", "rerank_depth=1,5,20"]
+    pair = ["--rerank", str(tmp_path / "all.trec"), first]
+    assert main(["tune", *pair, *BUNDLED, *grid, "-o", str(tmp_path / "out")]) == 0
+    assert tuned(tmp_path / "out")["grid"] == {"rerank_depth": [1, 5, 20]}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ([], "exactly one of --index, --fuse and --rerank"),
+        (["--index", "x", "--fuse", "y"], "exactly one of"),
+        (["--index", "x", "--method", "rrf"], "--method means nothing without --fuse"),
+        (["--fuse", "x", "--fuse", "y", "--rm3"], "mean nothing without --index"),
+        (["--index", "x", "--folds", "topics", "--seed", "1"], "--seed means nothing"),
+        (["--index", "x", "--folds", "2", "--folds-file", "f"], "not from both"),
+        (["--index", "x", "--folds", "two"], "a number or 'topics'"),
+        (["--index", "x", "--measure", "nDGC@5"], "nDCG"),
+        (["--index", "x", "--measure", "P@50", "--depth", "10"], "P@50 needs more documents"),
+        (["--index", "x", "--grid", "k1"], "NAME=VALUES"),
+        (["--index", "x", "--grid", "b=1"], "names b twice"),
+        (["--index", "x", "--grid", "k1=1:2:0.3"], "do not end on 2"),
+    ],
+)
+def test_slips_of_the_command_line(more, told, tmp_path, capsys):
+    asked = ["tune", *BUNDLED, "--grid", "b=0.4", "-o", str(tmp_path / "out"), *more]
+    assert main(asked) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "told"),
+    [
+        (["--grid", "k2=1"], 2, "did you mean `k1`"),
+        (["--grid", "fb_terms=5"], 2, "no parameter `fb_terms`"),
+        (["--grid", "b=1.5"], 2, "from 0 to 1, not 1.5"),
+        (["--grid", "k1=1", "--folds", "21"], 2, "2 to 20 folds"),
+        (["--grid", "k1=1", "--folds", "topics"], 2, "two topic sets"),
+        (["--grid", "k1=1", "--folds-file", "none.json"], 3, "none.json"),
+    ],
+)
+def test_faults_that_need_the_index(arguments_index, more, code, told, tmp_path, capsys):
+    asked = ["tune", "-i", str(arguments_index), *BUNDLED, "-o", str(tmp_path / "out"), *more]
+    assert main(asked) == code
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_such_index(tmp_path, capsys):
+    asked = ["tune", "-i", str(tmp_path / "none"), *BUNDLED, *BM25, "-o", str(tmp_path / "out")]
+    assert main(asked) == 5
+    assert "no such index" in capsys.readouterr().err
+
+
+def test_the_options_agree_with_the_rooms():
+    assert {model.value for model in Model} == set(MODELS)
+    assert len(parse_measures(DEFAULT_OBJECTIVE)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sources", "names"),
+    [
+        (
+            ["argsme/2020-04-01/touche-2020-task-1", "x/touche-2021-task-1"],
+            ["touche-2020-task-1", "touche-2021-task-1"],
+        ),
+        (["a/topics.xml", "b/topics.xml"], ["a-topics", "b-topics"]),
+        (["one.tsv.gz"], ["one"]),
+    ],
+)
+def test_topic_sets_are_called_by_their_sources(sources, names):
+    assert set_names(sources) == names
