@@ -12,6 +12,12 @@ from adducir.runs.run import Run
 from adducir.study.errors import UsageError
 
 
+def fusion_knobs(names: Sequence[str], method: str) -> dict[str, Knob]:
+    """The parameters of a fusion of runs of these names."""
+    own = ["k"] if method == "rrf" else []
+    return {name: Knob(low=0) for name in [*own, *(f"weights.{name}" for name in names)]}
+
+
 class Fusion:
     """The fusion of runs: ``k`` of rrf, and ``weights.NAME`` of each run.
 
@@ -44,9 +50,8 @@ class Fusion:
     @property
     def knobs(self) -> Mapping[str, Knob]:
         """``k`` (rrf only) and a weight for each run."""
-        own = ["k"] if self._method == "rrf" else []
-        names = [*own, *(f"weights.{name}" for name in self._runs)]
-        return {name: Knob(low=0) for name in names if name not in self._fixed}
+        knobs = fusion_knobs(list(self._runs), self._method)
+        return {name: knob for name, knob in knobs.items() if name not in self._fixed}
 
     def check(self, setting: Setting) -> None:
         """Raise UsageError if all weights are 0."""

@@ -75,6 +75,12 @@ _KNOBS = {
 _FEEDBACK = tuple(field.name for field in fields(RM3Settings))
 
 
+def lexical_knobs(model: type[Model], *, rm3: bool) -> dict[str, Knob]:
+    """The parameters of a search: the model's fields, and RM3's."""
+    names = [field.name for field in fields(model)]
+    return {name: _KNOBS.get(name, Knob()) for name in [*names, *(_FEEDBACK if rm3 else ())]}
+
+
 class LexicalSearch:
     """A search with BM25 or query likelihood, with RM3 on request.
 
@@ -111,9 +117,8 @@ class LexicalSearch:
     @property
     def knobs(self) -> Mapping[str, Knob]:
         """The model's parameters, and RM3's."""
-        own = [field.name for field in fields(self._model)]
-        names = [*own, *(_FEEDBACK if self._rm3 else ())]
-        return {name: _KNOBS.get(name, Knob()) for name in names if name not in self._fixed}
+        knobs = lexical_knobs(self._model, rm3=self._rm3)
+        return {name: knob for name, knob in knobs.items() if name not in self._fixed}
 
     def check(self, setting: Setting) -> None:
         """Raise UsageError if a value is out of range."""

@@ -37,16 +37,17 @@ def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
         UsageError: The step is not above 0, or the steps do not end on ``last``.
     """
     if step <= 0:
-        raise UsageError(f"a step must be greater than 0, not {step}.")
+        raise UsageError(f"a step must be greater than 0, not {plain(step)}.")
+    told = f"from {plain(first)} to {plain(last)}"
     if last < first:
-        raise UsageError(f"a range goes upwards, not from {first} to {last}.")
+        raise UsageError(f"a range goes upwards, not {told}.")
     if (last - first) / step >= MOST_VALUES:
-        raise UsageError(f"from {first} to {last} by {step} are more than {MOST_VALUES:,} values.")
+        raise UsageError(f"{told} by {plain(step)} are more than {MOST_VALUES:,} values.")
     steps, rest = divmod(last - first, step)
     if rest:
         below = first + steps * step
         raise UsageError(
-            f"steps of {step} from {first} do not end on {last}.",
+            f"steps of {plain(step)} from {plain(first)} do not end on {plain(last)}.",
             mend=f"End on {plain(below)} or {plain(below + step)}.",
         )
     return [first + number * step for number in range(int(steps) + 1)]
