@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
+METADATA_ENDING = ".ir-metadata.yml"
 
 
 class Format(StrEnum):
@@ -105,9 +106,19 @@ class Normalise(StrEnum):
     NONE = "none"
 
 
+def _without_metadata(paths: list[Path]) -> list[Path]:
+    """Pass over the metadata files that ``runs/*`` takes in."""
+    return [path for path in paths if not path.name.endswith(METADATA_ENDING)]
+
+
 RunPaths = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN", help="TREC runs, plain or .gz.", show_default=False),
+    typer.Argument(
+        metavar="RUN",
+        help=f"TREC runs, plain or .gz; metadata beside them ({METADATA_ENDING}) is passed over.",
+        show_default=False,
+        callback=_without_metadata,
+    ),
 ]
 Output = Annotated[
     Path | None,

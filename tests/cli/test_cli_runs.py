@@ -133,3 +133,15 @@ def test_unknown_documents_of_an_index(two_runs, arguments_index, tmp_path, caps
     code, out = checked(capsys, str(two_runs[0]), "--index", str(arguments_index))
     assert "unknown-docnos" not in out
     assert code == 0
+
+
+def test_metadata_files_that_a_glob_takes_in_are_passed_over(tmp_path, capsys):
+    from adducir.cli.options import METADATA_ENDING
+    from adducir.runs.metadata import SUFFIX
+
+    assert METADATA_ENDING == SUFFIX
+    run = tmp_path / "a.trec"
+    run.write_text("1 Q0 d1 1 2.0 a\n1 Q0 d2 2 1.0 a\n")
+    (tmp_path / f"a.trec{SUFFIX}").write_text("tag: a\n")
+    assert main(["check", *map(str, sorted(tmp_path.iterdir()))]) == 0
+    assert SUFFIX not in capsys.readouterr().out
