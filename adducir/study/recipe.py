@@ -1,17 +1,18 @@
 """Recipes: what a user writes to say what is to be made, validated as a whole."""
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adducir.study.errors import InputError
+from adducir.study.errors import AdducirError, InputError
 from adducir.study.nearest import nearest
 from adducir.study.overrides import Override, OverrideError, apply
 from adducir.study.recipe_faults import Fault, FaultsAt, faults_of, slips_in
 from adducir.study.yaml import Document, KeyPath
 
-__all__ = ["FaultsAt", "Recipe", "nearest", "validate"]
+__all__ = ["Fault", "FaultsAt", "Reading", "Recipe", "nearest", "read", "validate"]
 
 R = TypeVar("R", bound="Recipe")
 
@@ -28,27 +29,80 @@ class Recipe(BaseModel):
     )
 
 
-def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
-    """Apply overrides to a recipe file and validate it.
+@dataclass(frozen=True)
+class Reading(Generic[R]):
+    """A recipe file as far as it can be understood.
+
+    Attributes:
+        document: The file.
+        model: The recipe's model.
+        data: What the file says after the overrides, not validated.
+        recipe: The recipe, or None where it has faults.
+        faults: What is wrong with it.
+        overrides: The overrides that were carried out.
+        refused: Those that could not be, each with the reason.
+    """
+
+    document: Document
+    model: type[R]
+    data: dict[str, Any]
+    recipe: R | None
+    faults: tuple[Fault, ...]
+    overrides: tuple[Override, ...]
+    refused: tuple[tuple[str, str], ...]
+
+    @property
+    def rest(self) -> R | None:
+        """The recipe without the entries of its sections that have faults, if that is one.
+
+        With it, a caller can look for the faults that validation does not know of, and report
+        all of them together.
+        """
+        if self.recipe is not None or self.refused:
+            return self.recipe
+        data = {
+            key: dict(value) if isinstance(value, dict) else value
+            for key, value in self.data.items()
+        }
+        for fault in self.faults:
+            _remove(data, fault.path[:2])
+        try:
+            return self.model.model_validate(data)
+        except ValidationError:
+            return None
+
+    def error(
+        self, more: Iterable[Fault] = (), kind: type[AdducirError] = InputError
+    ) -> AdducirError | None:
+        """One error for all faults and ``more``, each with its line or override; None for none.
+
+        Of ``more``, a fault at, above or below one of the recipe's own is left out, since it
+        may only follow from that.
+        """
+        own = [fault.path for fault in self.faults]
+        news = [fault for fault in more if not any(_nested(fault.path, path) for path in own)]
+        lines = [_line_of_override(text, why) for text, why in self.refused]
+        lines += [_line(fault, self.document, self.overrides) for fault in (*self.faults, *news)]
+        return _error(self.document, lines, kind) if lines else None
+
+
+def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
+    """Apply overrides to a recipe file and look for faults, raising none.
 
     Args:
         document: The file, from :func:`adducir.study.yaml.load`.
         model: The recipe's model.
         overrides: Changes such as ``systems.bm25.k1=1.2``, carried out in
             order before validation; see :mod:`adducir.study.overrides`.
-
-    Raises:
-        InputError: Something is wrong. All faults are in its one message, each
-            with its line or, where an override made it, with the override.
     """
     data: dict[str, Any] = document.data
     done: list[Override] = []
-    lines: list[tuple[int, str]] = []
+    refused: list[tuple[str, str]] = []
     for text in overrides:
         try:
             data, override = apply(data, text)
         except OverrideError as error:
-            lines.append(_line_of_override(text, f"{error}"))
+            refused.append((text, f"{error}"))
         else:
             done.append(override)
     try:
@@ -56,9 +110,23 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
     except ValidationError as error:
         recipe, faults = None, faults_of(error, model)
     faults += slips_in(data, model)
-    if recipe is not None and not faults and not lines:
-        return recipe
-    raise _error(document, lines + [_line(fault, document, done) for fault in faults])
+    if faults or refused:
+        recipe = None
+    return Reading(document, model, data, recipe, tuple(faults), tuple(done), tuple(refused))
+
+
+def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
+    """Apply overrides to a recipe file and validate it; see :func:`read` for the arguments.
+
+    Raises:
+        InputError: Something is wrong. All faults are in its one message, each
+            with its line or, where an override made it, with the override.
+    """
+    reading = read(document, model, overrides)
+    error = reading.error()
+    if error is not None:
+        raise error
+    return cast("R", reading.recipe)  # no error, hence a recipe
 
 
 # Faults of overrides stand last, in the order of the command line.
@@ -94,15 +162,33 @@ def _holds(data: Any, path: KeyPath) -> bool:
     return True
 
 
-def _error(document: Document, lines: list[tuple[int, str]]) -> InputError:
+def _nested(one: KeyPath, other: KeyPath) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _remove(data: dict[str, Any], path: KeyPath) -> None:
+    """Take away what stands at the first two parts of a path, as far as it is there."""
+    inner = data.get(str(path[0])) if len(path) == 2 else None
+    if isinstance(inner, dict):
+        inner.pop(path[1], None)
+    elif path:
+        data.pop(str(path[0]), None)
+
+
+def _error(
+    document: Document, lines: list[tuple[int, str]], kind: type[AdducirError]
+) -> AdducirError:
     """One error for all faults; a single one reads as any other error does."""
     told = [text for _, text in sorted(lines, key=lambda item: item[0])]
     if len(told) > 1:
-        return InputError(
-            "\n  ".join([f"{len(told)} faults in this recipe:", *told]), path=document.path
-        )
+        return kind("\n  ".join([f"{len(told)} faults in this recipe:", *told]), path=document.path)
     line = lines[0][0]
     if line == _AFTER_THE_FILE:
-        return InputError(f"{told[0]}.".replace("?.", "?"), path=document.path)
+        return kind(_sentence(told[0]), path=document.path)
     what = told[0].removeprefix(f"{document.path}:{line}: ")
-    return InputError(f"{what}.".replace("?.", "?"), path=document.path, line=line)
+    return kind(_sentence(what), path=document.path, line=line)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError, model_validator
 
 from adducir.study import overrides, yaml
-from adducir.study.errors import InputError
-from adducir.study.recipe import FaultsAt, Recipe, nearest, validate
+from adducir.study.errors import InputError, MachineError
+from adducir.study.recipe import Fault, FaultsAt, Recipe, nearest, read, validate
 
 
 class Colour(StrEnum):
@@ -274,6 +274,49 @@ def test_faults_that_overrides_cause_above_them(check) -> None:
     )
 
 
+def test_what_has_no_fault_can_be_looked_at_and_told_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(GOOD + "depth: none\n", encoding="utf-8")
+    reading = read(yaml.load(path), Study, ["systems.bm25.k1=much"])
+    assert reading.recipe is None
+    rest = reading.rest
+    assert rest is not None
+    assert (list(rest.systems), rest.depth, rest.name) == (["v1.0 dense"], 10, "a study")
+    found = [
+        Fault(("systems", "v1.0 dense", "encoder"), "no such encoder."),
+        Fault(("systems", "bm25", "k1"), "follows from the override"),
+        Fault(("systems",), "follows from that, too"),
+    ]
+    told = str(reading.error(found)).replace(str(path), "a.yaml").splitlines()
+    assert told == [
+        "a.yaml: 3 faults in this recipe:",
+        '  a.yaml:8: at `systems."v1.0 dense".encoder`: no such encoder.',
+        "  a.yaml:12: at `depth`: should be a whole number, not 'none'",
+        "  in the override `systems.bm25.k1=much`: at `systems.bm25.k1`: should be a number, "
+        "not 'much'",
+    ]
+
+
+def test_a_fault_found_in_a_valid_recipe_names_the_override(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    reading = read(yaml.load(path), Study, ["systems.bm25.k1=1.5"])
+    assert reading.recipe is reading.rest
+    assert reading.error() is None
+    error = reading.error([Fault(("systems", "bm25", "k1"), "is too much.")], MachineError)
+    assert isinstance(error, MachineError)
+    assert error.what == (
+        "in the override `systems.bm25.k1=1.5`: at `systems.bm25.k1`: is too much."
+    )
+
+
+def test_a_file_of_which_nothing_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("systems: 3\nrows: 4\n", encoding="utf-8")
+    assert read(yaml.load(path), Study).rest == Study()
+    assert read(yaml.load(path), Study, ["x"]).rest is None  # an override that cannot be applied
+
+
 KEYS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters='"'))
 
 
@@ -316,6 +359,7 @@ def test_every_recipe_is_taken_or_told_what_is_wrong(tmp_path_factory, data) -> 
 
     path = tmp_path_factory.mktemp("any") / "a.yaml"
     path.write_text(pyyaml.safe_dump(data), encoding="utf-8")
+    assert isinstance(read(yaml.load(path), Study).rest, Study | None)
     try:
         assert isinstance(validate(yaml.load(path), Study), Study)
     except InputError as error:
