@@ -1,202 +1,255 @@
 """Opens what an experiment file names: corpora, topics, judgements, given runs, measures.
 
-Everything is opened before anything runs, and all faults are reported in one message.
+Everything is opened before anything runs, and every fault is kept for one message.
 """
 
-import os
-import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+
+import polars as pl
 
 from adducir.corpora.documents import Corpus, open_corpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
-from adducir.experiments.evaluation.measures import Measure, parse_measures
-from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, TopicsRecipe
+from adducir.experiments.evaluation import providers, vectorised
+from adducir.experiments.evaluation.evaluate import Evaluator
+from adducir.experiments.evaluation.measures import Measure, parse_measure, parse_measures
+from adducir.experiments.faults import Faults
+from adducir.experiments.recipe import (
+    CorpusRecipe,
+    ExperimentRecipe,
+    IndexRecipe,
+    SystemRecipe,
+    TopicsRecipe,
+)
+from adducir.experiments.sources import file_path, is_id, source_path
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.build import IndexSettings, index_fingerprint, settled
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.study.errors import AdducirError, InputError
-from adducir.study.progress import SILENT, Progress
-from adducir.study.yaml import Document, KeyPath
-
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
-_Opened = TypeVar("_Opened")
+from adducir.study.errors import InputError
+from adducir.study.progress import Progress
+from adducir.study.yaml import KeyPath
 
 
 @dataclass(frozen=True)
 class TopicSet:
-    """Topics and their judgements: one group of columns."""
+    """Topics, their judgements, and what evaluates runs of them: one group of columns."""
 
     name: str
     topics: Topics
     qrels: Qrels
+    evaluator: Evaluator
 
 
 @dataclass(frozen=True)
-class Opened:
-    """What the file's names stand for."""
+class OpenedIndex:
+    """An index as it is to be, its fields named; the fingerprint covers corpus and settings."""
 
-    corpora: dict[str, Corpus]
-    topic_sets: dict[str, TopicSet]
-    measures: tuple[Measure, ...]
-    given_runs: dict[tuple[str, str], Run]
+    settings: IndexSettings
+    fingerprint: str
 
 
 @dataclass
-class _Faults:
-    document: Document
-    lines: list[str] = field(default_factory=list)
+class Opened:
+    """What the file's names stand for.
 
-    def add(self, keypath: KeyPath, message: str) -> None:
-        line = self.document.line_of(keypath)
-        place = ".".join(map(str, keypath))
-        self.lines.append(f"{self.document.path}:{line}: at `{place}`: {message}")
-
-    def opening(self, keypath: KeyPath, opener: Callable[[], _Opened]) -> _Opened | None:
-        """What ``opener`` returns, or None and a fault."""
-        try:
-            return opener()
-        except AdducirError as error:
-            self.add(keypath, error.paragraph())
-            return None
-
-    def check(self) -> None:
-        """Raise them all.
-
-        Raises:
-            InputError: There are any.
-        """
-        if self.lines:
-            what = f"{len(self.lines)} fault{'s' if len(self.lines) > 1 else ''} in the file:"
-            raise InputError("\n  ".join([what, *self.lines]), path=self.document.path)
-
-
-def expanded(source: str) -> str:
-    """The source with each ``${NAME}`` replaced by that environment variable.
-
-    Raises:
-        InputError: A variable is not set.
+    Attributes:
+        corpora: By name.
+        indexes: By name, those that a system searches.
+        topic_sets: By name.
+        measures: In the file's order, each once.
+        measure_names: Printed names, by the measures' exact names.
+        given_runs: By system and topic set.
     """
 
-    def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if not found:
-            raise InputError(
-                f"the environment variable {match[1]} is not set.",
-                mend=f"Set it to the folder it stands for: export {match[1]}=/path/to/folder.",
-            )
-        return found
-
-    return _VARIABLE.sub(value, source)
-
-
-def source_path(source: str, folder: Path) -> str:
-    """The source, made to start from the study's folder where it names a file there."""
-    full = expanded(source)
-    path = folder / full
-    return str(path) if path.exists() else full
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+    indexes: dict[str, OpenedIndex] = field(default_factory=dict)
+    topic_sets: dict[str, TopicSet] = field(default_factory=dict)
+    measures: tuple[Measure, ...] = ()
+    measure_names: dict[str, str] = field(default_factory=dict)
+    given_runs: dict[tuple[str, str], Run] = field(default_factory=dict)
 
 
 def open_all(
-    recipe: ExperimentRecipe, document: Document, folder: Path, progress: Progress = SILENT
-) -> Opened:
-    """Check every name and open every source of an experiment file.
-
-    Args:
-        recipe: The file's content.
-        document: The file, for its lines.
-        folder: Where relative paths start.
-        progress: Told what ir_datasets downloads.
-
-    Raises:
-        InputError: With every fault found, each with its line.
-    """
-    faults = _Faults(document)
-    opened = Opened({}, {}, _measures(recipe, faults), {})
-    for name, corpus in recipe.corpora.items():
-        found = faults.opening(
-            ("corpora", name, "source"),
-            lambda corpus=corpus: open_corpus(  # type: ignore[misc]
-                source_path(corpus.source, folder),
-                docno_field=corpus.docno_field,
-                format=corpus.format,
-                progress=progress,
-            ),
-        )
-        if found is not None:
-            opened.corpora[name] = found
-    for name, topics in recipe.topics.items():
-        _open_topics(name, topics, opened, faults, folder, progress)
-    for name, system in recipe.systems.items():
-        for topic_set, run in _given_runs(name, system, recipe, faults, folder):
-            opened.given_runs[name, topic_set] = run
-    faults.check()
-    return opened
-
-
-def _measures(recipe: ExperimentRecipe, faults: _Faults) -> tuple[Measure, ...]:
-    measures: list[Measure] = []
-    for place, text in enumerate(recipe.measures):
-        found = faults.opening(("measures", place), lambda text=text: parse_measures(text))  # type: ignore[misc]
-        for measure in found or ():
-            cutoff = getattr(measure, "params", {}).get("cutoff")
-            if cutoff and cutoff > recipe.depth:
-                faults.add(
-                    ("measures", place),
-                    f"{measure} needs {cutoff} documents a topic; `depth` is {recipe.depth}.",
-                )
-            measures.append(measure)
-    return tuple(measures)
-
-
-def _open_topics(
-    name: str,
-    topics: TopicsRecipe,
-    opened: Opened,
-    faults: _Faults,
+    recipe: ExperimentRecipe,
+    faults: Faults,
     folder: Path,
     progress: Progress,
-) -> None:
-    found = faults.opening(
-        ("topics", name, "source"),
-        lambda: load_topics(
-            source_path(topics.source, folder), field=topics.field, progress=progress
-        ),
-    )
-    sources = (topics.qrels,) if isinstance(topics.qrels, str) else topics.qrels
-    qrels = faults.opening(
-        ("topics", name, "qrels"),
-        lambda: load_qrels([source_path(one, folder) for one in sources], progress=progress),
-    )
-    if found is None or qrels is None:
-        return
-    if set(found.qids).isdisjoint(qrels.qids):
-        example, other = found.qids[0], qrels.qids[0]
-        faults.add(
-            ("topics", name),
-            f"topics and qrels have no qid in common (such as {example!r} and {other!r}).",
+    *,
+    only_local: bool = False,
+) -> Opened:
+    """Open every source of an experiment file.
+
+    Args:
+        recipe: What the file says.
+        faults: Takes what cannot be opened.
+        folder: Where relative paths start.
+        progress: Told what ir_datasets downloads.
+        only_local: Whether ir_datasets ids are passed over, because the file has faults anyway.
+    """
+    opening = _Opening(recipe, faults, folder, progress, only_local)
+    opening.measures()
+    opening.measure_names()
+    for name, corpus in recipe.corpora.items():
+        opening.corpus(name, corpus)
+    for name, index in recipe.indexes.items():
+        opening.index(name, index)
+    for name, topics in recipe.topics.items():
+        opening.topics(name, topics)
+    for name, system in recipe.systems.items():
+        opening.runs(name, system)
+    return opening.opened
+
+
+@dataclass
+class _Opening:
+    """The opening of one file's sources."""
+
+    recipe: ExperimentRecipe
+    faults: Faults
+    folder: Path
+    progress: Progress
+    only_local: bool
+    opened: Opened = field(default_factory=Opened)
+
+    def measures(self) -> None:
+        """Keep the measures, each of which can be computed and fits the depth."""
+        found: dict[Measure, None] = {}
+        for number, text in enumerate(self.recipe.measures):
+            place = ("measures", number)
+            for measure in self.faults.opening(place, partial(parse_measures, text)) or ():
+                if not vectorised.is_vectorised(measure):
+                    self.faults.opening(place, partial(providers.provider_of, measure))
+                cutoff = getattr(measure, "params", {}).get("cutoff") or 0
+                if cutoff > self.recipe.depth:
+                    what = f"{measure} needs {cutoff} documents a topic; `depth` is"
+                    self.faults.add(place, f"{what} {self.recipe.depth}")
+                found[measure] = None
+        self.opened.measures = tuple(found)
+
+    def measure_names(self) -> None:
+        """Keep printed names of measures, however the file spells these.
+
+        Names of other measures do no harm: ``--set measures=...`` may have left those out.
+        """
+        for text, name in self.recipe.table.measure_names.items():
+            place = ("table", "measure_names", text)
+            measure = self.faults.opening(place, partial(parse_measure, text))
+            self.opened.measure_names[str(measure)] = name
+
+    def corpus(self, name: str, corpus: CorpusRecipe) -> None:
+        """Open a corpus; its documents are not read."""
+        place = ("corpora", name, "source")
+        source = self._source(place, corpus.source)
+        if source is None:
+            return
+        open_it = partial(
+            open_corpus,
+            source,
+            docno_field=corpus.docno_field,
+            format=corpus.format,
+            progress=self.progress,
         )
-        return
-    opened.topic_sets[name] = TopicSet(name, found, qrels)
+        found = self.faults.opening(place, open_it)
+        if found is not None:
+            self.opened.corpora[name] = found
+
+    def index(self, name: str, index: IndexRecipe) -> None:
+        """Settle how an index is to be built, if a system searches it."""
+        analysis = self.faults.opening(
+            ("indexes", name, "stopwords"), partial(_analysis, index, self.folder)
+        )
+        corpus = self.opened.corpora.get(index.corpus)
+        is_searched = any(system.index == name for system in self.recipe.systems.values())
+        if analysis is None or corpus is None or not is_searched:
+            return
+        settings = IndexSettings(
+            index.fields, analysis, index.positions, index.vectors, index.accurate_length
+        )
+        found = self.faults.opening(("indexes", name), partial(_opened_index, corpus, settings))
+        if found is not None:
+            self.opened.indexes[name] = found
+
+    def topics(self, name: str, topics: TopicsRecipe) -> None:
+        """Load topics and judgements that fit together."""
+        place = ("topics", name)
+        found = self._topics((*place, "source"), topics)
+        qrels = self._qrels((*place, "qrels"), topics)
+        if found is None or qrels is None:
+            return
+        if set(found.qids).isdisjoint(qrels.qids):
+            first, other = found.qids[0], qrels.qids[0]
+            what = f"topics and qrels have no qid in common (such as {first!r} and {other!r})"
+            self.faults.add(place, what)
+            return
+        if self.recipe.comparison is not None and len(qrels.qids) < 2:
+            self.faults.add((*place, "qrels"), "a test needs judgements of two topics or more")
+        evaluator = self.faults.opening((*place, "qrels"), partial(self._evaluator, qrels))
+        if evaluator is not None:
+            self.opened.topic_sets[name] = TopicSet(name, found, qrels, evaluator)
+
+    def _topics(self, place: KeyPath, topics: TopicsRecipe) -> Topics | None:
+        source = self._source(place, topics.source)
+        if source is None:
+            return None
+        load = partial(load_topics, source, field=topics.field, progress=self.progress)
+        return self.faults.opening(place, load)
+
+    def _qrels(self, place: KeyPath, topics: TopicsRecipe) -> Qrels | None:
+        named = (topics.qrels,) if isinstance(topics.qrels, str) else topics.qrels
+        sources = [source for one in named if (source := self._source(place, one)) is not None]
+        if len(sources) < len(named):
+            return None
+        return self.faults.opening(place, partial(load_qrels, sources, progress=self.progress))
+
+    def _evaluator(self, qrels: Qrels) -> Evaluator:
+        measures = self.opened.measures or "NumRet"  # for want of one without a fault
+        evaluator = Evaluator(qrels, measures, negative=self.recipe.negative_grades)
+        # Some faults, such as grades that a measure does not know, show only at work.
+        one = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
+        evaluator.score(Run(one, "trial"))
+        return evaluator
+
+    def runs(self, name: str, system: SystemRecipe) -> None:
+        """Read the runs that a system is given as."""
+        if isinstance(system.run, dict):
+            for topic_set, source in system.run.items():
+                self._run(("systems", name, "run", topic_set), name, topic_set, source)
+        elif system.run is not None and len(self.recipe.topics) == 1:
+            (topic_set,) = self.recipe.topics
+            self._run(("systems", name, "run"), name, topic_set, system.run)
+
+    def _run(self, place: KeyPath, name: str, topic_set: str, source: str) -> None:
+        run = self.faults.opening(place, lambda: read_run(file_path(source, self.folder)))
+        if run is None:
+            return
+        judged = self.opened.topic_sets.get(topic_set)
+        if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
+            first, other = run.qids[0], judged.qrels.qids[0]
+            what = f"{run.path}: none of its topics is judged in `{topic_set}`"
+            self.faults.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
+        self.opened.given_runs[name, topic_set] = run
+
+    def _source(self, place: KeyPath, source: str) -> str | None:
+        """The source to open; None where there is none or it is to be passed over."""
+        found = self.faults.opening(place, partial(source_path, source, self.folder))
+        return None if found is not None and self.only_local and is_id(found) else found
 
 
-def _given_runs(
-    name: str, system: SystemRecipe, recipe: ExperimentRecipe, faults: _Faults, folder: Path
-) -> Iterator[tuple[str, Run]]:
-    if system.run is None:
-        return
-    place = ("systems", name, "run")
-    if isinstance(system.run, str) and len(recipe.topics) > 1:
-        faults.add(place, "with several topic sets, name a run for each of them.")
-        return
-    files = {next(iter(recipe.topics)): system.run} if isinstance(system.run, str) else system.run
-    for topic_set in recipe.topics:
-        if topic_set not in files:
-            faults.add(place, f"there is no run for the topic set {topic_set!r}.")
-            continue
-        path = folder / expanded(files[topic_set])
-        run = faults.opening(place, lambda path=path: read_run(path))  # type: ignore[misc]
-        if run is not None:
-            yield topic_set, run
+def _opened_index(corpus: Corpus, settings: IndexSettings) -> OpenedIndex:
+    settings = settled(corpus, settings)
+    return OpenedIndex(settings, index_fingerprint(corpus, settings))
+
+
+def _analysis(index: IndexRecipe, folder: Path) -> Analysis:
+    if index.stopwords in ("lucene", "none"):
+        return Analysis.of(index.stemmer, index.stopwords)
+    path = file_path(index.stopwords, folder)
+    if not path.is_file():
+        raise InputError(
+            f"{index.stopwords!r} is no stop list.",
+            mend="Give `lucene`, `none`, or a file with one stop word a line.",
+        )
+    return Analysis.of(index.stemmer, path)

@@ -1,109 +1,31 @@
-"""From an opened experiment file to the steps that make its table.
+"""From an experiment file to the steps that make its table.
 
-A step is a product: an index, or a run. Its fingerprint covers all that decides its content, so
-that a step whose product is there, unchanged and whole, is not done again.
+A step makes an index or a run. Its fingerprint covers all that decides its content, so that a step
+whose result is there, unchanged and whole, is not done again; nor is an index built that no run to
+be made needs.
 """
 
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adducir.experiments.opening import Opened, TopicSet, open_all, source_path
-from adducir.experiments.recipe import (
-    ExperimentRecipe,
-    IndexRecipe,
-    SystemRecipe,
-    file_name,
-    study_folder,
-)
-from adducir.indexes.analysis import Analysis
-from adducir.indexes.build import IndexSettings, index_fingerprint
+from adducir.corpora.documents import Corpus
+from adducir.corpora.local import LocalCorpus
+from adducir.experiments.consistency import inconsistencies
+from adducir.experiments.currency import ASKED, MISSING, why_index, why_run
+from adducir.experiments.faults import Faults
+from adducir.experiments.opening import TopicSet, open_all
+from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, file_name, study_folder
+from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
-from adducir.runs.metadata import metadata_for, read_metadata
-from adducir.study.errors import InputError, ProductError
+from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import is_current
 from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import validate
+from adducir.study.recipe import read
 from adducir.study.yaml import load
 
 _RUN_VERSION = 1
-
-
-@dataclass(frozen=True)
-class IndexStep:
-    """An index to build."""
-
-    name: str
-    path: Path
-    corpus: str
-    settings: IndexSettings
-    fingerprint: str
-    current: bool
-
-
-@dataclass(frozen=True)
-class RunStep:
-    """A run to make, by a search or a fusion, or one that the user gave.
-
-    Attributes:
-        system: The system.
-        topic_set: The topic set whose topics are searched; others may have the same topics.
-        path: The run's file; for a given run, the user's.
-        fingerprint: Of all that decides the rankings.
-        current: Whether ``path`` already holds just that.
-    """
-
-    system: str
-    topic_set: str
-    path: Path
-    fingerprint: str
-    current: bool
-
-
-@dataclass(frozen=True)
-class Plan:
-    """An experiment, checked and opened, and the steps to its table.
-
-    Attributes:
-        path: The experiment file.
-        folder: The study's folder.
-        recipe: What the file says, overrides applied.
-        opened: Its corpora, topics, judgements, measures and given runs.
-        indexes: A step for each index that a system needs.
-        runs: A step for each system and topic set, in the order of the file, searches before
-            fusions.
-    """
-
-    path: Path
-    folder: Path
-    recipe: ExperimentRecipe
-    opened: Opened
-    indexes: dict[str, IndexStep] = field(default_factory=dict)
-    runs: dict[tuple[str, str], RunStep] = field(default_factory=dict)
-
-    @property
-    def output(self) -> Path:
-        """The folder that takes the table in all its formats."""
-        return self.folder / "experiments" / self.path.stem
-
-    def lines(self) -> list[str]:
-        """What running it would do, a line a step."""
-        lines = [
-            f"{'keep' if step.current else 'build'}  index {_shown(step.path, self.folder)}"
-            f" of {self.opened.corpora[step.corpus].source}"
-            for step in self.indexes.values()
-        ]
-        for path, step in {step.path: step for step in self.runs.values()}.items():
-            system = self.recipe.systems[step.system]
-            verb = "read" if system.run else "keep" if step.current else _verb(system)
-            lines.append(f"{verb:6}run {_shown(path, self.folder)}")
-        sets = ", ".join(self.opened.topic_sets)
-        measures = " ".join(map(str, self.opened.measures))
-        lines.append(f"evaluate {len(self.recipe.systems)} systems on {sets}: {measures}")
-        lines.append(f"write {_shown(self.output, self.folder)}/")
-        return lines
 
 
 def plan_experiment(
@@ -119,24 +41,33 @@ def plan_experiment(
     Args:
         path: The file.
         overrides: ``key.key=value`` changes to it.
-        rebuild: Plan to build everything, even what is current.
+        rebuild: Plan to make everything, even what is current.
         folder: The study's folder, where products go and relative paths start; by default the
             folder that holds ``experiments/``.
         progress: Told what ir_datasets downloads.
 
     Raises:
         InputError: The file or something that it names is wrong; all faults in one message.
+        MachineError: Something cannot be downloaded, and nothing else is wrong.
     """
-    document = load(path)
-    recipe = validate(document, ExperimentRecipe, overrides)
-    folder = study_folder(path) if folder is None else folder
-    opened = open_all(recipe, document, folder, progress)
-    plan = Plan(path, folder, recipe, opened)
-    _plan_indexes(plan, rebuild)
+    reading = read(load(path), ExperimentRecipe, overrides)
+    folder = study_folder(path) if folder is None else folder.absolute()
+    faults = Faults(reading)
+    recipe = reading.rest
+    if recipe is None:
+        faults.check()
+        raise InputError("the file cannot be understood.", path=path)  # never without a fault
+    faults.extend(inconsistencies(recipe, reading.data))
+    opened = open_all(recipe, faults, folder, progress, only_local=reading.recipe is None)
+    plan = Plan(path, folder, recipe, overrides, opened, rebuild, {}, {})
+    _refuse_files_for_folders(plan, faults)
+    _refuse_own_runs(plan, faults)
+    _plan_indexes(plan, faults)
+    faults.check()
     for fused in (False, True):
         for system in recipe.systems:
             if bool(recipe.systems[system].fuse) == fused:
-                _plan_runs(plan, system, rebuild)
+                _plan_runs(plan, system)
     return plan
 
 
@@ -150,57 +81,67 @@ def feedback_of(system: SystemRecipe) -> RM3Settings | None:
     return RM3Settings(**dict(system.rm3)) if system.rm3 else None
 
 
-def _plan_indexes(plan: Plan, rebuild: bool) -> None:
-    needed = {system.index for system in plan.recipe.systems.values() if system.index}
-    for name, index in plan.recipe.indexes.items():
-        if name not in needed:
-            continue
-        settings = _index_settings(index, plan.folder)
+def _refuse_files_for_folders(plan: Plan, faults: Faults) -> None:
+    """Refuse what would only fail when the table is written."""
+    for folder in (plan.output, plan.run_folder):
+        for place in (folder.parent, folder):
+            if place.exists() and not place.is_dir():
+                what = f"{place}: a file stands where a folder is needed"
+                if place.samefile(plan.path):
+                    what = f"{what}: the experiment file's name needs an ending, such as .yaml"
+                faults.add((), what)
+
+
+def _refuse_own_runs(plan: Plan, faults: Faults) -> None:
+    """Refuse a given run that the experiment itself would overwrite."""
+    own = {
+        _run_path(plan, system, topic_set).resolve(): system
+        for system, recipe in plan.recipe.systems.items()
+        if recipe.run is None
+        for topic_set in plan.recipe.topics
+    }
+    for (system, _), run in plan.opened.given_runs.items():
+        if run.path is not None and run.path.resolve() in own:
+            what = f"{run.path} is where the run of `{own[run.path.resolve()]}` is written"
+            faults.add(("systems", system, "run"), what)
+
+
+def _run_path(plan: Plan, system: str, topic_set: str) -> Path:
+    return plan.run_folder / f"{file_name(system)}.{file_name(topic_set)}.trec.gz"
+
+
+def _plan_indexes(plan: Plan, faults: Faults) -> None:
+    for name, index in plan.opened.indexes.items():
         path = plan.folder / "indexes" / file_name(name)
-        wanted = index_fingerprint(plan.opened.corpora[index.corpus], settings)
-        current = not rebuild and _is_current(path, wanted)
-        plan.indexes[name] = IndexStep(name, path, index.corpus, settings, wanted, current)
+        check = partial(why_index, path, index.fingerprint, index.settings)
+        why = faults.opening(("indexes", name), check)
+        if plan.rebuild and why != MISSING:
+            why = ASKED
+        corpus = plan.recipe.indexes[name].corpus
+        plan.indexes[name] = IndexStep(name, path, corpus, index.settings, index.fingerprint, why)
+        if why is not None:
+            documents = plan.opened.corpora[corpus]
+            look = partial(_refuse_unknown_fields, documents, index.settings.fields)
+            faults.opening(("indexes", name, "fields"), look)
 
 
-def _index_settings(index: IndexRecipe, folder: Path) -> IndexSettings:
-    return IndexSettings(
-        fields=index.fields,
-        analysis=Analysis.of(index.stemmer, source_path(index.stopwords, folder)),
-        positions=index.positions,
-        vectors=index.vectors,
-        accurate_length=index.accurate_length,
-    )
-
-
-def _is_current(path: Path, wanted: str) -> bool:
-    try:
-        return is_current(path, wanted)
-    except ProductError:
-        return False
-
-
-def _plan_runs(plan: Plan, system: str, rebuild: bool) -> None:
+def _plan_runs(plan: Plan, system: str) -> None:
     recipe = plan.recipe.systems[system]
     by_topics: dict[str, RunStep] = {}
     for name, topic_set in plan.opened.topic_sets.items():
-        if recipe.run:
-            given = plan.opened.given_runs[system, name].path
-            if given is None:
-                raise InputError(f"the run of {system} has no file.")
-            step = RunStep(system, name, given, file_digest(given), current=True)
-        else:
-            wanted = fingerprint(_decides(plan, recipe, topic_set))
-            # Topic sets that differ in their judgements only share a run.
-            step = by_topics.get(wanted) or _run_step(plan, system, name, wanted, rebuild)
-            by_topics[wanted] = step
-        plan.runs[system, name] = step
-
-
-def _run_step(plan: Plan, system: str, topic_set: str, wanted: str, rebuild: bool) -> RunStep:
-    name = f"{file_name(system)}.{file_name(topic_set)}.trec.gz"
-    path = plan.folder / "runs" / plan.path.stem / name
-    current = not rebuild and run_is_current(path, wanted)
-    return RunStep(system, topic_set, path, wanted, current)
+        given = plan.opened.given_runs.get((system, name))
+        if given is not None and given.path is not None:
+            digest = file_digest(given.path)
+            plan.runs[system, name] = RunStep(system, name, given.path, digest, is_given=True)
+            continue
+        wanted = fingerprint(_decides(plan, recipe, topic_set))
+        if wanted not in by_topics:
+            path = _run_path(plan, system, name)
+            why = why_run(path, wanted)
+            if plan.rebuild and why != MISSING:
+                why = ASKED
+            by_topics[wanted] = RunStep(system, name, path, wanted, why)
+        plan.runs[system, name] = by_topics[wanted]
 
 
 def _decides(plan: Plan, system: SystemRecipe, topic_set: TopicSet) -> dict[str, Any]:
@@ -219,21 +160,21 @@ def _decides(plan: Plan, system: SystemRecipe, topic_set: TopicSet) -> dict[str,
     }
 
 
-def run_is_current(path: Path, wanted: str) -> bool:
-    """Whether a run was made by what ``wanted`` stands for, and is as it was written."""
-    if not path.is_file() or not metadata_for(path).is_file():
-        return False
-    try:
-        facts = read_metadata(path)
-        made_by, written = facts["adducir"]["fingerprint"], facts["run file"]["sha256"]
-    except (InputError, KeyError, TypeError):
-        return False
-    return bool(made_by == wanted and written == file_digest(path))
+def _refuse_unknown_fields(corpus: Corpus, fields: tuple[str, ...]) -> None:
+    """Read a local corpus until each field was seen, which nearly always is at once.
 
-
-def _verb(system: SystemRecipe) -> str:
-    return "fuse" if system.fuse else "search"
-
-
-def _shown(path: Path, folder: Path) -> str:
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+    Raises:
+        InputError: A field is in no document, or a record is malformed.
+    """
+    if not isinstance(corpus, LocalCorpus):
+        return
+    unseen, found = set(fields), set[str]()
+    for document in corpus:
+        unseen -= document.fields.keys()
+        if not unseen:
+            return
+        found |= document.fields.keys()
+    raise InputError(
+        f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
+        mend=f"The fields are {', '.join(sorted(found))}.",
+    )

@@ -2,22 +2,34 @@
 
 A section names things (corpora, indexes, topic sets, systems); later sections refer to them by
 name. What is written here is what a reader of the paper needs to know, and nothing else decides
-the figures: threads and folders do not stand here.
+the figures: threads and folders do not stand here. What the sections must keep to among each other
+is in :mod:`adducir.experiments.consistency`.
 """
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from adducir.experiments.significance.choices import (
+    DEFAULT_PERMUTATIONS,
+    DEFAULT_SAMPLES,
+    DEFAULT_SEED,
+    CorrectionName,
+    FamilyName,
+    IntervalName,
+    TestName,
+)
 from adducir.experiments.tables.style import Detail
-from adducir.study.recipe import FaultsAt, Recipe, nearest
-from adducir.study.yaml import KeyPath
+from adducir.study.recipe import Recipe
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
 
+# Two names, endings and a mark of the process make a file name, of at most 255 bytes.
+_LONGEST_NAME = 80
 _NAME = re.compile(r"[\w][\w .+&()=-]*", re.UNICODE)
 
 
@@ -25,12 +37,15 @@ def _as_name(text: str) -> str:
     # Names become parts of file names; a name that could leave its folder is refused here.
     if not _NAME.fullmatch(text) or text != text.strip():
         raise ValueError("a name is made of letters, digits, blanks and any of . _ + & ( ) = -")
+    if len(text.encode()) > _LONGEST_NAME:
+        raise ValueError(f"a name has at most {_LONGEST_NAME} bytes")
     return text
 
 
 Name = Annotated[str, AfterValidator(_as_name)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Natural = Annotated[int, Field(ge=1)]
+Weight = Annotated[float, Field(ge=0)]
 
 
 class CorpusRecipe(Recipe):
@@ -84,8 +99,8 @@ class SystemRecipe(Recipe):
     rm3: RM3Recipe | None = None
     fuse: tuple[Name, ...] = ()
     method: Literal["rrf", "combsum", "combmnz"] = "rrf"
-    k: Annotated[float, Field(gt=0)] = 60.0
-    weights: tuple[float, ...] = ()
+    k: Weight = 60.0
+    weights: tuple[Weight, ...] = ()
     run: str | dict[Name, str] | None = None
     group: str | None = None
 
@@ -93,24 +108,42 @@ class SystemRecipe(Recipe):
     _FUSE = frozenset({"fuse", "method", "k", "weights"})
     _OF_MODEL = {"bm25": frozenset({"k1", "b"}), "qld": frozenset({"mu"})}  # noqa: RUF012
 
+    @field_validator("rm3", mode="before")
+    @classmethod
+    def _said(cls, value: Any) -> Any:
+        # A row called RM3 must not silently lack it because nothing stands after "rm3:".
+        if value is None:
+            raise ValueError("is empty; write `{}` for the default settings, `false` for none")
+        if isinstance(value, bool):
+            return RM3Recipe() if value else None
+        return value
+
     @model_validator(mode="after")
     def _one_kind(self) -> "SystemRecipe":
         given = self.model_fields_set - {"group"}
         kinds = [key for key in ("index", "fuse", "run") if getattr(self, key)]
         if len(kinds) != 1:
-            raise ValueError("a system has exactly one of 'index' (a search), 'fuse' and 'run'")
+            raise ValueError("a system has exactly one of `index` (a search), `fuse` and `run`")
         allowed = {"index": self._SEARCH, "fuse": self._FUSE, "run": frozenset({"run"})}[kinds[0]]
         if given - allowed:
-            raise ValueError(f"{_listed(given - allowed)} means nothing beside '{kinds[0]}'")
+            raise ValueError(f"{_listed(given - allowed)} means nothing beside `{kinds[0]}`")
         others = frozenset[str]().union(
             *(keys for model, keys in self._OF_MODEL.items() if model != self.model)
         )
         if given & others:
             raise ValueError(f"{_listed(given & others)} means nothing to the model {self.model}")
-        if self.fuse and len(set(self.fuse)) < 2:
-            raise ValueError("'fuse' names two systems or more, each once")
+        return self
+
+    @model_validator(mode="after")
+    def _fusion(self) -> "SystemRecipe":
+        if self.fuse and len(set(self.fuse)) < max(2, len(self.fuse)):
+            raise ValueError("`fuse` names two systems or more, each once")
         if self.weights and len(self.weights) != len(self.fuse):
-            raise ValueError("'weights' has one number for each system in 'fuse'")
+            raise ValueError("`weights` has one number for each system in `fuse`")
+        if self.weights and not any(self.weights):
+            raise ValueError("`weights` are all 0")
+        if self.method != "rrf" and "k" in self.model_fields_set:
+            raise ValueError(f"`k` means nothing to {self.method}")
         return self
 
 
@@ -118,15 +151,17 @@ class ComparisonRecipe(Recipe):
     """Which differences are tested, and how; see docs/statistics.md."""
 
     baseline: Name | tuple[Name, ...] | None = None
-    test: Literal["t", "wilcoxon", "sign", "randomisation", "bootstrap"] = "t"
-    correction: Literal["holm", "bonferroni", "bh", "none"] = "holm"
-    family: Literal["measure", "table", "pairs"] = "measure"
+    test: TestName = "t"
+    correction: CorrectionName = "holm"
+    family: FamilyName = "measure"
     alpha: Probability = 0.05
     equivalence: Annotated[float, Field(gt=0)] | None = None
     against: Name = "best"
-    permutations: Natural = 100_000
-    samples: Natural = 10_000
-    seed: int = 42
+    confidence: Probability | None = None
+    interval: IntervalName = "t"
+    permutations: Natural = DEFAULT_PERMUTATIONS
+    samples: Natural = DEFAULT_SAMPLES
+    seed: Annotated[int, Field(ge=0)] = DEFAULT_SEED
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -135,6 +170,11 @@ class ComparisonRecipe(Recipe):
             return ()
         return (self.baseline,) if isinstance(self.baseline, str) else self.baseline
 
+    @property
+    def differences(self) -> bool:
+        """Whether differences are tested."""
+        return bool(self.baselines) or self.family == "pairs"
+
 
 class TableRecipe(Recipe):
     """How the table looks."""
@@ -142,8 +182,10 @@ class TableRecipe(Recipe):
     caption: str = ""
     label: str = ""
     decimals: Annotated[int, Field(ge=1, le=6)] = 3
+    leading_zero: bool = True
     show: tuple[Detail, ...] = ()
     measure_names: dict[str, str] = Field(default_factory=dict)
+    system_names: dict[Name, str] = Field(default_factory=dict)
 
 
 class ExperimentRecipe(Recipe):
@@ -160,65 +202,16 @@ class ExperimentRecipe(Recipe):
     comparison: ComparisonRecipe | None = None
     table: TableRecipe = Field(default_factory=TableRecipe)
 
-    @field_validator("topics", "systems")
+    @field_validator("topics", "systems", "measures")
     @classmethod
-    def _some(cls, value: dict[str, Recipe]) -> dict[str, Recipe]:
+    def _some(cls, value: Any) -> Any:
         if not value:
             raise ValueError("at least one is needed")
         return value
 
-    @model_validator(mode="after")
-    def _names(self) -> "ExperimentRecipe":
-        faults = [*_unknown_names(self), *_clashing_files(self)]
-        if faults:
-            raise FaultsAt(*faults)
-        return self
 
-
-def _listed(keys: frozenset[str] | set[str]) -> str:
-    return ", ".join(f"'{key}'" for key in sorted(keys))
-
-
-def _unknown_names(recipe: ExperimentRecipe) -> Iterator[tuple[KeyPath, str]]:
-    """Each reference to a name that the file does not define."""
-
-    def check(keypath: KeyPath, kind: str, name: str, known: Mapping[str, Any]) -> Iterator[Any]:
-        if name not in known:
-            yield keypath, f"there is no {kind} `{name}` in this file{nearest(name, known)}"
-
-    for name, index in recipe.indexes.items():
-        yield from check(("indexes", name, "corpus"), "corpus", index.corpus, recipe.corpora)
-    for name, system in recipe.systems.items():
-        place = ("systems", name)
-        if system.index is not None:
-            yield from check((*place, "index"), "index", system.index, recipe.indexes)
-        for number, member in enumerate(system.fuse):
-            yield from check((*place, "fuse", number), "system", member, recipe.systems)
-            if member in recipe.systems and recipe.systems[member].fuse:
-                yield (*place, "fuse", number), f"`{member}` is itself a fusion"
-        for topic_set in system.run if isinstance(system.run, dict) else ():
-            yield from check((*place, "run", topic_set), "topic set", topic_set, recipe.topics)
-    comparison = recipe.comparison
-    if comparison:
-        for baseline in comparison.baselines:
-            yield from check(("comparison", "baseline"), "system", baseline, recipe.systems)
-        if comparison.against != "best":
-            against = comparison.against
-            yield from check(("comparison", "against"), "system", against, recipe.systems)
-
-
-def _clashing_files(recipe: ExperimentRecipe) -> Iterator[tuple[KeyPath, str]]:
-    """Names that would get the same file, also where upper and lower case are one."""
-    sections: tuple[tuple[str, Iterable[str]], ...] = (
-        ("systems", recipe.systems),
-        ("topics", recipe.topics),
-    )
-    for section, names in sections:
-        seen: dict[str, str] = {}
-        for name in names:
-            before = seen.setdefault(file_name(name).lower(), name)
-            if before != name:
-                yield (section, name), f"its files would have the names of those of `{before}`"
+def _listed(keys: Set[str]) -> str:
+    return ", ".join(f"`{key}`" for key in sorted(keys))
 
 
 def file_name(name: str) -> str:
@@ -229,7 +222,8 @@ def file_name(name: str) -> str:
 def study_folder(experiment: Path) -> Path:
     """The study that an experiment file belongs to: relative paths in the file start there.
 
-    It is the folder that holds ``experiments/``, or else the file's own.
+    It is the folder that holds ``experiments/``, or else the file's own. Links are not followed:
+    an experiment file that is linked into a study belongs to that study.
     """
-    folder = experiment.resolve().parent
+    folder = Path(os.path.normpath(experiment.absolute())).parent
     return folder.parent if folder.name == "experiments" else folder

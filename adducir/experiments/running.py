@@ -1,35 +1,23 @@
 """Runs a planned experiment: indexes, runs, evaluation, tests, table."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from adducir import __version__
+from adducir.experiments import provenance
 from adducir.experiments.comparison.compare import compare
 from adducir.experiments.comparison.results import Comparison
-from adducir.experiments.evaluation.evaluate import Evaluator
 from adducir.experiments.evaluation.scores import Scores
-from adducir.experiments.planning import (
-    IndexStep,
-    Plan,
-    RunStep,
-    feedback_of,
-    model_of,
-)
-from adducir.experiments.recipe import file_name
+from adducir.experiments.making import make_missing, run_of
+from adducir.experiments.opening import TopicSet
+from adducir.experiments.steps import Plan
 from adducir.experiments.tables.build import Layout, build_table
 from adducir.experiments.tables.render import FORMATS, render
 from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import ResultTable
-from adducir.indexes.build import build_index
-from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.search import search_topics
-from adducir.runs.fuse import fuse
-from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import write_run
 from adducir.study.files import writing_text
+from adducir.study.locks import locked
 from adducir.study.progress import SILENT, Progress
 
 
@@ -53,110 +41,54 @@ def run_experiment(
 ) -> Outcome:
     """Do the steps of a plan that are not done, evaluate, test, and write the table.
 
+    One process at a time is at work on an experiment; another waits, and then finds the runs
+    there. What is evaluated is what stands in the run files.
+
     Args:
         plan: From :func:`adducir.experiments.planning.plan_experiment`.
         threads: Java threads; by default one a core. No figure depends on it.
-        rebuild: Build current indexes again as well (the plan must say so for runs).
+        rebuild: Make everything anew, as for a plan that says so.
         progress: Told of each step.
 
     Raises:
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
-    for step in plan.indexes.values():
-        if rebuild or not step.current:
-            _build(plan, step, threads, progress)
-    made: list[Path] = []
-    runs = _Runs(plan, threads, progress, made)
-    evaluated = {
-        name: _scores(plan, name, lambda system, name=name: runs.get(system, name))  # type: ignore[misc]
-        for name in plan.opened.topic_sets
-    }
-    table = _table(plan, evaluated)
-    return Outcome(table, _write(plan, table), made)
+    plan = replace(plan, rebuild=True) if rebuild else plan
+    with locked(plan.run_folder, progress):
+        made = make_missing(plan, threads, progress)
+        scores = _evaluate(plan, progress)
+        table = _table(plan, scores)
+        return Outcome(table, _write(plan, table), [step.path for step in made])
 
 
-def _build(plan: Plan, step: IndexStep, threads: int | None, progress: Progress) -> None:
-    manifest = build_index(
-        plan.opened.corpora[step.corpus],
-        step.path,
-        step.settings,
-        threads=threads,
-        rebuild=True,
-        progress=progress,
-    )
-    counts = manifest.counts
-    empty = f", {counts['empty']:,} of them without text" if counts["empty"] else ""
-    progress.note(f"index {step.path.name}: {counts['documents']:,} documents{empty}")
+def _evaluate(plan: Plan, progress: Progress) -> dict[str, list[Scores]]:
+    """The scores of all systems by topic set, one run in memory at a time."""
+    scores: dict[str, list[Scores]] = {name: [] for name in plan.opened.topic_sets}
+    progress.start("evaluating", len(plan.runs), "runs")
+    try:
+        for system in plan.recipe.systems:
+            read: dict[Path, Run] = {}
+            for name, topic_set in plan.opened.topic_sets.items():
+                step = plan.runs[system, name]
+                if step.path not in read:
+                    read[step.path] = run_of(plan, step)
+                run = _judged(read[step.path], topic_set)
+                scores[name].append(topic_set.evaluator.score(run, system=system))
+                progress.advance(1)
+    finally:
+        progress.finish()
+    return scores
 
 
-class _Runs:
-    """The runs of a plan, each made or read once."""
+def _judged(run: Run, topic_set: TopicSet) -> Run:
+    """The run; without documents if no topic that has some is judged.
 
-    def __init__(
-        self, plan: Plan, threads: int | None, progress: Progress, made: list[Path]
-    ) -> None:
-        self._plan = plan
-        self._threads = threads
-        self._progress = progress
-        self._made = made
-        self._indexes: dict[str, LuceneIndex] = {}
-        self._runs: dict[Path, Run] = {}
-
-    def get(self, system: str, topic_set: str) -> Run:
-        step = self._plan.runs[system, topic_set]
-        if step.path not in self._runs:
-            self._runs[step.path] = self._read(step) if step.current else self._make(step)
-        return self._runs[step.path]
-
-    def _read(self, step: RunStep) -> Run:
-        given = self._plan.opened.given_runs.get((step.system, step.topic_set))
-        return given or read_run(step.path, allow_empty=True)
-
-    def _make(self, step: RunStep) -> Run:
-        system = self._plan.recipe.systems[step.system]
-        topics = self._plan.opened.topic_sets[step.topic_set].topics
-        tag = file_name(step.system)
-        if system.fuse:
-            members = [self.get(member, step.topic_set) for member in system.fuse]
-            depth = self._plan.recipe.depth
-            weights = system.weights or None
-            run = fuse(members, system.method, k=system.k, weights=weights, depth=depth, tag=tag)
-            method: dict[str, Any] = {"fusion": system.model_dump(include={"fuse", "method", "k"})}
-        else:
-            name = str(system.index)
-            if name not in self._indexes:
-                self._indexes[name] = LuceneIndex(self._plan.indexes[name].path)
-            found = search_topics(
-                self._indexes[name],
-                topics,
-                model_of(system),
-                tag=tag,
-                rm3=feedback_of(system),
-                depth=self._plan.recipe.depth,
-                threads=self._threads,
-            )
-            run, method = found.run, {"retrieval": [found.settings]}
-            for qid in found.empty:
-                self._progress.note(f"topic {qid}: no term is left of its query; no hits")
-        self._progress.note(f"run {step.path.name}: {len(run):,} hits for {len(topics)} topics")
-        metadata = {
-            "method": method,
-            "data": {"topics": {"source": topics.source, "field": topics.field}},
-            "adducir": {"fingerprint": step.fingerprint},
-        }
-        step.path.parent.mkdir(parents=True, exist_ok=True)
-        write_run(run, step.path, metadata, topics=topics.qids)
-        self._made.append(step.path)
-        return run
-
-
-def _scores(plan: Plan, topic_set: str, run_of: Callable[[str], Run]) -> list[Scores]:
-    evaluator = Evaluator(
-        plan.opened.topic_sets[topic_set].qrels,
-        plan.opened.measures,
-        negative=plan.recipe.negative_grades,
-    )
-    return [evaluator.score(run_of(system), system=system) for system in plan.recipe.systems]
+    The evaluator takes the latter for a run and qrels that do not belong together, but the plan
+    has seen that they do: the search found documents for other topics only.
+    """
+    if set(run.qids).isdisjoint(topic_set.qrels.qids):
+        return Run(run.frame.clear(), run.tag, run.path)
+    return run
 
 
 def _compare(plan: Plan, scores: Sequence[Scores]) -> Comparison:
@@ -172,41 +104,53 @@ def _compare(plan: Plan, scores: Sequence[Scores]) -> Comparison:
         family=asked.family,
         equivalence=asked.equivalence,
         against=asked.against,
+        confidence=asked.confidence,
+        interval=asked.interval,
         seed=asked.seed,
         permutations=asked.permutations,
         samples=asked.samples,
     )
 
 
-def _table(plan: Plan, evaluated: dict[str, list[Scores]]) -> ResultTable:
+def _table(plan: Plan, scores: Mapping[str, Sequence[Scores]]) -> ResultTable:
     recipe = plan.recipe
     layout = Layout(
         title=recipe.table.caption or recipe.description,
         label=recipe.table.label or f"tab:{plan.path.stem}",
-        style=Style(decimals=recipe.table.decimals, details=recipe.table.show),
-        measure_names=recipe.table.measure_names,
+        style=Style(
+            decimals=recipe.table.decimals,
+            leading_zero=recipe.table.leading_zero,
+            details=recipe.table.show,
+        ),
+        measure_names=plan.opened.measure_names,
+        system_names=recipe.table.system_names,
         sections={name: system.group for name, system in recipe.systems.items() if system.group},
-        provenance=_provenance(plan),
+        notes=_depths(plan),
+        provenance=provenance.of_table(plan),
     )
-    comparisons = {name: _compare(plan, scores) for name, scores in evaluated.items()}
-    if len(evaluated) == 1:
-        (name,) = evaluated
-        return build_table(comparisons[name], evaluated[name], layout=layout)
-    return build_table(comparisons, evaluated, layout=layout)
+    comparisons = {name: _compare(plan, many) for name, many in scores.items()}
+    if len(scores) == 1:
+        (name,) = scores
+        return build_table(comparisons[name], scores[name], layout=layout)
+    return build_table(comparisons, scores, layout=layout)
 
 
-def _provenance(plan: Plan) -> dict[str, Any]:
-    return {
-        "adducir": __version__,
-        "experiment": plan.path.name,
-        "recipe": plan.recipe.model_dump(mode="json", exclude_unset=True),
-        "indexes": {name: step.fingerprint for name, step in plan.indexes.items()},
-        "runs": {
-            f"{system} on {topic_set}": step.fingerprint
-            for (system, topic_set), step in plan.runs.items()
-        },
-        "qrels": {name: each.qrels.identity() for name, each in plan.opened.topic_sets.items()},
-    }
+def _depths(plan: Plan) -> list[str]:
+    """Sentences about given runs that are deeper or shorter than the measures and searches."""
+    cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in plan.opened.measures]
+    deepest, depth = max(cutoffs), plan.recipe.depth
+    are_searches = any(system.run is None for system in plan.recipe.systems.values())
+    notes = []
+    for (system, topic_set), run in plan.opened.given_runs.items():
+        whose = f"The given run of {plan.recipe.table.system_names.get(system, system)}"
+        if len(plan.opened.topic_sets) > 1:
+            whose += f" on {topic_set}"
+        ranks = f"{whose} has at most {run.depth:,} documents a topic"
+        if run.depth < deepest:
+            notes.append(f"{ranks}, fewer than the cutoff {deepest:,}.")
+        elif are_searches and run.depth > depth:
+            notes.append(f"{ranks}, the searches {depth:,}.")
+    return notes
 
 
 def _write(plan: Plan, table: ResultTable) -> dict[str, Path]:

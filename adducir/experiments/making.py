@@ -1,0 +1,155 @@
+"""Makes the indexes and runs that a planned experiment lacks."""
+
+from adducir.corpora.topics import Topics
+from adducir.experiments import provenance
+from adducir.experiments.currency import why_run
+from adducir.experiments.planning import feedback_of, model_of
+from adducir.experiments.recipe import file_name
+from adducir.experiments.steps import IndexStep, Plan, RunStep
+from adducir.indexes.build import build_index
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.search import Search, search_topics
+from adducir.runs.fuse import fuse
+from adducir.runs.read import read_run
+from adducir.runs.run import Run
+from adducir.runs.write import write_run
+from adducir.study.errors import ProductError
+from adducir.study.products import read_manifest
+from adducir.study.progress import Progress
+
+_SHOWN = 10
+
+
+def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[RunStep]:
+    """Build what indexes and make what runs are not current by now.
+
+    To be called under the experiment's lock: another process may have made some since the plan
+    was made.
+
+    Returns:
+        The runs that were made.
+
+    Raises:
+        AdducirError: A corpus record is malformed, the disk is full, and the like.
+    """
+    steps = [step for step in plan.distinct_runs() if not step.is_given]
+    made = [step for step in steps if plan.rebuild or why_run(step.path, step.fingerprint)]
+    needed = plan.needed_indexes(made)
+    kept = len(steps) - len(made)
+    if kept:
+        progress.note(f"{kept} of {len(steps)} runs are there and kept")
+    for index in needed:
+        _build(plan, index, threads, progress)
+    opened: dict[str, LuceneIndex] = {}
+    try:
+        for index in needed:
+            opened[index.name] = _open(index)
+        for run in made:
+            _make(plan, run, opened, threads, progress)
+    finally:
+        for one in opened.values():
+            one.close()
+    return made
+
+
+def run_of(plan: Plan, step: RunStep) -> Run:
+    """The run of a step that is done: what stands in its file, no matter who wrote that."""
+    if step.is_given:
+        return plan.opened.given_runs[step.system, step.topic_set]
+    return read_run(step.path, allow_empty=True)
+
+
+def _build(plan: Plan, step: IndexStep, threads: int | None, progress: Progress) -> None:
+    name = f"index {plan.shown(step.path)}"
+    if step.why is not None:
+        progress.note(f"{name}: building it, because {step.why}")
+    manifest = build_index(
+        plan.opened.corpora[step.corpus],
+        step.path,
+        step.settings,
+        threads=threads,
+        rebuild=plan.rebuild,
+        progress=progress,
+    )
+    if step.why is not None:
+        counts = manifest.counts
+        empty = f", {counts['empty']:,} of them without text" if counts["empty"] else ""
+        progress.note(f"{name}: {counts['documents']:,} documents{empty}")
+
+
+def _open(step: IndexStep) -> LuceneIndex:
+    """The index, if it is still the one that was planned.
+
+    Raises:
+        ProductError: It is not.
+    """
+    index = LuceneIndex(step.path)
+    if read_manifest(step.path).fingerprint == index.identity["fingerprint"] == step.fingerprint:
+        return index
+    index.close()
+    raise ProductError(
+        "this is not the index that was planned: its corpus has changed since, or another "
+        "experiment has built its own here.",
+        path=step.path,
+        mend="Run this again; give indexes of two experiments that differ different names.",
+    )
+
+
+def _make(
+    plan: Plan,
+    step: RunStep,
+    indexes: dict[str, LuceneIndex],
+    threads: int | None,
+    progress: Progress,
+) -> None:
+    system = plan.recipe.systems[step.system]
+    topics = plan.opened.topic_sets[step.topic_set].topics
+    name = f"run {plan.shown(step.path)}"
+    if system.fuse:
+        members = [plan.runs[member, step.topic_set] for member in system.fuse]
+        run = _fused(plan, step, members)
+        metadata = provenance.of_fusion(plan, step, members)
+        progress.note(f"{name}: {_counted(run, topics)}, fused of {len(members)} runs")
+    else:
+        found = search_topics(
+            indexes[str(system.index)],
+            topics,
+            model_of(system),
+            tag=file_name(step.system),
+            rm3=feedback_of(system),
+            depth=plan.recipe.depth,
+            threads=threads,
+        )
+        run, metadata = found.run, provenance.of_search(plan, step, found)
+        progress.note(f"{name}: {_counted(run, topics)} in {found.seconds:.1f} s{_silent(found)}")
+    step.path.parent.mkdir(parents=True, exist_ok=True)
+    write_run(run, step.path, metadata, topics=topics.qids)
+
+
+def _fused(plan: Plan, step: RunStep, members: list[RunStep]) -> Run:
+    system = plan.recipe.systems[step.system]
+    return fuse(
+        [run_of(plan, member) for member in members],
+        system.method,
+        k=system.k,
+        weights=system.weights or None,
+        depth=plan.recipe.depth,
+        tag=file_name(step.system),
+    )
+
+
+def _counted(run: Run, topics: Topics) -> str:
+    return f"{len(run):,} documents for {len(run.qids):,} of {len(topics):,} topics"
+
+
+def _silent(found: Search) -> str:
+    """Which topics have no documents, and why."""
+    told = ""
+    for what, qids in (
+        ("no term is left of the query of", found.empty),
+        ("no document has a term of the query of", found.unanswered),
+    ):
+        if qids:
+            more = f" and {len(qids) - _SHOWN} more" if len(qids) > _SHOWN else ""
+            told += f"; {what} {', '.join(qids[:_SHOWN])}{more}"
+    return told

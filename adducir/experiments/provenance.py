@@ -1,0 +1,157 @@
+"""How figures were made: what is told beside each run and below each table.
+
+Nothing here tells where on a machine files lie: sources are told as the experiment file writes
+them, and what is made as its path within the study. Nor does it tell the time of the table itself,
+so that the same experiment gives the same files.
+"""
+
+import os
+import platform
+import shlex
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from adducir import __version__
+from adducir.experiments.currency import run_facts
+from adducir.experiments.steps import IndexStep, Plan, RunStep
+from adducir.indexes.build import engine_versions
+from adducir.indexes.search import Search
+from adducir.study.errors import ProductError
+from adducir.study.products import read_manifest
+
+_EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
+
+
+def of_search(plan: Plan, step: RunStep, found: Search) -> dict[str, Any]:
+    """The metadata of a run that a search made."""
+    index = plan.indexes[str(plan.recipe.systems[step.system].index)]
+    corpus = plan.recipe.corpora[index.corpus]
+    return {
+        "method": {"retrieval": [found.settings]},
+        "data": {
+            "corpus": {"source": corpus.source, "fields": list(index.settings.fields)},
+            **_topics(plan, step),
+        },
+        "resources": {"runtime": {"wallclock": f"{found.seconds:.3f} s"}},
+        **_maker(plan, step),
+        "platform": {"software": {"engines": engine_versions()}},
+    }
+
+
+def of_fusion(plan: Plan, step: RunStep, members: list[RunStep]) -> dict[str, Any]:
+    """The metadata of a run that was fused from others."""
+    system = plan.recipe.systems[step.system]
+    runs = [
+        {"system": name, "file": plan.shown(member.path), "fingerprint": member.fingerprint}
+        for name, member in zip(system.fuse, members, strict=True)
+    ]
+    settings: dict[str, Any] = {"method": system.method, "depth": plan.recipe.depth}
+    if system.method == "rrf":
+        settings["k"] = system.k
+    if system.weights:
+        settings["weights"] = list(system.weights)
+    return {
+        "method": {"fusion": settings | {"runs": runs}},
+        "data": _topics(plan, step),
+        **_maker(plan, step),
+    }
+
+
+def _topics(plan: Plan, step: RunStep) -> dict[str, Any]:
+    topics = plan.opened.topic_sets[step.topic_set].topics
+    source = plan.recipe.topics[step.topic_set].source
+    told = {"name": step.topic_set, "source": source, "field": topics.field, "topics": len(topics)}
+    return {"topics": told | {"sha256": topics.identity()["topics"]}}
+
+
+def _maker(plan: Plan, step: RunStep) -> dict[str, Any]:
+    """What tells a later call whether the run is current."""
+    return {"adducir": {"experiment": plan.path.name, "fingerprint": step.fingerprint}}
+
+
+def of_table(plan: Plan) -> dict[str, Any]:
+    """What a table tells of itself; its runs must be there."""
+    return {
+        "command": _command(plan),
+        "software": {"adducir": __version__, "python": platform.python_version()} | _evaluators(),
+        "indexes": {name: _index(plan, step) for name, step in plan.indexes.items()},
+        "topics": {name: _topic_set(plan, name) for name in plan.opened.topic_sets},
+        "runs": {
+            topic_set: {
+                system: _run(plan, plan.runs[system, topic_set]) for system in plan.recipe.systems
+            }
+            for topic_set in plan.opened.topic_sets
+        },
+        "recipe": plan.recipe.model_dump(mode="json", exclude_unset=True),
+    }
+
+
+def _command(plan: Plan) -> str:
+    path = Path(os.path.normpath(plan.path.absolute()))
+    is_inside = path.is_relative_to(plan.folder)
+    words = ["adducir", "experiment", plan.shown(path) if is_inside else path.name]
+    for override in plan.overrides:
+        words += ["--set", override]
+    return shlex.join(words)
+
+
+def _evaluators() -> dict[str, str]:
+    found = {}
+    for name in _EVALUATORS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _index(plan: Plan, step: IndexStep) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "folder": plan.shown(step.path),
+        "corpus": plan.recipe.corpora[step.corpus].source,
+        "fingerprint": step.fingerprint,
+        **step.settings.recipe(),
+    }
+    try:
+        manifest = read_manifest(step.path)
+    except ProductError:
+        return facts  # not there, because no run needed it
+    if manifest.fingerprint == step.fingerprint:
+        facts |= {
+            "corpus fingerprint": manifest.inputs.get("corpus"),
+            "counts": dict(manifest.counts),
+            "built": manifest.started,
+            "built with": dict(manifest.versions),
+        }
+    return facts
+
+
+def _topic_set(plan: Plan, name: str) -> dict[str, Any]:
+    topic_set, recipe = plan.opened.topic_sets[name], plan.recipe.topics[name]
+    return {
+        "topics": recipe.source,
+        "field": topic_set.topics.field,
+        "number of topics": len(topic_set.topics),
+        "topics sha256": topic_set.topics.identity()["topics"],
+        "qrels": recipe.qrels,
+        "number of judged topics": len(topic_set.qrels.qids),
+        "number of judgements": len(topic_set.qrels),
+        "qrels sha256": topic_set.qrels.identity()["qrels"],
+    }
+
+
+def _run(plan: Plan, step: RunStep) -> dict[str, Any]:
+    if step.is_given:
+        run = plan.recipe.systems[step.system].run
+        source = run[step.topic_set] if isinstance(run, dict) else run
+        return {"given": source, "sha256": step.fingerprint}
+    facts = run_facts(step.path) or {}
+    file = facts.get("run file", {})
+    told = ("sha256", "written", "topics", "documents", "topics without documents")
+    return {
+        "file": plan.shown(step.path),
+        "fingerprint": step.fingerprint,
+        **{key: file[key] for key in told if file.get(key)},
+        **facts.get("platform", {}).get("software", {}).get("engines", {}),
+    }

@@ -1,0 +1,146 @@
+"""A planned experiment: the indexes and runs that its table is made from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adducir.experiments.currency import MISSING
+from adducir.experiments.opening import Opened
+from adducir.experiments.recipe import ExperimentRecipe
+from adducir.indexes.build import IndexSettings
+
+
+@dataclass(frozen=True)
+class IndexStep:
+    """An index that a system searches.
+
+    Attributes:
+        name: Its name in the file.
+        path: The product's folder.
+        corpus: The name of its corpus.
+        settings: How it is built, with the fields named.
+        fingerprint: Of all that decides its content.
+        why: Why it has to be built before it can be searched; None if it is current.
+    """
+
+    name: str
+    path: Path
+    corpus: str
+    settings: IndexSettings
+    fingerprint: str
+    why: str | None
+
+
+@dataclass(frozen=True)
+class RunStep:
+    """A run to make, by a search or a fusion, or one that the user gave.
+
+    Attributes:
+        system: The system.
+        topic_set: The topic set whose topics are searched; others may have the same topics.
+        path: The run's file; for a given run, the user's.
+        fingerprint: Of all that decides the rankings.
+        why: Why it has to be made; None if it is current, or given.
+        is_given: Whether the user gave it.
+    """
+
+    system: str
+    topic_set: str
+    path: Path
+    fingerprint: str
+    why: str | None = None
+    is_given: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment, checked and opened, and the steps to its table.
+
+    Attributes:
+        path: The experiment file.
+        folder: The study's folder.
+        recipe: What the file says, overrides applied.
+        overrides: The overrides.
+        opened: Its corpora, topics, judgements, measures and given runs.
+        rebuild: Whether all is made anew, even what is current.
+        indexes: A step for each index that a system searches.
+        runs: A step for each system and topic set, searches and given runs before fusions; topic
+            sets that differ in their judgements only share one.
+    """
+
+    path: Path
+    folder: Path
+    recipe: ExperimentRecipe
+    overrides: tuple[str, ...]
+    opened: Opened
+    rebuild: bool
+    indexes: dict[str, IndexStep]
+    runs: dict[tuple[str, str], RunStep]
+
+    @property
+    def output(self) -> Path:
+        """The folder that takes the table in all its formats."""
+        return self.folder / "experiments" / self.path.stem
+
+    @property
+    def run_folder(self) -> Path:
+        """The folder that takes the runs."""
+        return self.folder / "runs" / self.path.stem
+
+    def distinct_runs(self) -> list[RunStep]:
+        """Each step of :attr:`runs` once."""
+        return list({step.path: step for step in self.runs.values()}.values())
+
+    def needed_indexes(self, made: list[RunStep]) -> list[IndexStep]:
+        """The indexes that searches among the runs to be made read."""
+        names = {self.recipe.systems[step.system].index for step in made}
+        return [step for name, step in self.indexes.items() if name in names]
+
+    def shown(self, path: Path) -> str:
+        """A path as the study's own, where it lies in it."""
+        return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+
+    def lines(self) -> list[str]:
+        """What running it would do, a line a step."""
+        return [f"{verb:6} {what}" for verb, what in self._lines()]
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        made = [step for step in self.distinct_runs() if step.why]
+        needed = self.needed_indexes(made)
+        for index in self.indexes.values():
+            source = self.recipe.corpora[index.corpus].source
+            what = f"index {self.shown(index.path)} of {source}"
+            if index.why is None:
+                yield "keep", what
+            elif index in needed:
+                yield "build", what + _because(index.why)
+            else:
+                yield "skip", f"{what}: every run that needs it is there"
+        for step in self.distinct_runs():
+            verb = "read" if step.is_given else "keep" if step.why is None else self._verb(step)
+            yield verb, f"run {self.shown(step.path)}{_because(step.why)}"
+        sets = ", ".join(self.opened.topic_sets)
+        measures = " ".join(map(str, self.opened.measures))
+        yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
+        yield from self._tests()
+        yield "write", f"{self.shown(self.output)}/"
+
+    def _tests(self) -> Iterator[tuple[str, str]]:
+        asked = self.recipe.comparison
+        if asked is None:
+            return
+        how = f"{asked.correction} over each {'table' if asked.family == 'table' else 'measure'}"
+        if asked.differences:
+            all_pairs = asked.family == "pairs"
+            whom = "all pairs" if all_pairs else f"against {', '.join(asked.baselines)}"
+            yield "test", f"differences, {whom}: {asked.test}, {how}, alpha {asked.alpha:g}"
+        if asked.equivalence is not None:
+            whom = "the best" if asked.against == "best" else asked.against
+            yield "test", f"equivalence with {whom} within {asked.equivalence:g}: {how}"
+
+    def _verb(self, step: RunStep) -> str:
+        return "fuse" if self.recipe.systems[step.system].fuse else "search"
+
+
+def _because(why: str | None) -> str:
+    return "" if why in (None, MISSING) else f": {why}"
