@@ -1,0 +1,229 @@
+"""The documents say what the program does: commands, options, recipe keys, links, output."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from adducir.cli.app import main
+from adducir.cli.group import COMMANDS, build_group, load_command
+from adducir.experiments.recipe import ExperimentRecipe
+from adducir.study import errors
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
+
+ROOT = Path(__file__).parents[1]
+DOCS = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "indexes/*.md", "experiments/*.md", "runs/*.md")
+    for path in ROOT.glob(pattern)
+)
+NAMES = [path.relative_to(ROOT).as_posix() for path in DOCS]
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return [body for kind, body in _BLOCK.findall(text(name)) if kind == language]
+
+
+def command_lines(name: str) -> Iterator[list[str]]:
+    """The words of every ``adducir`` line of the sh blocks, without the program's name."""
+    for block in blocks(name, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["adducir"]:
+                yield words[1:]
+
+
+def options_of(command: Any) -> set[str]:
+    found = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+    return {option for option in found if option.startswith("-")} | {"--help", "-h"}
+
+
+def section(name: str, heading: str) -> str:
+    """What stands under ``## heading``."""
+    return text(name).split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+def rows_of(page: str) -> Iterator[list[str]]:
+    """The cells of every table row that begins with code."""
+    for row in page.splitlines():
+        if row.startswith("| `"):
+            yield [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_command_lines_parse(name: str) -> None:
+    for words in command_lines(name):
+        if words[0].startswith("-"):
+            assert set(words) <= options_of(build_group()), words
+            continue
+        assert words[0] in COMMANDS, words
+        load_command(words[0]).make_context(words[0], words[1:])  # typer's own error says what
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_in_running_text_exist(name: str) -> None:
+    prose = _BLOCK.sub("", text(name))
+    for code in _CODE.findall(prose):
+        words = code.split()
+        if len(words) < 2 or words[0] != "adducir" or words[1].startswith("-"):
+            continue
+        if words[1].islower() and words[1].isalpha():
+            assert words[1] in COMMANDS, code
+            known = options_of(load_command(words[1]))
+            assert {w.split("=")[0] for w in words[2:] if w.startswith("-")} <= known, code
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_its_row(command: str) -> None:
+    rows = rows_of(section("docs/commands.md", command))
+    named = {code for row in rows for code in _CODE.findall(row[0])}
+    documented = {code for code in named if code.startswith("-")}
+    assert documented == options_of(load_command(command)) - {"--help", "-h"}
+
+
+def test_every_option_of_the_program_is_documented() -> None:
+    start = text("docs/commands.md").split("\n## ")[0]
+    assert [option for option in options_of(build_group()) if option not in start] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_stated_defaults_are_those_of_the_commands(command: str) -> None:
+    params = {option: param for param in load_command(command).params for option in param.opts}
+    for cells in rows_of(section("docs/commands.md", command)):
+        option = _CODE.findall(cells[0])[0]
+        if len(cells) != 3 or not option.startswith("--"):
+            continue
+        param = params[option]
+        shown = param.show_default
+        wanted = shown if isinstance(shown, str) else getattr(param.default, "value", param.default)
+        stated = cells[1].strip("`")
+        # Those that the help puts in words, the document may put in others.
+        if isinstance(wanted, int | float | str) and not isinstance(wanted, bool):
+            assert " " in str(wanted) or str(wanted) in stated, cells
+        assert (stated == "required") == bool(param.required), cells
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_relative_links_lead_somewhere(name: str) -> None:
+    page = (ROOT / name).parent
+    for target in re.findall(r"\]\(([^)\s]+)\)", _BLOCK.sub("", text(name))):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page / path).resolve() if path else ROOT / name
+        assert file.exists(), f"{name}: {target}"
+        if anchor:
+            assert anchor in anchors(file), f"{name}: {target}"
+
+
+def anchors(file: Path) -> set[str]:
+    """The anchors that GitHub gives a file's headings."""
+    headings = re.findall(r"^#+ (.+)$", _BLOCK.sub("", file.read_text(encoding="utf-8")), re.M)
+    kept = (re.sub(r"[^\w\- ]", "", heading.strip().lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+def recipes() -> Iterator[tuple[str, FieldInfo]]:
+    """Every key of an experiment file, at all depths."""
+    waiting: list[type[BaseModel]] = [ExperimentRecipe]
+    for model in waiting:
+        for key, field in model.model_fields.items():
+            yield field.alias or key, field
+            waiting += [inner for inner in models_in(field.annotation) if inner not in waiting]
+
+
+def models_in(kind: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for argument in get_args(kind):
+        yield from models_in(argument)
+
+
+def test_every_recipe_key_has_its_row_and_default() -> None:
+    rows: dict[str, list[str]] = {}
+    for cells in rows_of(section("docs/recipes.md", "Every key")):
+        for key in _CODE.findall(cells[0]):
+            rows.setdefault(key, []).append(cells[1].strip("` "))
+    keys = dict.fromkeys(key for key, _ in recipes())
+    assert sorted(set(keys) ^ set(rows)) == []
+    for key, field in recipes():
+        default = field.default
+        if default is PydanticUndefined:
+            expected = ["required", ""] if field.is_required() else [""]
+        elif isinstance(default, bool):
+            expected = [str(default).lower()]
+        elif isinstance(default, int | float) or (isinstance(default, str) and default):
+            expected = [f"{default:g}" if isinstance(default, float) else str(default)]
+        else:
+            continue  # no default, or one that is put in words
+        assert any(value in rows[key] for value in expected), (key, expected, rows[key])
+
+
+@pytest.mark.parametrize("place", range(len(blocks("docs/recipes.md", "yaml"))))
+def test_recipes_in_the_documents_are_right(place: int, tmp_path: Path) -> None:
+    block = blocks("docs/recipes.md", "yaml")[place]
+    file = tmp_path / "file.yaml"
+    file.write_text(block, encoding="utf-8")
+    document = load(file)
+    if "systems" in document.data:
+        validate(document, ExperimentRecipe)
+    else:  # a part of a file: its keys are still known
+        assert set(document.data) <= set(ExperimentRecipe.model_fields)
+
+
+def test_every_code_of_check_is_documented() -> None:
+    listed = set(re.findall(r"^([a-z-]+)  +\S", text("adducir/runs/check.py"), re.M)) - {"code"}
+    table = section("docs/commands.md", "check").split("| Codes |")[1]
+    assert {code for row in rows_of(table) for code in _CODE.findall(row[0])} == listed
+
+
+def test_exit_codes_and_variables_are_documented() -> None:
+    page = text("docs/troubleshooting.md")
+    codes = re.findall(r"^(\d+) ", errors.__doc__ or "", re.M)
+    assert re.findall(r"^\| (\d+) \|", page, re.M) == codes
+    code = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("adducir/**/*.py"))
+    variables = set(re.findall(r"(?<!_)ADDUCIR_[A-Z_]+\b", code))
+    assert [name for name in variables if f"`{name}`" not in page] == []
+
+
+def test_the_readme_shows_the_table_of_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    assert capsys.readouterr().out == blocks("README.md", "text")[0]
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = [words[0] for words in command_lines("README.md") if words != ["doctor"]]
+    for words in command_lines("README.md"):
+        if words != ["doctor"]:  # its answer depends on the machine
+            assert main(words) == 0, words
+    assert {"index", "search", "fuse", "check", "evaluate", "experiment", "new"} <= set(done)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/python.md", "docs/statistics.md"])
+def test_python_lines_run(name: str, tmp_path: Path) -> None:
+    lines = "\n".join(blocks(name, "python"))
+    done = subprocess.run(
+        [sys.executable, "-"], input=lines, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    stated = re.findall(r"print\(.*\)  # ([\d.]+)$", lines, re.M)
+    assert [value for value in stated if value not in done.stdout.split()] == []
