@@ -1,0 +1,57 @@
+"""Many small collections, each ranked in full for its own queries, in memory.
+
+A candidate set is a collection of its own: its document frequencies and its mean length come from
+its candidates alone. A book's passages of n sentences (RELiC), all example units (EGRET) and the
+fifty paragraphs of a question (HotpotQA) are such sets. No files are built.
+
+The names below are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adducir.indexes.candidates.batch import (
+        RankingTask,
+        gold_ranks_of_sets,
+        rank_sets,
+        score_sets,
+    )
+    from adducir.indexes.candidates.ranking import Ranking
+    from adducir.indexes.candidates.sets import CandidateSet
+    from adducir.indexes.candidates.variants import ATIRE, BM25L, BM25Plus, Okapi
+    from adducir.indexes.candidates.vocabulary import lower_split
+
+_HOMES = {
+    "ATIRE": "variants",
+    "BM25L": "variants",
+    "BM25Plus": "variants",
+    "CandidateSet": "sets",
+    "Okapi": "variants",
+    "Ranking": "ranking",
+    "RankingTask": "batch",
+    "gold_ranks_of_sets": "batch",
+    "lower_split": "vocabulary",
+    "rank_sets": "batch",
+    "score_sets": "batch",
+}
+
+__all__ = [  # noqa: RUF022  (in the order of use)
+    "CandidateSet",
+    "lower_split",
+    "Okapi",
+    "ATIRE",
+    "BM25L",
+    "BM25Plus",
+    "Ranking",
+    "RankingTask",
+    "rank_sets",
+    "score_sets",
+    "gold_ranks_of_sets",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,155 @@
+"""Texts to term numbers, in bulk: by Lucene's analysis or by a Python function."""
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice, repeat
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from adducir.indexes import jvm
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.build import default_threads
+from adducir.indexes.memory.files import Array
+from adducir.study.errors import UsageError
+
+UNKNOWN = -1
+_BLOCK_BYTES = 1 << 20
+_TEXTS = 64
+_LENGTH = struct.Struct("<i")
+
+Cut = Callable[[str], Sequence[str]]
+"""A Python tokeniser: a text's terms, in order, with repetitions."""
+
+
+def lower_split(text: str) -> list[str]:
+    """Lower case, cut at white space: how rank_bm25 is used in the papers' baselines."""
+    return text.lower().split()
+
+
+class Numbers(NamedTuple):
+    """The term numbers of n texts.
+
+    Attributes:
+        starts: (n + 1,) int64: where each text begins in ``values``.
+        values: int32: term numbers, text after text; ``UNKNOWN`` for a term without a number.
+    """
+
+    starts: Array
+    values: Array
+
+
+class Vocabulary(Protocol):
+    """Gives terms their numbers, from 0 on without gaps."""
+
+    def of_texts(self, texts: Sequence[str], *, grow: bool) -> Numbers:
+        """Number the terms of texts; where ``grow``, new terms get numbers, else none."""
+
+    def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> Numbers:
+        """Number ready terms, in the same way."""
+
+
+class Words:
+    """Terms that Python cuts or that are ready.
+
+    Args:
+        cut: Makes a text's terms; None where all terms come ready.
+    """
+
+    def __init__(self, cut: Cut | None) -> None:
+        self.cut = cut
+        self._numbers: dict[str, int] = {}
+
+    def of_texts(self, texts: Sequence[str], *, grow: bool) -> Numbers:
+        """See :class:`Vocabulary`.
+
+        Raises:
+            UsageError: There are texts, but all terms come ready.
+        """
+        if self.cut is None and texts:
+            raise UsageError(
+                "these candidates came as ready terms, so queries must, too.",
+                mend="Give each query as a list of terms, or as a mapping from terms to weights.",
+            )
+        return self._number(map(self.cut or str.split, texts), grow)
+
+    def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> Numbers:
+        """See :class:`Vocabulary`."""
+        return self._number(iter(lists), grow)
+
+    def _number(self, lists: Iterator[Sequence[str]], grow: bool) -> Numbers:
+        lengths: list[int] = []
+        parts = [np.empty(0, dtype=np.int32)]
+        numbers = self._numbers
+        # A few texts at a time: their terms stay in the processor's cache.
+        while some := list(islice(lists, _TEXTS)):
+            lengths += map(len, some)
+            terms = chain.from_iterable(some)
+            if grow:
+                found = [numbers.setdefault(term, len(numbers)) for term in terms]
+            else:
+                found = [numbers.get(term, UNKNOWN) for term in terms]
+            parts.append(np.array(found, dtype=np.int32))
+        return Numbers(_starts(lengths), np.concatenate(parts))
+
+
+class LuceneTerms:
+    """Terms that Java makes of texts, a block of texts a call."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._java = analysis.java_object(jvm.java_class("adducir.BulkTokens"))
+        self._numbers: dict[str, int] = {}
+
+    def of_texts(self, texts: Sequence[str], *, grow: bool) -> Numbers:
+        """See :class:`Vocabulary`; new terms always get numbers, which harms nobody."""
+        blocks = list(_blocks(texts))
+        if len(blocks) > 1:
+            with ThreadPoolExecutor(default_threads()) as pool:
+                parts = list(pool.map(self._analyse, blocks))
+        else:
+            parts = [self._analyse(block) for block in blocks]
+        counts = [packed[:size] for packed, (size, _) in zip(parts, blocks, strict=True)]
+        values = [packed[size:] for packed, (size, _) in zip(parts, blocks, strict=True)]
+        empty = np.empty(0, dtype=np.int32)
+        return Numbers(_starts(np.concatenate([empty, *counts])), np.concatenate([empty, *values]))
+
+    def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> Numbers:
+        """See :class:`Vocabulary`; terms that Java has not made of a text have no number."""
+        first = len(self._numbers)
+        new = bytes(self._java.terms(first)).decode().split("\n")[:-1]
+        self._numbers.update(zip(new, range(first, first + len(new)), strict=True))
+        starts = _starts(list(map(len, lists)))
+        found = map(self._numbers.get, chain.from_iterable(lists), repeat(UNKNOWN))
+        return Numbers(starts, np.fromiter(found, np.int32, int(starts[-1])))
+
+    def _analyse(self, block: tuple[int, bytes]) -> Array:
+        packed: Array = np.frombuffer(bytes(self._java.analyze(block[1])), dtype="<i4")
+        return packed
+
+
+def vocabulary_of(analysis: Analysis | Cut | None) -> Vocabulary:
+    """The vocabulary, still empty, for texts that are analysed so."""
+    return LuceneTerms(analysis) if isinstance(analysis, Analysis) else Words(analysis)
+
+
+def _starts(lengths: Sequence[int] | Array) -> Array:
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def _blocks(texts: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+    """Numbers of texts, and the texts packed for Java, about a megabyte at a time."""
+    parts: list[bytes] = []
+    size = 0
+    for text in texts:
+        # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
+        encoded = text.encode(errors="replace")
+        parts += (_LENGTH.pack(len(encoded)), encoded)
+        size += len(encoded)
+        if size >= _BLOCK_BYTES:
+            yield len(parts) // 2, b"".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield len(parts) // 2, b"".join(parts)
