@@ -71,6 +71,10 @@ def _system(
         yield from names.check((*place, "fuse", number), "systems", member)
         if member in recipe.systems and recipe.systems[member].fuse:
             yield Fault((*place, "fuse", number), f"`{member}` is itself a fusion")
+        if system.tune and member in recipe.systems and recipe.systems[member].tune:
+            # Members' runs of training topics were chosen with the labels of the held-out ones.
+            what = f"`{member}` is tuned itself, so its figures know the topics held out here"
+            yield Fault((*place, "fuse", number), what)
     topic_sets = names.of.get("topics", [])
     if isinstance(system.run, str) and len(topic_sets) > 1:
         what = "with several topic sets, name a run for each: `{topic set: file}`"

@@ -1,11 +1,13 @@
 """Makes the indexes and runs that a planned experiment lacks."""
 
 from adducir.corpora.topics import Topics
-from adducir.experiments import provenance
+from adducir.experiments import provenance, tuned
 from adducir.experiments.currency import why_run
 from adducir.experiments.planning import feedback_of, model_of
 from adducir.experiments.recipe import file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
+from adducir.experiments.tuning.report import write_report
+from adducir.experiments.tuning.tuning import Tuning
 from adducir.indexes.build import build_index
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.search import Search, search_topics
@@ -44,8 +46,12 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
     try:
         for index in needed:
             opened[index.name] = _open(index)
+        tunings: dict[str, Tuning] = {}
         for run in made:
-            _make(plan, run, opened, threads, progress)
+            if plan.recipe.systems[run.system].tune:
+                _make_tuned(plan, run, opened, tunings, threads, progress)
+            else:
+                _make(plan, run, opened, threads, progress)
     finally:
         for one in opened.values():
             one.close()
@@ -124,6 +130,43 @@ def _make(
         progress.note(f"{name}: {_counted(run, topics)} in {found.seconds:.1f} s{_silent(found)}")
     step.path.parent.mkdir(parents=True, exist_ok=True)
     write_run(run, step.path, metadata, topics=topics.qids)
+
+
+def _make_tuned(
+    plan: Plan,
+    step: RunStep,
+    indexes: dict[str, LuceneIndex],
+    tunings: dict[str, Tuning],
+    threads: int | None,
+    progress: Progress,
+) -> None:
+    """Write the held-out rankings of one topic set; the tuning is done once for all of them."""
+    system = plan.recipe.systems[step.system]
+    if step.system not in tunings:
+        found = tuned.tune_system(
+            plan,
+            step.system,
+            indexes.get(str(system.index)),
+            {
+                member: [run_of(plan, plan.runs[member, name]) for name in plan.opened.topic_sets]
+                for member in system.fuse
+            },
+            threads,
+            progress,
+        )
+        folder = plan.output / "tuning" / file_name(step.system)
+        write_report(found, folder, with_runs=False)
+        told = f"tuning of {step.system}, {plan.shown(folder)}"
+        progress.note(f"{told}: {len(found.grid)} settings in {found.seconds:.1f} s")
+        for warning in found.warnings():
+            progress.note(f"tuning of {step.system}: {warning}")
+        tunings[step.system] = found
+    tuning = tunings[step.system]
+    run = tuning.pool.of_set(tuning.run, step.topic_set)
+    judged = plan.opened.topic_sets[step.topic_set].qrels.qids
+    progress.note(f"run {plan.shown(step.path)}: {len(run):,} documents, each topic held out")
+    step.path.parent.mkdir(parents=True, exist_ok=True)
+    write_run(run, step.path, provenance.of_tuning(plan, step, tuning), topics=judged)
 
 
 def _fused(plan: Plan, step: RunStep, members: list[RunStep]) -> Run:

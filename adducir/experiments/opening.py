@@ -3,7 +3,7 @@
 Everything is opened before anything runs, and every fault is kept for one message.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from adducir.experiments.recipe import (
     TopicsRecipe,
 )
 from adducir.experiments.sources import file_path, is_id, source_path
+from adducir.experiments.tuning.folds import Folds
+from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.build import IndexSettings, index_fingerprint, settled
 from adducir.runs.read import read_run
@@ -62,6 +64,8 @@ class Opened:
         measures: In the file's order, each once.
         measure_names: Printed names, by the measures' exact names.
         given_runs: By system and topic set.
+        pool: The judged topics of all topic sets, if a system is tuned.
+        folds: Their folds, by tuned system.
     """
 
     corpora: dict[str, Corpus] = field(default_factory=dict)
@@ -70,6 +74,8 @@ class Opened:
     measures: tuple[Measure, ...] = ()
     measure_names: dict[str, str] = field(default_factory=dict)
     given_runs: dict[tuple[str, str], Run] = field(default_factory=dict)
+    pool: Pool | None = None
+    folds: dict[str, Folds] = field(default_factory=dict)
 
 
 def open_all(
@@ -100,6 +106,7 @@ def open_all(
         opening.topics(name, topics)
     for name, system in recipe.systems.items():
         opening.runs(name, system)
+        opening.tuning(name, system)
     return opening.opened
 
 
@@ -120,14 +127,18 @@ class _Opening:
         for number, text in enumerate(self.recipe.measures):
             place = ("measures", number)
             for measure in self.faults.opening(place, partial(parse_measures, text)) or ():
-                if not vectorised.is_vectorised(measure):
-                    self.faults.opening(place, partial(providers.provider_of, measure))
-                cutoff = getattr(measure, "params", {}).get("cutoff") or 0
-                if cutoff > self.recipe.depth:
-                    what = f"{measure} needs {cutoff} documents a topic; `depth` is"
-                    self.faults.add(place, f"{what} {self.recipe.depth}")
-                found[measure] = None
+                if self._can_compute(place, measure):
+                    found[measure] = None
         self.opened.measures = tuple(found)
+
+    def _can_compute(self, place: KeyPath, measure: Measure) -> bool:
+        """Whether a measure can be computed; its faults are kept."""
+        computed_by = self.faults.opening(place, partial(_computed_by, measure))
+        cutoff = getattr(measure, "params", {}).get("cutoff") or 0
+        if cutoff > self.recipe.depth:
+            what = f"{measure} needs {cutoff} documents a topic; `depth` is {self.recipe.depth}"
+            self.faults.add(place, what)
+        return computed_by is not None
 
     def measure_names(self) -> None:
         """Keep printed names of measures, however the file spells these.
@@ -232,10 +243,44 @@ class _Opening:
             self.faults.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
         self.opened.given_runs[name, topic_set] = run
 
+    def tuning(self, name: str, system: SystemRecipe) -> None:
+        """Check the objective of a tuned system and make its folds."""
+        if system.tune is None:
+            return
+        place = ("systems", name, "tune")
+        objective = (*place, "objective")
+        measure = self.faults.opening(objective, partial(parse_measure, system.tune.objective))
+        if measure is not None:
+            self._can_compute(objective, measure)
+        if self.opened.topic_sets.keys() < self.recipe.topics.keys():
+            return
+        self.opened.pool = self.opened.pool or self._pool()
+        make = partial(system.tune.make_folds, self.opened.pool, self._fold_file)
+        folds = self.faults.opening((*place, "folds"), make)
+        if folds is not None:
+            self.opened.folds[name] = folds
+
+    def _pool(self) -> Pool:
+        """All judged topics; sources are told as the file writes them."""
+        sets = []
+        for name, topic_set in self.opened.topic_sets.items():
+            said = self.recipe.topics[name]
+            source = said.qrels if isinstance(said.qrels, str) else " + ".join(said.qrels)
+            topics = replace(topic_set.topics, source=said.source)
+            sets.append(JudgedTopics(name, topics, replace(topic_set.qrels, source=source)))
+        return Pool.of(sets)
+
+    def _fold_file(self, source: str) -> Path:
+        return file_path(source, self.folder)
+
     def _source(self, place: KeyPath, source: str) -> str | None:
         """The source to open; None where there is none or it is to be passed over."""
         found = self.faults.opening(place, partial(source_path, source, self.folder))
         return None if found is not None and self.only_local and is_id(found) else found
+
+
+def _computed_by(measure: Measure) -> str:
+    return "adducir" if vectorised.is_vectorised(measure) else providers.provider_of(measure)
 
 
 def _opened_index(corpus: Corpus, settings: IndexSettings) -> OpenedIndex:

@@ -11,6 +11,7 @@ from typing import Any
 
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
+from adducir.experiments import tuned
 from adducir.experiments.consistency import inconsistencies
 from adducir.experiments.currency import ASKED, MISSING, why_index, why_run
 from adducir.experiments.faults import Faults
@@ -126,7 +127,6 @@ def _plan_indexes(plan: Plan, faults: Faults) -> None:
 
 
 def _plan_runs(plan: Plan, system: str) -> None:
-    recipe = plan.recipe.systems[system]
     by_topics: dict[str, RunStep] = {}
     for name, topic_set in plan.opened.topic_sets.items():
         given = plan.opened.given_runs.get((system, name))
@@ -134,7 +134,7 @@ def _plan_runs(plan: Plan, system: str) -> None:
             digest = file_digest(given.path)
             plan.runs[system, name] = RunStep(system, name, given.path, digest, is_given=True)
             continue
-        wanted = fingerprint(_decides(plan, recipe, topic_set))
+        wanted = fingerprint(_decides(plan, system, topic_set))
         if wanted not in by_topics:
             path = _run_path(plan, system, name)
             why = why_run(path, wanted)
@@ -144,9 +144,12 @@ def _plan_runs(plan: Plan, system: str) -> None:
         plan.runs[system, name] = by_topics[wanted]
 
 
-def _decides(plan: Plan, system: SystemRecipe, topic_set: TopicSet) -> dict[str, Any]:
-    """All that decides a run's rankings."""
+def _decides(plan: Plan, name: str, topic_set: TopicSet) -> dict[str, Any]:
+    """All that decides the rankings of a system."""
+    system = plan.recipe.systems[name]
     common = {"version": _RUN_VERSION, "depth": plan.recipe.depth}
+    if system.tune is not None:
+        return common | tuned.decides(plan, name, topic_set)
     if system.fuse:
         members = [plan.runs[member, topic_set.name].fingerprint for member in system.fuse]
         settings = {"method": system.method, "k": system.k, "weights": list(system.weights)}

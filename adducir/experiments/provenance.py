@@ -15,6 +15,8 @@ from typing import Any
 from adducir import __version__
 from adducir.experiments.currency import run_facts
 from adducir.experiments.steps import IndexStep, Plan, RunStep
+from adducir.experiments.tuning.report import facts
+from adducir.experiments.tuning.tuning import Tuning
 from adducir.indexes.build import engine_versions
 from adducir.indexes.search import Search
 from adducir.study.errors import ProductError
@@ -58,6 +60,29 @@ def of_fusion(plan: Plan, step: RunStep, members: list[RunStep]) -> dict[str, An
     }
 
 
+def of_tuning(plan: Plan, step: RunStep, tuning: Tuning) -> dict[str, Any]:
+    """The metadata of a run that holds the held-out rankings of a tuned system."""
+    return {
+        "method": {"tuning": facts(tuning)},
+        "data": _topics(plan, step),
+        "resources": {"runtime": {"wallclock": f"{tuning.seconds:.3f} s"}},
+        **_maker(plan, step),
+        "platform": {"software": {"engines": engine_versions()}},
+    }
+
+
+def chosen_settings(plan: Plan) -> dict[str, dict[str, dict[str, float]]]:
+    """For each tuned system, the setting of each fold, as the metadata of its runs tell."""
+    found = {}
+    first = next(iter(plan.opened.topic_sets))
+    for name, system in plan.recipe.systems.items():
+        if system.tune is not None:
+            about = run_facts(plan.runs[name, first].path) or {}
+            folds = about.get("method", {}).get("tuning", {}).get("folds", [])
+            found[name] = {fold["fold"]: fold["chosen"] for fold in folds}
+    return found
+
+
 def _topics(plan: Plan, step: RunStep) -> dict[str, Any]:
     topics = plan.opened.topic_sets[step.topic_set].topics
     source = plan.recipe.topics[step.topic_set].source
@@ -72,6 +97,7 @@ def _maker(plan: Plan, step: RunStep) -> dict[str, Any]:
 
 def of_table(plan: Plan) -> dict[str, Any]:
     """What a table tells of itself; its runs must be there."""
+    settings = chosen_settings(plan)
     return {
         "command": _command(plan),
         "software": {"adducir": __version__, "python": platform.python_version()} | _evaluators(),
@@ -83,6 +109,7 @@ def of_table(plan: Plan) -> dict[str, Any]:
             }
             for topic_set in plan.opened.topic_sets
         },
+        **({"chosen settings, by fold": settings} if settings else {}),
         "recipe": plan.recipe.model_dump(mode="json", exclude_unset=True),
     }
 

@@ -24,7 +24,11 @@ from adducir.experiments.significance.choices import (
     TestName,
 )
 from adducir.experiments.tables.style import Detail
-from adducir.study.recipe import Recipe
+from adducir.experiments.tuning.combining import fusion_knobs
+from adducir.experiments.tuning.grid import Knob
+from adducir.experiments.tuning.recipe import TuneRecipe
+from adducir.experiments.tuning.systems import MODELS, lexical_knobs
+from adducir.study.recipe import FaultsAt, Recipe
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
 
@@ -88,7 +92,8 @@ class SystemRecipe(Recipe):
     """A row of the table: a search, a fusion of other systems, or run files as they are.
 
     Exactly one of ``index``, ``fuse`` and ``run`` says which. ``run`` is one file for the only
-    topic set, or maps topic sets to files.
+    topic set, or maps topic sets to files. ``tune`` has parameters of a search or a fusion chosen
+    by cross-validation.
     """
 
     index: Name | None = None
@@ -102,10 +107,11 @@ class SystemRecipe(Recipe):
     k: Weight = 60.0
     weights: tuple[Weight, ...] = ()
     run: str | dict[Name, str] | None = None
+    tune: TuneRecipe | None = None
     group: str | None = None
 
-    _SEARCH = frozenset({"index", "model", "k1", "b", "mu", "rm3"})
-    _FUSE = frozenset({"fuse", "method", "k", "weights"})
+    _SEARCH = frozenset({"index", "model", "k1", "b", "mu", "rm3", "tune"})
+    _FUSE = frozenset({"fuse", "method", "k", "weights", "tune"})
     _OF_MODEL = {"bm25": frozenset({"k1", "b"}), "qld": frozenset({"mu"})}  # noqa: RUF012
 
     @field_validator("rm3", mode="before")
@@ -116,6 +122,13 @@ class SystemRecipe(Recipe):
             raise ValueError("is empty; write `{}` for the default settings, `false` for none")
         if isinstance(value, bool):
             return RM3Recipe() if value else None
+        return value
+
+    @field_validator("tune", mode="before")
+    @classmethod
+    def _given(cls, value: Any) -> Any:
+        if value is None:
+            raise ValueError("is empty; name a `grid` and `folds`, or leave it out")
         return value
 
     @model_validator(mode="after")
@@ -145,6 +158,39 @@ class SystemRecipe(Recipe):
         if self.method != "rrf" and "k" in self.model_fields_set:
             raise ValueError(f"`k` means nothing to {self.method}")
         return self
+
+    @model_validator(mode="after")
+    def _tuning(self) -> "SystemRecipe":
+        if self.tune is None:
+            return self
+        faults = [
+            *self.tune.faults(self.knobs),
+            *(
+                (("grid", name), "is fixed by this system as well as tuned")
+                for name in self.fixed
+                if name in self.tune.grid
+            ),
+        ]
+        if faults:
+            raise FaultsAt(*((("tune", *path), what) for path, what in faults))
+        return self
+
+    @property
+    def knobs(self) -> dict[str, Knob]:
+        """The parameters of a search or a fusion that can be tuned."""
+        if self.fuse:
+            return fusion_knobs(self.fuse, self.method)
+        return lexical_knobs(MODELS[self.model], rm3=self.rm3 is not None)
+
+    @property
+    def fixed(self) -> dict[str, float]:
+        """The values that the file itself gives to parameters."""
+        said = {name: getattr(self, name) for name in ("k1", "b", "mu", "k")}
+        found = {name: value for name, value in said.items() if name in self.model_fields_set}
+        if self.rm3 is not None:
+            found |= {name: getattr(self.rm3, name) for name in self.rm3.model_fields_set}
+        weights = zip(self.fuse, self.weights, strict=False)  # no weights, or one for each
+        return found | {f"weights.{name}": weight for name, weight in weights}
 
 
 class ComparisonRecipe(Recipe):

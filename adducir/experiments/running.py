@@ -20,6 +20,9 @@ from adducir.study.files import writing_text
 from adducir.study.locks import locked
 from adducir.study.progress import SILENT, Progress
 
+MOST_FOLDS_SHOWN = 3
+"""The chosen settings of more folds stand in the files only."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -125,7 +128,7 @@ def _table(plan: Plan, scores: Mapping[str, Sequence[Scores]]) -> ResultTable:
         measure_names=plan.opened.measure_names,
         system_names=recipe.table.system_names,
         sections={name: system.group for name, system in recipe.systems.items() if system.group},
-        notes=_depths(plan),
+        notes=[*_depths(plan), *_tuned(plan)],
         provenance=provenance.of_table(plan),
     )
     comparisons = {name: _compare(plan, many) for name, many in scores.items()}
@@ -150,6 +153,24 @@ def _depths(plan: Plan) -> list[str]:
             notes.append(f"{ranks}, fewer than the cutoff {deepest:,}.")
         elif are_searches and run.depth > depth:
             notes.append(f"{ranks}, the searches {depth:,}.")
+    return notes
+
+
+def _tuned(plan: Plan) -> list[str]:
+    """Sentences about tuned systems: how, and which settings were chosen."""
+    notes = []
+    for name, settings in provenance.chosen_settings(plan).items():
+        tune, folds = plan.recipe.systems[name].tune, plan.opened.folds[name]
+        if tune is None:
+            continue
+        how = f"{plan.recipe.table.system_names.get(name, name)}: held-out figures, tuned on"
+        told = f"{how} {tune.objective} ({folds.rule})"
+        if len(settings) <= MOST_FOLDS_SHOWN:
+            told += "; " + "; ".join(
+                f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in chosen.items())
+                for fold, chosen in settings.items()
+            )
+        notes.append(f"{told}.")
     return notes
 
 

@@ -139,7 +139,8 @@ class Plan:
             yield "test", f"equivalence with {whom} within {asked.equivalence:g}: {how}"
 
     def _verb(self, step: RunStep) -> str:
-        return "fuse" if self.recipe.systems[step.system].fuse else "search"
+        system = self.recipe.systems[step.system]
+        return "tune" if system.tune else "fuse" if system.fuse else "search"
 
 
 def _because(why: str | None) -> str:

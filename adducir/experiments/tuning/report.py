@@ -33,8 +33,13 @@ TIES = (
 )
 
 
-def write_report(tuning: Tuning, folder: Path) -> dict[str, Path]:
+def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
     """Write all files, each whole or not at all.
+
+    Args:
+        tuning: What to tell.
+        folder: Where to.
+        with_runs: Whether the pooled rankings are written as well.
 
     Returns:
         The files by name, the runs as ``held-out.trec.gz`` or ``held-out.SET.trec.gz``.
@@ -54,7 +59,7 @@ def write_report(tuning: Tuning, folder: Path) -> dict[str, Path]:
     for name, text in texts.items():
         with writing_text(files[name]) as handle:
             handle.write(text)
-    return {**files, **_write_runs(tuning, folder)}
+    return {**files, **(_write_runs(tuning, folder) if with_runs else {})}
 
 
 def facts(tuning: Tuning) -> dict[str, Any]:
@@ -88,7 +93,6 @@ def facts(tuning: Tuning) -> dict[str, Any]:
         "held-out mean": tuning.result,
         "topics": len(pool),
         "warnings": tuning.warnings(),
-        "seconds": round(tuning.seconds, 3),
     }
 
 
