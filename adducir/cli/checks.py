@@ -150,8 +150,9 @@ def _java() -> Iterator[Finding]:
         yield Finding("Java", "Java", "ok", f"{java.version}, from {java.found} ({java.home})")
         for other in jvm.all_java():
             if not other.usable:
-                detail = f"{other.version or 'unknown version'}, from {other.found} ({other.home})"
-                yield Finding("Java", "passed over", "ok", f"Java {detail}: too old or incomplete")
+                version = f"Java {other.version}" if other.version else "Java of unknown version"
+                detail = f"{version}, from {other.found} ({other.home}): too old or incomplete"
+                yield Finding("Java", "passed over", "note", detail)
     try:
         megabytes = jvm.heap_megabytes()
     except AdducirError as error:

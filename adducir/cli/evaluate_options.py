@@ -63,7 +63,7 @@ FamilyName = Annotated[
     Family | None,
     typer.Option(
         "--family",
-        help="What is corrected together: the tests of one measure, those of the whole table, or "
+        help="What is corrected together: the tests of one measure, those of all measures, or "
         "those of all pairs of systems on one measure.",
         show_default="measure",
         rich_help_panel=TESTING,

@@ -9,6 +9,7 @@ from scipy import stats
 
 from adducir.experiments.comparison.compare import compare
 from adducir.experiments.comparison.results import Comparison
+from adducir.experiments.comparison.statements import statements
 from adducir.experiments.significance.corrections import correct
 from adducir.experiments.significance.equivalence import tost
 from adducir.experiments.significance.intervals import bca_interval
@@ -206,7 +207,7 @@ def test_a_constant_difference_is_named_in_the_footer(systems: list[Given]) -> N
         ("bm25", "shifted"),
     }
     assert len(found.degenerate) == 2  # one for each measure
-    assert any("same on every topic" in said for said in found.statements())
+    assert any("same on every topic" in said for said in statements(found))
     assert not compare(systems, baseline="bm25").degenerate
 
 
@@ -284,7 +285,7 @@ def test_the_footer_states_what_a_reader_must_know(systems: list[Given]) -> None
         equivalence_correction="none",
     )
     assert found.missing == {"short": tuple("1234567")}
-    assert found.statements() == (
+    assert statements(found) == (
         "60 topics.",
         "Fisher's paired randomisation test, two-sided, against bm25; Holm-corrected over the "
         "4 tests of each measure, alpha = 0.05, 1,000 permutations, seed 12.",
@@ -293,21 +294,21 @@ def test_the_footer_states_what_a_reader_must_know(systems: list[Given]) -> None
         "short lacks 7 of the topics, which count 0: 1, 2, 3, 4, 5 and 2 more.",
     )
     table = compare(systems, baseline=["bm25", "qld"], family="table", correction="bh")
-    assert table.statements()[1] == (
+    assert statements(table)[1] == (
         "Paired t-test, two-sided, against bm25, qld; Benjamini-Hochberg-corrected over the "
-        "10 tests of the whole table, alpha = 0.05."
+        "10 tests of all measures, alpha = 0.05."
     )
     pairs = compare(systems[:2], family="pairs", correction="none", test="bootstrap", samples=50)
-    assert pairs.statements()[1] == (
+    assert statements(pairs)[1] == (
         "Paired studentised bootstrap test, two-sided, of all pairs of systems; no correction "
         "for the 1 test of each measure, alpha = 0.05, 50 samples, seed 0."
     )
-    assert compare(systems).statements() == ("60 topics.",)
+    assert statements(compare(systems)) == ("60 topics.",)
 
 
 def test_one_topic_is_enough_for_means_only(systems: list[Given]) -> None:
     single = [Given(s.system, s.values[:1], ("1",)) for s in systems]
-    assert compare(single).statements() == ("1 topic.",)
+    assert statements(compare(single)) == ("1 topic.",)
     assert compare(single[:1], equivalence=0.1, baseline="bm25").cell("bm25", "AP").best
     for test in ("t", "randomisation"):
         with pytest.raises(UsageError, match=r"at least two topics.*AP"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_corpus import ListCorpus
 
-from adducir.indexes import IndexSettings
+from adducir.indexes import IndexSettings, build_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.memory.build import build_from_weights, build_memory_index
 from adducir.indexes.memory.files import Arrays
@@ -59,8 +59,10 @@ def test_terms_are_those_of_lucenes_analysis(tmp_path: Path, stemmer: str, stopw
 def test_counts_and_order(tmp_path: Path) -> None:
     manifest = build_memory_index(ListCorpus(TEXTS), tmp_path / "index")
     arrays = Arrays.open(tmp_path / "index")
-    assert manifest.counts["documents"] == 8
-    assert manifest.counts["empty"] == 2
+    lucene = build_index(ListCorpus(TEXTS), tmp_path / "lucene")
+    for name in ("documents", "indexed", "empty", "terms", "tokens"):
+        assert manifest.counts[name] == lucene.counts[name], name
+    assert (manifest.counts["documents"], manifest.counts["empty"]) == (8, 1)
     assert arrays.docnos.to_list() == ["A", "B", "E", "F", "G", "é"]
     frequencies = np.diff(arrays.offsets)
     assert (np.diff(frequencies) <= 0).all()

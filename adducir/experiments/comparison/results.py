@@ -196,9 +196,3 @@ class Comparison:
             if test.degenerate
         }
         return tuple(found.values())
-
-    def statements(self) -> tuple[str, ...]:
-        """What a reader must know to judge the marks, as sentences for the footer."""
-        from adducir.experiments.comparison.statements import statements
-
-        return statements(self)

@@ -11,13 +11,18 @@ from adducir.experiments.significance.choices import (
 )
 
 
-def statements(comparison: Comparison) -> tuple[str, ...]:
-    """What a reader must know to judge the marks, as sentences for the footer."""
+def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[str, ...]:
+    """What a reader must know to judge the marks, as sentences for the footer.
+
+    Args:
+        comparison: What was compared, on one topic set.
+        several_sets: Whether the table has other topic sets as well; each is a family of its own.
+    """
     said = [f"{comparison.topics} topic{'s' * (comparison.topics != 1)}."]
     if any(comparison.tests_in_family.values()):
-        said.append(_difference_statement(comparison))
+        said.append(_difference_statement(comparison, several_sets))
     if any(comparison.equivalence_tests_in_family.values()):
-        said.append(_equivalence_statement(comparison))
+        said.append(_equivalence_statement(comparison, several_sets))
     said += [
         f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
         for system, qids in comparison.missing.items()
@@ -31,7 +36,7 @@ def statements(comparison: Comparison) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _difference_statement(comparison: Comparison) -> str:
+def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
     """The sentence about the tests of difference."""
     asked = comparison.settings
     who = (
@@ -41,9 +46,9 @@ def _difference_statement(comparison: Comparison) -> str:
     )
     title = TEST_TITLES[asked.test]
     title = title[0].upper() + title[1:]
+    family = _family(comparison.tests_in_family, asked.family, several_sets)
     return (
-        f"{title}, two-sided, {who}; "
-        f"{_correction_phrase(asked.correction, comparison.tests_in_family, asked.family)}, "
+        f"{title}, two-sided, {who}; {_corrected(asked.correction)} {family}, "
         f"alpha = {asked.alpha:g}{_draws(comparison.settings)}."
     )
 
@@ -57,29 +62,32 @@ def _draws(asked: Settings) -> str:
     return ""
 
 
-def _equivalence_statement(comparison: Comparison) -> str:
+def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
     """The sentence about the tests of equivalence."""
     asked = comparison.settings
     whom = "the best system of each measure" if asked.against == "best" else asked.against
-    phrase = _correction_phrase(
-        asked.equivalence_correction, comparison.equivalence_tests_in_family, asked.family
-    )
+    family = _family(comparison.equivalence_tests_in_family, asked.family, several_sets)
+    phrase = f"{_corrected(asked.equivalence_correction)} {family}"
     return (
         f"Equivalence with {whom} within ±{asked.equivalence:g}: two one-sided paired "
         f"t-tests (TOST); {phrase}, alpha = {asked.alpha:g}."
     )
 
 
-def _correction_phrase(
-    correction: CorrectionName, sizes: Mapping[Measure, int], family: FamilyName
-) -> str:
-    """How p-values were corrected, and over which family."""
-    count = max(sizes.values())  # the same for every measure that is tested
-    tests = f"{count} test" if count == 1 else f"{count} tests"
-    whole = "of the whole table" if family == "table" else "of each measure"
+def _corrected(correction: CorrectionName) -> str:
+    """How p-values were corrected."""
     if correction == "none":
-        return f"no correction for the {tests} {whole}"
-    return f"{CORRECTION_TITLES[correction]}-corrected over the {tests} {whole}"
+        return "no correction for"
+    return f"{CORRECTION_TITLES[correction]}-corrected over"
+
+
+def _family(sizes: Mapping[Measure, int], family: FamilyName, several_sets: bool) -> str:
+    """Which tests were corrected together, and how many they are."""
+    count = max(sizes.values())  # the same for every measure that is tested
+    tests = f"the {count} test" if count == 1 else f"the {count} tests"
+    if family == "table":
+        return f"{tests} of all measures" + (" on each topic set" if several_sets else "")
+    return f"{tests} of each measure" + (" and topic set" if several_sets else "")
 
 
 def _listed(names: Sequence[str], limit: int = 5) -> str:

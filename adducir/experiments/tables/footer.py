@@ -5,6 +5,8 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from adducir.experiments.comparison.statements import statements
+
 if TYPE_CHECKING:
     from adducir.experiments.comparison.results import Comparison
     from adducir.experiments.evaluation.scores import Scores
@@ -31,7 +33,7 @@ def footer(
         notes: Sentences to put at the end.
     """
     each = {
-        name: _sentences(renamed(comparison, systems), scores, names, systems)
+        name: _sentences(renamed(comparison, systems), scores, names, systems, len(sources) > 1)
         for name, (comparison, scores) in sources.items()
     }
     said: dict[str, None] = {}
@@ -49,10 +51,11 @@ def _sentences(
     scores: "Mapping[str, Scores]",
     names: Mapping[str, str],
     systems: Mapping[str, str],
+    several_sets: bool,
 ) -> list[str]:
     """The sentences of one topic set."""
     return [
-        *comparison.statements(),
+        *statements(comparison, several_sets=several_sets),
         *_extra(scores.values(), systems),
         *_negative(scores.values()),
         *_unjudged(comparison.measures, names),

@@ -33,6 +33,7 @@ KIND = "memory-index"
 _MAKER_VERSION = 1
 _BLOCK_BYTES = 1 << 20
 _LENGTH = struct.Struct("<i")
+_BLANKS = bytes(range(33))
 
 
 def build_memory_index(
@@ -161,20 +162,28 @@ def _make(
     with translated(folder), ArrivedDocuments(folder) as arrived:
         with DocumentWriter(folder) as store:
             analyser = _Analyser(settings)
+            empty = _Empty()
             progress.start("indexing", corpus.size_hint(), "documents")
             try:
-                blocks = _blocks(corpus, settings.fields, store)
+                blocks = _blocks(corpus, settings.fields, store, empty)
                 for block in _in_order(analyser, blocks, threads):
                     arrived.add(block.docnos, block.starts, block.terms, block.tfs)
                     progress.advance(len(block.docnos))
             finally:
                 progress.finish()
         arrived.terms = analyser.terms()
-        return {"documents": arrived.count, **write_arrays(folder, arrived)}
+        return {"documents": arrived.count, **write_arrays(folder, arrived, empty.count)}
+
+
+@dataclass
+class _Empty:
+    """How many documents have no text, by Anserini's rule: it does not index those."""
+
+    count: int = 0
 
 
 def _blocks(
-    corpus: Corpus, fields: tuple[str, ...], store: DocumentWriter
+    corpus: Corpus, fields: tuple[str, ...], store: DocumentWriter, empty: _Empty
 ) -> Iterator[tuple[list[str], bytes]]:
     """Docnos, and their texts packed for Java, about a megabyte at a time."""
     docnos: list[str] = []
@@ -187,6 +196,7 @@ def _blocks(
             unseen -= document.fields.keys()
             found |= document.fields.keys()
         text = text_of(document, fields).encode()
+        empty.count += not text.strip(_BLANKS)
         docnos.append(document.docno)
         parts += (_LENGTH.pack(len(text)), text)
         size += len(text)

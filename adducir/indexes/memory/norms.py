@@ -1,6 +1,6 @@
 """Lucene's one-byte document lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``).
 
-Lengths up to 39 are exact; above, four significant bits are kept, rounded down: 57 becomes 56, 500
+Lengths up to 40 are exact; above, four significant bits are kept, rounded down: 57 becomes 56, 500
 becomes 472, 2,000 becomes 1,944.
 """
 

@@ -63,11 +63,24 @@ class ArrivedDocuments:
         self._tfs.__exit__(kind, error, trace)
 
 
-def write_arrays(folder: Path, arrived: ArrivedDocuments) -> dict[str, int]:
-    """Give terms and documents their final numbers and write all files; returns the counts."""
+def write_arrays(
+    folder: Path, arrived: ArrivedDocuments, empty: int | None = None
+) -> dict[str, int]:
+    """Give terms and documents their final numbers and write all files.
+
+    Args:
+        folder: Where they go.
+        arrived: All documents.
+        empty: How many of them have no text; by default those without a term.
+
+    Returns:
+        The counts. ``indexed`` is what Lucene counts as its documents: those with text, also if
+        no term is left of it; the files hold those with a term.
+    """
     docnos, starts, terms, tfs = arrived.close()
     sizes = np.diff(starts)
     full = np.flatnonzero(sizes)
+    empty = arrived.count - len(full) if empty is None else empty
     order = full[np.argsort(np.array([docnos[row] for row in full], dtype=object), kind="stable")]
     frequency = np.bincount(terms, minlength=len(arrived.terms))
     ranked = _ranked_terms(arrived.terms, frequency)
@@ -83,8 +96,8 @@ def write_arrays(folder: Path, arrived: ArrivedDocuments) -> dict[str, int]:
     np.save(folder / "norms.npy", norms_of(lengths))
     np.save(folder / "collection.npy", collection)
     return {
-        "indexed": len(order),
-        "empty": arrived.count - len(order),
+        "indexed": arrived.count - empty,
+        "empty": empty,
         "terms": len(ranked),
         "tokens": int(lengths.sum()),
         "postings": int(offsets[-1]),

@@ -141,7 +141,8 @@ public final class BulkIndexer {
           int textStart = docnoStart + docnoLength + Integer.BYTES;
           position = textStart + textLength;
           String text = new String(block, textStart, textLength, StandardCharsets.UTF_8);
-          if (text.isBlank()) {
+          // Anserini's rule, which knows no white space beyond ASCII.
+          if (text.trim().isEmpty()) {
             empty.incrementAndGet();
             continue;
           }
