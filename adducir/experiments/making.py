@@ -2,7 +2,7 @@
 
 from adducir.corpora.topics import Topics
 from adducir.experiments import provenance, tuned
-from adducir.experiments.currency import why_run
+from adducir.experiments.currency import MISSING, why_run
 from adducir.experiments.planning import feedback_of, model_of
 from adducir.experiments.recipe import file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
@@ -39,7 +39,8 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
     needed = plan.needed_indexes(made)
     kept = len(steps) - len(made)
     if kept:
-        progress.note(f"{kept} of {len(steps)} runs are there and kept")
+        share = f"all {kept}" if not made else f"{kept} of {len(steps)}"
+        progress.note(f"{share} runs are there and kept")
     for index in needed:
         _build(plan, index, threads, progress)
     opened: dict[str, LuceneIndex] = {}
@@ -67,8 +68,8 @@ def run_of(plan: Plan, step: RunStep) -> Run:
 
 def _build(plan: Plan, step: IndexStep, threads: int | None, progress: Progress) -> None:
     name = f"index {plan.shown(step.path)}"
-    if step.why is not None:
-        progress.note(f"{name}: building it, because {step.why}")
+    if step.why not in (None, MISSING):
+        progress.note(f"{name}: {step.why}")
     manifest = build_index(
         plan.opened.corpora[step.corpus],
         step.path,

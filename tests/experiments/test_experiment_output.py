@@ -1,0 +1,332 @@
+"""Experiment files: what is planned aloud, what comes out, and what it tells of its making."""
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from experiment_studies import GIVEN, Notes, Study, run_lines
+
+from adducir.corpora.qrels import load_qrels
+from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.experiments.running import Outcome
+from adducir.runs.metadata import metadata_for
+from adducir.runs.read import read_run
+
+FILES = {
+    "table.txt",
+    "table.md",
+    "table.tex",
+    "table.csv",
+    "table.json",
+    "report.html",
+    "per-topic.csv",
+}
+RUNS = """\
+  BM25: {index: pets, k1: 1.2, b: 0.3}
+  LM with RM3: {index: pets, model: qld, rm3: {fb_docs: 2}}
+  given: {run: data/a.run}
+  all three: {fuse: [BM25, LM with RM3, given], k: 10, weights: [1, 1, 2]}
+"""
+COMPARISON = "{baseline: [BM25, given], test: sign, equivalence: 0.5, against: given}"
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return Study(tmp_path / "study")
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Study:
+    return Study(tmp_path / "study", GIVEN)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Outcome, list[str], list[str]]:
+    """A study with all kinds of systems, run; its plan's lines and its notes."""
+    study = Study(tmp_path_factory.mktemp("full") / "study")
+    study.change("  BM25: {index: pets}\n  QLD: {index: pets, model: qld}\n", RUNS)
+    study.change("{baseline: BM25}", f"{COMPARISON}\ntable: {{show: [ci, equivalence_p]}}")
+    lines = study.plan().lines()
+    notes = Notes()
+    return study, study.run(progress=notes), lines, notes.lines
+
+
+def test_the_plan_says_each_step(full) -> None:
+    assert full[2] == [
+        "build  index indexes/pets of data/pets.jsonl",
+        "search run runs/pets/BM25.t.trec.gz",
+        "search run runs/pets/LM_with_RM3.t.trec.gz",
+        "read   run data/a.run",
+        "fuse   run runs/pets/all_three.t.trec.gz",
+        "evaluate 4 systems on t: nDCG@5 P@1 Judged@3",
+        "test   differences, against BM25, given: sign, holm over each measure, alpha 0.05",
+        "test   equivalence with given within 0.5: holm over each measure",
+        "write  experiments/pets/",
+    ]
+
+
+def test_a_note_a_step(full) -> None:
+    study, _, _, notes = full
+    counts = {
+        name: len(read_run(study.path(name))) for name in ("BM25", "LM_with_RM3", "all_three")
+    }
+    assert 0 < counts["BM25"] <= counts["all_three"]
+    assert [re.sub(r" in \d+\.\d s$", "", note) for note in notes] == [
+        "indexing (documents)",
+        "index indexes/pets: 9 documents",
+        f"run runs/pets/BM25.t.trec.gz: {counts['BM25']} documents for 4 of 4 topics",
+        f"run runs/pets/LM_with_RM3.t.trec.gz: {counts['LM_with_RM3']} documents for 4 of 4 topics",
+        f"run runs/pets/all_three.t.trec.gz: {counts['all_three']} documents for 4 of 4 topics, "
+        "fused of 3 runs",
+        "evaluating (runs)",
+    ]
+
+
+def test_all_files_come_out_and_hold_the_figures(full) -> None:
+    study, outcome = full[:2]
+    folder = study.folder / "experiments" / "pets"
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert set(outcome.files.values()) == {folder / name for name in FILES}
+    qrels = load_qrels(study.folder / "data/qrels.txt")
+    files = {
+        "BM25": study.path("BM25"),
+        "LM with RM3": study.path("LM_with_RM3"),
+        "given": study.folder / "data" / "a.run",
+        "all three": study.path("all_three"),
+    }
+    means = pl.read_csv(folder / "table.csv").group_by("system", "measure").agg(pl.first("mean"))
+    found = {(system, measure): mean for system, measure, mean in means.iter_rows()}
+    for system, path in files.items():
+        scores = evaluate(read_run(path), qrels, "nDCG@5 P@1 Judged@3")
+        for measure in scores.measures:
+            assert found[system, str(measure)] == scores.mean(measure)
+    assert len(pl.read_csv(folder / "per-topic.csv")) == 4 * 4 * 3
+    assert "LM with RM3" in (folder / "table.tex").read_text()
+
+
+def test_runs_hold_no_blanks_in_their_tags(full) -> None:
+    assert read_run(full[0].path("LM_with_RM3")).tag == "LM_with_RM3"
+
+
+def test_the_text_table_does_not_depend_on_the_terminal(
+    full, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, outcome = full[:2]
+    before = outcome.files["terminal"].read_bytes()
+    for name, value in (("COLUMNS", "40"), ("FORCE_COLOR", "1"), ("TERM", "xterm-256color")):
+        monkeypatch.setenv(name, value)
+    study.run()
+    assert outcome.files["terminal"].read_bytes() == before
+    assert b"\x1b" not in before
+
+
+def test_the_table_tells_how_it_was_made(full) -> None:
+    study, outcome = full[:2]
+    provenance = json.loads(outcome.files["json"].read_text())["provenance"]
+    assert provenance["command"] == "adducir experiment experiments/pets.yaml"
+    assert provenance["recipe"]["systems"]["all three"]["weights"] == [1, 1, 2]
+    index = provenance["indexes"]["pets"]
+    manifest = json.loads((study.folder / "indexes/pets/manifest.json").read_text())
+    assert index["fingerprint"] == manifest["fingerprint"]
+    assert index["corpus fingerprint"] == manifest["inputs"]["corpus"]
+    assert index["counts"]["documents"] == 9
+    assert index["analysis"] == {"stemmer": "porter", "stopwords": "lucene"}
+    assert index["built with"]["anserini"] == manifest["versions"]["anserini"]
+    topics = provenance["topics"]["t"]
+    assert (topics["number of topics"], topics["number of judgements"]) == (4, 11)
+    runs = provenance["runs"]["t"]
+    assert list(runs) == ["BM25", "LM with RM3", "given", "all three"]
+    for system, name in (("BM25", "BM25"), ("all three", "all_three")):
+        facts = yaml.safe_load(metadata_for(study.path(name)).read_text())
+        assert runs[system]["sha256"] == facts["run file"]["sha256"]
+        assert runs[system]["fingerprint"] == facts["adducir"]["fingerprint"]
+        assert runs[system]["file"] == f"runs/pets/{name}.t.trec.gz"
+    assert set(runs["given"]) == {"given", "sha256"}
+    assert set(provenance["software"]) >= {"adducir", "python", "ir_measures", "scipy"}
+    for path in outcome.files.values():
+        assert str(study.folder) not in path.read_text()
+
+
+def test_the_report_tells_it_too(full) -> None:
+    class Texts(HTMLParser):
+        found: list[str] = []  # noqa: RUF012
+
+        def handle_data(self, data: str) -> None:
+            self.found.append(data)
+
+    Texts().feed(full[1].files["html"].read_text())
+    text = "\n".join(Texts.found)
+    for words in (
+        "adducir experiment experiments/pets.yaml",
+        "runs · t · all three · fingerprint",
+        "indexes · pets · counts · documents",
+        "topics · t · qrels sha256",
+    ):
+        assert words in text
+
+
+def test_the_metadata_of_a_fusion(full) -> None:
+    study = full[0]
+    facts = yaml.safe_load(metadata_for(study.path("all_three")).read_text())
+    fusion = facts["method"]["fusion"]
+    assert (fusion["method"], fusion["k"], fusion["weights"]) == ("rrf", 10, [1, 1, 2])
+    assert [run["file"] for run in fusion["runs"]] == [
+        "runs/pets/BM25.t.trec.gz",
+        "runs/pets/LM_with_RM3.t.trec.gz",
+        "data/a.run",
+    ]
+
+
+def test_several_baselines_and_equivalence_with_one(full) -> None:
+    table = full[1].table
+    assert table.baselines == ("BM25", "given")
+    (fused,) = (row for row in table.rows if row.system == "all three")
+    assert [versus.baseline for versus in fused.cells[0].versus] == ["BM25", "given"]
+    assert fused.cells[0].equivalence is not None
+    assert fused.cells[0].equivalence.against == "given"
+
+
+def test_without_a_comparison_there_are_means_only(given: Study) -> None:
+    outcome = given.run("comparison=null")
+    assert not any(cell.versus for row in outcome.table.rows for cell in row.cells)
+    assert given.plan("comparison=null").lines()[-2].startswith("evaluate")
+
+
+def test_all_pairs_without_a_baseline(given: Study) -> None:
+    outcome = given.run("comparison={family: pairs, test: randomisation, permutations: 99}")
+    assert outcome.table.pairs
+    assert [len(row.cells[0].versus) for row in outcome.table.rows] == [2, 2, 2]
+    (line,) = (line for line in given.plan("comparison={family: pairs}").lines() if "test" in line)
+    assert line == "test   differences, all pairs: t, holm over each measure, alpha 0.05"
+
+
+def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
+    study.write("topics.tsv", "1\tzebra", "2\tthe", "3\t", "4\tyak")
+    notes = Notes()
+    outcome = study.run(progress=notes)
+    for row in outcome.table.rows:
+        assert [cell.mean for cell in row.cells] == [0, 0, 0]
+    assert read_run(study.path("BM25"), allow_empty=True).qids == []
+    told = next(line for line in notes.lines if line.startswith("run runs/pets/BM25"))
+    assert "0 documents for 0 of 4 topics" in told
+    assert "no term is left of the query of 2, 3" in told
+    assert "no document has a term of the query of 1, 4" in told
+    facts = yaml.safe_load(metadata_for(study.path("BM25")).read_text())
+    assert facts["run file"]["topics without documents"] == ["1", "2", "3", "4"]
+    assert "BM25 lacks 4 of the topics" in outcome.files["terminal"].read_text()
+    assert study.run().runs == []
+
+
+def test_a_search_that_finds_documents_for_other_topics_only(study: Study) -> None:
+    study.write("topics.tsv", "1\tzebra", "2\tyak", "99\tcats")
+    outcome = study.run()
+    assert [cell.mean for cell in outcome.table.rows[0].cells] == [0, 0, 0]
+    assert read_run(study.path("BM25")).qids == ["99"]
+
+
+def test_topics_beyond_the_qrels_are_told_of(study: Study) -> None:
+    study.write("topics.tsv", "1\tcats", "2\tdogs", "77\tfrogs")
+    text = study.run().files["terminal"].read_text()
+    assert "BM25 lacks 2 of the topics, which count 0: 3, 4." in text
+    assert "Ignored, because the qrels lack them: 1 topic of BM25, QLD (77)." in text
+
+
+def test_given_runs_for_several_topic_sets(given: Study) -> None:
+    given.write("qrels2.txt", "1 0 d9 1", "2 0 d2 1")
+    given.write("topics2.tsv", "1\tcats", "2\tdogs")
+    given.change("systems:", "  u: {source: data/topics2.tsv, qrels: data/qrels2.txt}\nsystems:")
+    given.change("A: {run: data/a.run}", "A: {run: {t: data/a.run, u: data/b.run}}")
+    given.change("B: {run: data/b.run}", "B: {run: {t: data/b.run, u: data/a.run}}")
+    outcome = given.run()
+    assert sorted(path.name for path in outcome.runs) == ["A+B.t.trec.gz", "A+B.u.trec.gz"]
+    (first, second, fused) = outcome.table.rows
+    assert [column.group for column in outcome.table.columns] == ["t", "t", "u", "u"]
+    assert first.cells[3].mean == 1
+    assert second.cells[3].mean == 0
+    assert fused.cells[2].mean is not None
+
+
+def test_given_runs_that_are_too_short_or_deeper_than_the_searches(study: Study) -> None:
+    study.change("measures: [nDCG@5", "  given: {run: data/a.run}\nmeasures: [nDCG@5")
+    text = study.run().files["terminal"].read_text()
+    assert "The given run of given has at most 3 documents a topic, fewer than the cutoff 5" in text
+    outcome = study.run("depth=2", "measures=[P@1]", "table.system_names={given: ours}")
+    footer = " ".join(outcome.files["terminal"].read_text().split())
+    assert "The given run of ours has at most 3 documents a topic, the searches 2." in footer
+
+
+def test_a_given_run_gets_trec_evals_order_of_ties(given: Study) -> None:
+    given.write("a.run", "1 Q0 d1 1 5 x", "1 Q0 d9 2 5 x", "2 Q0 d4 1 1 x")
+    outcome = given.run("measures=[nDCG@3]", "depth=3")
+    expected = evaluate(
+        read_run(given.folder / "data/a.run"), load_qrels(given.folder / "data/qrels.txt"), "nDCG@3"
+    )
+    assert outcome.table.rows[0].cells[0].mean == expected.mean("nDCG@3")
+    # d9 (grade 1) before d1 (grade 2), as trec_eval orders equal scores
+    dcg = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
+    assert outcome.table.rows[0].cells[0].values[0] == pytest.approx(dcg)
+
+
+def test_settings_of_the_table(given: Study) -> None:
+    changes = (
+        "table={decimals: 2, leading_zero: false, caption: Pets, label: 'tab:x', "
+        "measure_names: {ndcg_cut_3: gain}, system_names: {A: first}}",
+        "systems.B.group=others",
+    )
+    outcome = given.run(*changes)
+    table = outcome.table
+    assert (table.title, table.label, table.style.leading_zero) == ("Pets", "tab:x", False)
+    assert [column.title for column in table.columns] == ["gain", "P@1"]
+    assert [(row.title, row.section) for row in table.rows] == [
+        ("first", ""),
+        ("A+B", ""),
+        ("B", "others"),
+    ]
+    command = json.loads(outcome.files["json"].read_text())["provenance"]["command"]
+    assert command.startswith("adducir experiment experiments/pets.yaml --set 'table={decimals")
+
+
+def test_negative_grades_as_the_file_says(given: Study) -> None:
+    given.write("b.run", *run_lines({"1": "d1", "3": "d7 d5"}))
+    means = {
+        rule: given.run("measures=[Bpref]", f"negative_grades={rule}").table.rows[1].cells[0].mean
+        for rule in ("zero", "trec_eval")
+    }
+    qrels = load_qrels(given.folder / "data/qrels.txt")
+    run = read_run(given.folder / "data/b.run")
+    assert means["zero"] < means["trec_eval"]
+    for rule, mean in means.items():
+        assert mean == evaluate(run, qrels, "Bpref", negative=rule).mean("Bpref")  # type: ignore[arg-type]
+
+
+def test_a_file_outside_a_studys_experiments_folder(given: Study) -> None:
+    given.file = given.file.rename(given.folder / "pets.yaml")
+    outcome = given.run()
+    assert outcome.files["json"] == given.folder / "experiments" / "pets" / "table.json"
+    assert '"adducir experiment pets.yaml"' in outcome.files["json"].read_text()
+
+
+def test_a_linked_file_belongs_to_the_study_it_is_linked_into(given: Study, tmp_path: Path) -> None:
+    real = given.file.rename(tmp_path / "shared.yaml")
+    given.file.symlink_to(real)
+    assert given.plan().folder == given.folder
+
+
+def test_bundled_sources(tmp_path: Path) -> None:
+    study = Study(tmp_path / "study")
+    study.change("data/pets.jsonl", "bundled:arguments")
+    study.change("fields: [text]", "fields: [premise]")
+    study.change("data/topics.tsv", "bundled:topics")
+    study.change("data/qrels.txt", "bundled:qrels")
+    assert study.plan().lines()[0] == "build  index indexes/pets of bundled:arguments"
+
+
+def test_the_order_of_a_kept_run_is_its_files(given: Study) -> None:
+    given.write("b.run", *run_lines({"1": "d8", "2": "d6"}))
+    outcome = given.run()
+    assert [cell.mean for cell in outcome.table.rows[1].cells] == [0, 0]
