@@ -19,10 +19,10 @@ from adducir.indexes.candidates import (
     gold_ranks_of_sets,
     lower_split,
     rank_sets,
+    ranking,
     score_sets,
     vocabulary,
 )
-from adducir.indexes.candidates.ranking import rank
 from adducir.study.errors import UsageError
 
 SENTENCES = [
@@ -128,29 +128,45 @@ def test_texts_and_lists_are_not_mixed_up() -> None:
     assert len(CandidateSet.of_tokens([["a"]], lower_split).scores(["A"], Okapi())) == 1
 
 
+CLOSE = st.integers(-40, 40).map(lambda n: 1 + n * 1e-12)  # equal in single precision
+SCORE = CLOSE | st.integers(-2, 2).map(float) | st.sampled_from([-0.0, 1e-300, -1e-300, 1e300])
+
+
+@pytest.mark.parametrize("compiled", [True, False])
 @settings(max_examples=100, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(-2, 2), min_size=7, max_size=7), min_size=1, max_size=4),
-    st.none() | st.integers(1, 9),
-)
-def test_rankings_order_ties_by_number(rows: list[list[int]], depth: int | None) -> None:
-    scores = np.array(rows, dtype=np.float64)
-    found = rank(scores.copy(), depth)
+@given(st.lists(SCORE | st.floats(-100, 100), max_size=150), st.none() | st.integers(1, 160))
+def test_rankings_order_whole_scores_and_ties_by_number(
+    compiled: bool, row: list[float], depth: int | None
+) -> None:
+    scores = np.array([row, row[::-1]], dtype=np.float64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking, "HAS_NUMBA", compiled)
+        found = ranking.rank(scores, depth)
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
     assert found.numbers.tolist() == expected.tolist()
     assert found.scores.tolist() == np.take_along_axis(scores, expected, axis=1).tolist()
 
 
+@pytest.mark.parametrize("depth", [None, 1, 100, 4999])
+def test_thousands_of_scores_are_ordered(depth: int | None) -> None:
+    rng = np.random.default_rng(1)
+    scores = np.stack([rng.gamma(2, 3, 5000), rng.integers(0, 9, 5000), np.zeros(5000)])
+    scores[0, ::2] = 5 + rng.random(2500) * 1e-9
+    found = ranking.rank(scores, depth)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    assert (found.numbers == expected).all()
+
+
 def test_rankings_hold_every_candidate_and_make_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collection, "SCORES", 7)  # blocks of two queries
     candidates = CandidateSet.of_tokens([["x"], ["y"], ["x", "y"]], threads=2)
-    ranking = candidates.rank([["y"]] * 5, Okapi())
-    assert sorted(ranking.numbers[4].tolist()) == [0, 1, 2]
-    frame = ranking.frame(list("12345"), ["D0", "D1", "D2"])
+    found = candidates.rank([["y"]] * 5, Okapi())
+    assert sorted(found.numbers[4].tolist()) == [0, 1, 2]
+    frame = found.frame(list("12345"), ["D0", "D1", "D2"])
     assert frame.columns == ["qid", "docno", "score"]
     assert frame["qid"].to_list() == list("111222333444555")
-    assert frame["docno"][:3].to_list() == [f"D{n}" for n in ranking.numbers[0]]
-    assert frame["score"][:3].to_list() == ranking.scores[0].tolist()
+    assert frame["docno"][:3].to_list() == [f"D{n}" for n in found.numbers[0]]
+    assert frame["score"][:3].to_list() == found.scores[0].tolist()
     assert candidates.rank([["y"]], Okapi(), depth=2).numbers.shape == (1, 2)
     with pytest.raises(UsageError, match="depth"):
         candidates.rank([], Okapi(), depth=0)

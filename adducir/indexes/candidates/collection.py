@@ -9,7 +9,7 @@ import numpy as np
 from adducir.indexes.build import default_threads
 from adducir.indexes.candidates.impacts import Impacts, apply
 from adducir.indexes.candidates.postings import Spans, invert
-from adducir.indexes.candidates.ranking import Ranking, rank
+from adducir.indexes.candidates.ranking import Ranking, order
 from adducir.indexes.candidates.scoring import Queries, count, score
 from adducir.indexes.candidates.variants import CandidateModel
 from adducir.indexes.candidates.vocabulary import Numbers
@@ -69,16 +69,21 @@ class Collection:
             UsageError: There is no such model, or ``depth`` is below 1.
         """
         size = int(self.sizes[queries.sets[first]]) if first < last else 0
-        step = max(SCORES // max(size, 1), 1)
-        parts = [rank(np.empty((0, size)), depth)]
-        for low in range(first, last, step):
-            high = min(low + step, last)
-            scores = self.scores(queries, model, low, high)
-            parts.append(rank(scores.reshape(high - low, size), depth))
-        return Ranking(
-            np.concatenate([part.numbers for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-        )
+        ranking = Ranking.empty(last - first, size, depth)
+        impacts = self._impacts(model)
+        step = max(SCORES // self._threads // max(size, 1), 1)
+
+        def work(low: int, high: int) -> None:
+            room = np.empty((min(step, high - low), size), dtype=np.float64)
+            starts = np.arange(len(room), dtype=np.int64) * size
+            for one in range(low, high, step):
+                end = min(one + step, high)
+                scores, here = room[: end - one], slice(one - first, end - first)
+                score(impacts, queries, one, end, scores.ravel(), starts)
+                order(scores, ranking.numbers[here], ranking.scores[here])
+
+        self._in_threads(work, first, last)
+        return ranking
 
     def gold_ranks(
         self, queries: Queries, gold: Sequence[int] | Array, model: CandidateModel, ties: Ties

@@ -8,7 +8,7 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates.collection import Collection, Ties
 from adducir.indexes.candidates.postings import Spans
 from adducir.indexes.candidates.queries import Query, number_queries, refuse_text
-from adducir.indexes.candidates.ranking import Matrix, Ranking, rank
+from adducir.indexes.candidates.ranking import Matrix, Ranking
 from adducir.indexes.candidates.scoring import Queries
 from adducir.indexes.candidates.variants import CandidateModel
 from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabulary_of
@@ -124,10 +124,7 @@ class CandidateSet:
         Raises:
             UsageError: A query, the model or the depth is not as it should be.
         """
-        put = self._put(queries)
-        if not len(queries):
-            return rank(np.empty((0, len(self))), depth)
-        return self._collection.rank(put, model, 0, len(queries), depth)
+        return self._collection.rank(self._put(queries), model, 0, len(queries), depth)
 
     def gold_ranks(
         self,
