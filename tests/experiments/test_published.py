@@ -72,12 +72,22 @@ def test_argsme_subset_by_overrides_of_the_study(collections: Path, tmp_path: Pa
         f"topics.2020.qrels={touche}/qrels/{qrels}",
         f"topics.2021.source={touche}/topics/topics-task-1-2021-only-titles.xml",
         f"topics.2021.qrels={touche}/qrels/touche-task1-51-100-relevance.qrels",
+        # A corner of each grid, for the whole of it takes minutes.
+        "systems.BM25 (tuned).tune.grid.k1=[0.6, 1.2]",
+        "systems.DirichletLM (tuned).tune.grid.mu=[500, 1000]",
+        "systems.BM25+RM3 (tuned).tune.grid={fb_terms: 8, original_query_weight: [0.4, 0.8]}",
+        "systems.DirichletLM+RM3 (tuned).tune.grid={fb_docs: 8, original_query_weight: [0.4, 0.8]}",
     )
     plan = plan_experiment(EXPERIMENTS / "touche-lexical.yaml", overrides, folder=tmp_path)
     outcome = run_experiment(plan)
     found = means(outcome)
-    systems = ("BM25", "BM25+RM3", "DirichletLM", "DirichletLM+RM3")
+    untuned = ("BM25", "BM25+RM3", "DirichletLM", "DirichletLM+RM3")
+    systems = (*untuned, *(f"{name} (tuned)" for name in untuned))
     assert {key[0] for key in found} == set(systems)
+    settings = outcome.table.provenance["chosen settings, by fold"]
+    assert {name: set(folds) for name, folds in settings.items()} == {
+        f"{name} (tuned)": {"2020", "2021"} for name in untuned
+    }
     for system in systems:
         assert 0.7 < found[system, "2020", "nDCG(judged_only=True)@5"] < 1
         assert 0 < found[system, "2020", "Judged@5"] < 1
