@@ -1,8 +1,8 @@
 """How figures were made: what is told beside each run and below each table.
 
-Nothing here tells where on a machine files lie: sources are told as the experiment file writes
-them, and what is made as its path within the study. Nor does it tell the time of the table itself,
-so that the same experiment gives the same files.
+Nothing here tells where on a machine files lie: sources are told as the experiment file (or an
+override) writes them, and what is made as its path within the study. Nor is the time of the table
+itself told, so that the same experiment gives the same files.
 """
 
 import os
@@ -100,17 +100,17 @@ def of_table(plan: Plan) -> dict[str, Any]:
     settings = chosen_settings(plan)
     return {
         "command": _command(plan),
-        "software": {"adducir": __version__, "python": platform.python_version()} | _evaluators(),
-        "indexes": {name: _index(plan, step) for name, step in plan.indexes.items()},
-        "topics": {name: _topic_set(plan, name) for name in plan.opened.topic_sets},
+        "recipe": plan.recipe.model_dump(mode="json", exclude_unset=True),
+        **({"chosen settings, by fold": settings} if settings else {}),
         "runs": {
             topic_set: {
                 system: _run(plan, plan.runs[system, topic_set]) for system in plan.recipe.systems
             }
             for topic_set in plan.opened.topic_sets
         },
-        **({"chosen settings, by fold": settings} if settings else {}),
-        "recipe": plan.recipe.model_dump(mode="json", exclude_unset=True),
+        "indexes": {name: _index(plan, step) for name, step in plan.indexes.items()},
+        "topics": {name: _topic_set(plan, name) for name in plan.opened.topic_sets},
+        "software": {"adducir": __version__, "python": platform.python_version()} | _evaluators(),
     }
 
 
@@ -174,11 +174,24 @@ def _run(plan: Plan, step: RunStep) -> dict[str, Any]:
         source = run[step.topic_set] if isinstance(run, dict) else run
         return {"given": source, "sha256": step.fingerprint}
     facts = run_facts(step.path) or {}
-    file = facts.get("run file", {})
+    file, settings = _part(facts, "run file"), _part(facts, "method", "fusion")
+    settings = settings or _part(facts, "method", "retrieval", 0)
     told = ("sha256", "written", "topics", "documents", "topics without documents")
     return {
+        # Those of the recipe leave out what it leaves to the defaults.
+        "settings": {key: settings[key] for key in settings if key not in ("index", "runs")},
         "file": plan.shown(step.path),
         "fingerprint": step.fingerprint,
         **{key: file[key] for key in told if file.get(key)},
-        **facts.get("platform", {}).get("software", {}).get("engines", {}),
+        **_part(facts, "platform", "software", "engines"),
     }
+
+
+def _part(facts: Any, *path: str | int) -> dict[str, Any]:
+    """What metadata hold at a path; nothing where a user has made something else of it."""
+    for key in path:
+        try:
+            facts = facts[key]
+        except (LookupError, TypeError):
+            return {}
+    return facts if isinstance(facts, dict) else {}

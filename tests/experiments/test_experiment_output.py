@@ -16,6 +16,7 @@ from adducir.experiments.evaluation.evaluate import evaluate
 from adducir.experiments.running import Outcome
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
+from adducir.study.files import file_digest
 
 FILES = {
     "table.txt",
@@ -146,7 +147,18 @@ def test_the_table_tells_how_it_was_made(full) -> None:
         assert runs[system]["sha256"] == facts["run file"]["sha256"]
         assert runs[system]["fingerprint"] == facts["adducir"]["fingerprint"]
         assert runs[system]["file"] == f"runs/pets/{name}.t.trec.gz"
-    assert set(runs["given"]) == {"given", "sha256"}
+    assert runs["LM with RM3"]["settings"] == {
+        "model": "qld",
+        "mu": 1000.0,
+        "rm3": {"fb_terms": 10, "fb_docs": 2, "original_query_weight": 0.5},
+        "depth": 1000,
+    }
+    fused = {"method": "rrf", "k": 10.0, "weights": [1, 1, 2], "depth": 1000}
+    assert runs["all three"]["settings"] == fused
+    assert runs["given"] == {
+        "given": "data/a.run",
+        "sha256": file_digest(study.folder / "data" / "a.run"),
+    }
     assert set(provenance["software"]) >= {"adducir", "python", "ir_measures", "scipy"}
     for path in outcome.files.values():
         assert str(study.folder) not in path.read_text()
@@ -180,6 +192,20 @@ def test_the_metadata_of_a_fusion(full) -> None:
         "runs/pets/LM_with_RM3.t.trec.gz",
         "data/a.run",
     ]
+
+
+@pytest.mark.parametrize(
+    "method", ["method: 3", "method: {fusion: [1]}", "platform: {software: x}"]
+)
+def test_metadata_that_a_user_has_added_to(given: Study, method: str) -> None:
+    given.run()
+    path = metadata_for(given.path("A+B"))
+    facts = yaml.safe_load(path.read_text()) | yaml.safe_load(method) | {"actor": {"name": "Me"}}
+    path.write_text(yaml.safe_dump(facts))
+    outcome = given.run()
+    assert outcome.runs == []
+    runs = outcome.table.provenance["runs"]["t"]
+    assert runs["A+B"]["sha256"] == facts["run file"]["sha256"]
 
 
 def test_several_baselines_and_equivalence_with_one(full) -> None:
