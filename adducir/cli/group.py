@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "index": Entry("Build a Lucene index from a corpus.", STEPS),
+    "index": Entry("Build an index from a corpus.", STEPS),
     "search": Entry("Search an index for every topic and write a TREC run.", STEPS),
     "fuse": Entry("Combine several runs into one.", STEPS),
     "check": Entry("Find the faults of runs that other tools pass over.", STEPS),
