@@ -14,6 +14,7 @@ from experiment_studies import GIVEN, Notes, Study, run_lines
 from adducir.corpora.qrels import load_qrels
 from adducir.experiments.evaluation.evaluate import evaluate
 from adducir.experiments.running import Outcome
+from adducir.runs.fuse import fuse
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
 from adducir.study.files import file_digest
@@ -180,6 +181,15 @@ def test_the_report_tells_it_too(full) -> None:
         "topics · t · qrels sha256",
     ):
         assert words in text
+
+
+def test_a_fusion_is_as_the_file_says(full) -> None:
+    study = full[0]
+    paths = study.path("BM25"), study.path("LM_with_RM3"), study.folder / "data" / "a.run"
+    expected = fuse([read_run(path) for path in paths], k=10, weights=[1, 1, 2])
+    found = read_run(study.path("all_three"))
+    assert found.frame.select("qid", "docno").equals(expected.frame.select("qid", "docno"))
+    assert found.frame["score"].to_list() == pytest.approx(expected.frame["score"].to_list())
 
 
 def test_the_metadata_of_a_fusion(full) -> None:
