@@ -1,7 +1,6 @@
 """Documents, topics and judgements: from ir_datasets, from local files, from the bundle."""
 
-from importlib import import_module
-from typing import Any
+from adducir.study.lazy import offering
 
 _HOMES = {
     "Corpus": "documents",
@@ -18,13 +17,7 @@ _HOMES = {
     "bundled_qrels": "bundled",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Import what is asked for, and nothing before."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+__getattr__ = offering(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -3,8 +3,9 @@
 The names below are loaded when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from adducir.study.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.experiments.comparison.compare import compare
@@ -39,8 +40,4 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "run_experiment",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = offering(__name__, _HOMES)

@@ -6,18 +6,16 @@ waits for the other.
 """
 
 import os
-import struct
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
-from adducir.study.errors import InputError
+from adducir.indexes.feeding import fed, packed
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, product_fingerprint
 from adducir.study.progress import SILENT, Progress
@@ -25,8 +23,6 @@ from adducir.study.progress import SILENT, Progress
 KIND = "lucene-index"
 LUCENE = "lucene"
 _MAKER_VERSION = 1
-_BLOCK_BYTES = 1 << 20
-_LENGTH = struct.Struct("<i")
 
 
 def default_threads() -> int:
@@ -148,12 +144,11 @@ def _make(
         progress.start("indexing", corpus.size_hint(), "documents")
         try:
             with DocumentWriter(folder) as store:
-                blocks = _blocks(corpus, settings.fields, store)
                 documents = 0
-                for block, count in blocks:
+                for docnos, block in packed(fed(corpus, settings.fields, store), with_docnos=True):
                     indexer.add(block)
-                    documents += count
-                    progress.advance(count)
+                    documents += len(docnos)
+                    progress.advance(len(docnos))
             indexer.finish()
         except BaseException:
             indexer.abort()
@@ -162,36 +157,6 @@ def _make(
             progress.finish()
         statistics = _statistics((folder / LUCENE).absolute(), settings.analysis)
         return {"documents": documents, "empty": int(indexer.empty()), **statistics}
-
-
-def _blocks(
-    corpus: Corpus, fields: Sequence[str], store: DocumentWriter
-) -> Iterator[tuple[bytes, int]]:
-    """Documents packed for Java, about a megabyte at a time, and how many each block holds."""
-    unseen = set(fields)
-    found: set[str] = set()
-    parts: list[bytes] = []
-    count = size = 0
-    for document in refuse_duplicates(corpus):
-        store.add(document)
-        if unseen:
-            unseen -= document.fields.keys()
-            found |= document.fields.keys()
-        docno, text = document.docno.encode(), text_of(document, fields).encode()
-        parts += (_LENGTH.pack(len(docno)), docno, _LENGTH.pack(len(text)), text)
-        count += 1
-        size += len(text)
-        if size >= _BLOCK_BYTES:
-            yield b"".join(parts), count
-            parts, count, size = [], 0, 0
-    if count:
-        yield b"".join(parts), count
-    if unseen and found:
-        raise InputError(
-            f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
-            path=corpus.source,
-            mend=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
-        )
 
 
 def _statistics(folder: Path, analysis: Analysis) -> dict[str, int]:

@@ -4,8 +4,9 @@ The names below are loaded when they are first used. Two functions are to be had
 of their names only: :func:`adducir.runs.fuse.fuse` and :func:`adducir.runs.check.check`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from adducir.study.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.runs.check import check_file, check_runs
@@ -37,8 +38,4 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "strictly_decreasing",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = offering(__name__, _HOMES)

@@ -7,8 +7,9 @@ fifty paragraphs of a question (HotpotQA) are such sets. No files are built.
 The names below are loaded when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from adducir.study.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.indexes.candidates.batch import (
@@ -50,8 +51,4 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "gold_ranks_of_sets",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = offering(__name__, _HOMES)

@@ -5,8 +5,7 @@ block is reduced to distinct terms, and :mod:`.inverting` turns the blocks into 
 result is the same for any number of threads.
 """
 
-import struct
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
 from adducir.indexes.build import IndexSettings, default_threads, engine_versions, settled
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
+from adducir.indexes.feeding import fed, is_blank, packed
 from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.inverting import distinct
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
@@ -31,9 +31,6 @@ from adducir.study.progress import SILENT, Progress
 
 KIND = "memory-index"
 _MAKER_VERSION = 1
-_BLOCK_BYTES = 1 << 20
-_LENGTH = struct.Struct("<i")
-_BLANKS = bytes(range(33))
 
 
 def build_memory_index(
@@ -162,55 +159,27 @@ def _make(
     with translated(folder), ArrivedDocuments(folder) as arrived:
         with DocumentWriter(folder) as store:
             analyser = _Analyser(settings)
-            empty = _Empty()
+            empty: Counter[bool] = Counter()
             progress.start("indexing", corpus.size_hint(), "documents")
             try:
-                blocks = _blocks(corpus, settings.fields, store, empty)
+                texts = _counted(fed(corpus, settings.fields, store), empty)
+                blocks = packed(texts, with_docnos=False)
                 for block in _in_order(analyser, blocks, threads):
                     arrived.add(block.docnos, block.starts, block.terms, block.tfs)
                     progress.advance(len(block.docnos))
             finally:
                 progress.finish()
         arrived.terms = analyser.terms()
-        return {"documents": arrived.count, **write_arrays(folder, arrived, empty.count)}
+        return {"documents": arrived.count, **write_arrays(folder, arrived, empty[True])}
 
 
-@dataclass
-class _Empty:
-    """How many documents have no text, by Anserini's rule: it does not index those."""
-
-    count: int = 0
-
-
-def _blocks(
-    corpus: Corpus, fields: tuple[str, ...], store: DocumentWriter, empty: _Empty
-) -> Iterator[tuple[list[str], bytes]]:
-    """Docnos, and their texts packed for Java, about a megabyte at a time."""
-    docnos: list[str] = []
-    parts: list[bytes] = []
-    size = 0
-    unseen, found = set(fields), set[str]()
-    for document in refuse_duplicates(corpus):
-        store.add(document)
-        if unseen:
-            unseen -= document.fields.keys()
-            found |= document.fields.keys()
-        text = text_of(document, fields).encode()
-        empty.count += not text.strip(_BLANKS)
-        docnos.append(document.docno)
-        parts += (_LENGTH.pack(len(text)), text)
-        size += len(text)
-        if size >= _BLOCK_BYTES:
-            yield docnos, b"".join(parts)
-            docnos, parts, size = [], [], 0
-    if docnos:
-        yield docnos, b"".join(parts)
-    if unseen and found:
-        raise InputError(
-            f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
-            path=corpus.source,
-            mend=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
-        )
+def _counted(
+    texts: Iterator[tuple[str, bytes]], empty: Counter[bool]
+) -> Iterator[tuple[str, bytes]]:
+    """The same, counting whether each text is blank."""
+    for docno, text in texts:
+        empty[is_blank(text)] += 1
+        yield docno, text
 
 
 def _in_order(

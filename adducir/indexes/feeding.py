@@ -1,0 +1,68 @@
+"""Documents on their way into an index: checked, kept, packed in blocks for Java."""
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.indexes.documents import DocumentWriter
+from adducir.study.errors import InputError
+
+_BLOCK_BYTES = 1 << 20
+_LENGTH = struct.Struct("<i")
+_BLANKS = bytes(range(33))
+
+
+def fed(
+    corpus: Corpus, fields: Sequence[str], store: DocumentWriter
+) -> Iterator[tuple[str, bytes]]:
+    """Each document's docno and the UTF-8 text of its fields; the document goes to the store.
+
+    Raises:
+        InputError: A record is malformed, a docno occurs twice, or no document has a field.
+    """
+    unseen = set(fields)
+    found: set[str] = set()
+    for document in refuse_duplicates(corpus):
+        store.add(document)
+        if unseen:
+            unseen -= document.fields.keys()
+            found |= document.fields.keys()
+        yield document.docno, text_of(document, fields).encode()
+    if unseen and found:
+        raise InputError(
+            f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
+            path=corpus.source,
+            mend=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
+        )
+
+
+def packed(
+    documents: Iterator[tuple[str, bytes]], *, with_docnos: bool
+) -> Iterator[tuple[list[str], bytes]]:
+    """Blocks of about a megabyte: the docnos of each, and its documents packed.
+
+    Args:
+        documents: From :func:`fed`.
+        with_docnos: Whether each text is preceded by its docno; both come after their lengths in
+            bytes (int, little endian).
+    """
+    docnos: list[str] = []
+    parts: list[bytes] = []
+    size = 0
+    for docno, text in documents:
+        if with_docnos:
+            name = docno.encode()
+            parts += (_LENGTH.pack(len(name)), name)
+        parts += (_LENGTH.pack(len(text)), text)
+        docnos.append(docno)
+        size += len(text)
+        if size >= _BLOCK_BYTES:
+            yield docnos, b"".join(parts)
+            docnos, parts, size = [], [], 0
+    if docnos:
+        yield docnos, b"".join(parts)
+
+
+def is_blank(text: bytes) -> bool:
+    """Whether a text is empty by Anserini's rule, which does not index such documents."""
+    return not text.strip(_BLANKS)
