@@ -1,7 +1,7 @@
 """From scores to rankings: score descending, equal scores by candidate number ascending.
 
 Scores are rounded to single precision and sorted digit by digit; what is equal then is put in the
-order of the whole scores. Four times as fast, for thousands of candidates, as sorting doubles.
+order of the whole scores: for thousands of candidates, quicker than sorting doubles.
 """
 
 from collections.abc import Sequence
