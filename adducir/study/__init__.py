@@ -1,4 +1,4 @@
-"""Recipes, fingerprints, products, locks and plans: what a study is made of.
+"""Recipes, fingerprints, products and locks: what a study is made of.
 
 Nothing here knows of retrieval.
 """
