@@ -110,7 +110,7 @@ class LuceneIndex:
         model: Model,
         *,
         rm3: RM3Settings | None = None,
-        depth: int = 1000,
+        depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query.
@@ -119,14 +119,14 @@ class LuceneIndex:
             queries: Texts, or weighted index terms (these take no ``rm3``).
             model: BM25 or QLD.
             rm3: Expand each query by relevance feedback first.
-            depth: Hits a query, at most.
+            depth: Hits a query, at most; None for all documents that hold a term of the query.
             threads: Java threads; by default one a core.
 
         Raises:
             UsageError: ``rm3`` on an index without vectors or with weighted queries; QLD on
                 exact lengths; ``depth`` below 1.
         """
-        if depth < 1:
+        if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
         similarity = self._similarity(model)
         with translated(self.path):
@@ -135,7 +135,7 @@ class LuceneIndex:
                 similarity,
                 self._rm3(rm3),
                 rm3.fb_docs if rm3 else 0,
-                depth,
+                depth or max(1, len(self)),
                 threads or default_threads(),
             )
         return self._unpacked(np.frombuffer(bytes(packed), dtype="<i4"), len(queries))

@@ -1,1 +1,8 @@
 """An index of memory-mapped arrays that ranks as Lucene does, exhaustively and fast."""
+
+
+def engine_backend() -> str:
+    """What searches a memory index: ``numba``, or ``numpy`` where numba cannot be used."""
+    from adducir.indexes.memory.compiled import HAS_NUMBA
+
+    return "numba" if HAS_NUMBA else "numpy"

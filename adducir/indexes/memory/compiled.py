@@ -1,23 +1,55 @@
 """Compiles kernels with numba where it is there; without it they run as plain Python.
 
-The compiled code is kept on disk beside the module, or in ``NUMBA_CACHE_DIR``, so that only the
-first process ever pays for compiling.
+The compiled code is kept on disk beside the module, else where numba keeps a user's (or in
+``NUMBA_CACHE_DIR``), so that only the first process ever pays for compiling. Where nothing can be
+written at all, every process compiles anew.
 """
 
 from collections.abc import Callable
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-HAS_NUMBA = find_spec("numba") is not None
+try:
+    import numba
+except ImportError:  # not there, or not made for this NumPy
+    HAS_NUMBA = False
+else:
+    HAS_NUMBA = True
 """Whether kernels are compiled; without numba the engine works, slower."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+_SOURCES: dict[str, set[str]] = {}
+
 
 def kernel(function: _Function) -> _Function:
-    """Compile ``function`` on its first call; it releases the interpreter lock while it runs."""
+    """Compile ``function`` on its first call; it releases the interpreter lock while it runs.
+
+    Floats are divided as NumPy divides them: by 0 to infinity.
+    """
     if not HAS_NUMBA:
         return function
-    import numba
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba found no folder that it can write to
+        return cast("_Function", numba.njit(**options)(function))
+    _watch_all_sources(compiled, function)
+    return cast("_Function", compiled)
 
-    return cast("_Function", numba.njit(function, nogil=True, cache=True))
+
+def _watch_all_sources(compiled: Any, function: Callable[..., Any]) -> None:
+    """Make numba compile anew when any file changes that has a kernel which this one may call.
+
+    By itself it looks at the function's own file only, and would go on with old code.
+    """
+    own = function.__code__.co_filename
+    sources = _SOURCES.setdefault(own, {own})
+    for value in function.__globals__.values():
+        code = getattr(getattr(value, "py_func", None), "__code__", None)
+        if code is not None:
+            sources |= _SOURCES.get(code.co_filename, set())
+    kept: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(kept, "_source_stamp"):
+        stats = [Path(source).stat() for source in sorted(sources)]
+        kept._source_stamp = tuple((stat.st_mtime, stat.st_size) for stat in stats)

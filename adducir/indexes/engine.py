@@ -1,0 +1,81 @@
+"""The two engines behind one interface: Lucene's index and the memory index."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.documents import DocumentStore
+from adducir.indexes.lucene import Hits, LuceneIndex, Query
+from adducir.indexes.models import Model, RM3Settings
+from adducir.study.products import MANIFEST, Manifest, read_manifest
+
+
+class Index(Protocol):
+    """What LuceneIndex and MemoryIndex both do; see them for arguments and errors."""
+
+    path: Path
+    analysis: Analysis
+    fields: tuple[str, ...]
+    accurate_length: bool
+    has_vectors: bool
+
+    def __len__(self) -> int:
+        """How many documents can be found."""
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """What the index was built from; None for a folder of Lucene's own."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the index is, for fingerprints and run metadata."""
+
+    @property
+    def docnos(self) -> pl.Series:
+        """Every docno."""
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The documents' texts."""
+
+    def search(
+        self,
+        queries: Sequence[Query],
+        model: Model,
+        *,
+        rm3: RM3Settings | None = None,
+        depth: int | None = 1000,
+        threads: int | None = None,
+    ) -> Hits:
+        """Rank the documents for each query."""
+
+    def expand(
+        self, queries: Sequence[str], model: Model, rm3: RM3Settings, *, threads: int | None = None
+    ) -> list[dict[str, float]]:
+        """The query that RM3 makes of each query."""
+
+    def expand_from(
+        self, query: str, feedback: Sequence[tuple[str, float]], rm3: RM3Settings
+    ) -> dict[str, float]:
+        """The query that RM3 makes of a query and given documents."""
+
+    def close(self) -> None:
+        """Let go of the files."""
+
+
+def open_index(path: Path | str) -> Index:
+    """Open an index of either engine.
+
+    Raises:
+        ProductError: No index, or a damaged one.
+        MachineError: No Java.
+    """
+    path = Path(path)
+    if (path / MANIFEST).is_file() and read_manifest(path).kind == "memory-index":
+        from adducir.indexes.memory.index import MemoryIndex
+
+        return MemoryIndex(path)
+    return LuceneIndex(path)

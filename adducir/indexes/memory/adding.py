@@ -1,0 +1,230 @@
+"""Adding postings to the sums of a window of documents: the innermost loops of search.
+
+Each loop has the same first lines: a call for every posting would count references to its arrays,
+which costs seventy times what the call does. Places are unsigned because numba tests signed ones
+for being negative, which halves the speed.
+
+The arguments that the loops share:
+
+- ``docs, tfs, norms``: the index's postings and length bytes;
+- ``parts, factors``: the formula's, see :class:`.scoring.Formula`;
+- ``numbers``: (4,) float64: the formula's kind and constant, the term's weight and mass;
+- ``table``: float32: the contribution by frequency and length byte (frequency * 256 + byte), for
+  low frequencies; empty where there is none;
+- ``first, last``: which postings;
+- ``base``: the document at which the window begins;
+- ``sums``: float64: the window's documents' sums so far.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.files import Array
+from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT
+
+U, F32, F64 = np.uint64, np.float32, np.float64
+ONE, ZERO = np.float32(1), np.float32(0)
+
+_DE_BRUIJN = 0x03F79D71B4CB0A89
+_BIT = np.zeros(64, dtype=np.uint8)
+for _place in range(64):
+    _BIT[((_DE_BRUIJN << _place) & (2**64 - 1)) >> 58] = _place
+
+
+@kernel
+def contribution(
+    kind: Any, constant: Any, weight: Any, mass: Any, factor: Any, tf: Any, part: Any
+) -> Any:
+    """What one posting adds, see :mod:`.scoring`.
+
+    Args:
+        kind: The formula's.
+        constant: The formula's, float64.
+        weight: The term's, float64.
+        mass: The term's, float64.
+        factor: The formula's factor of the document's length byte.
+        tf: The frequency.
+        part: The formula's part for the document's exact length, float32.
+    """
+    if kind == BM25_BYTE:
+        return F32(weight) - F32(weight) / (ONE + F32(tf) * F32(factor))
+    if kind == BM25_EXACT:
+        return F32(weight) * F32(tf) / ((F32(tf) + F32(constant)) + part)
+    score = weight * (math.log(1.0 + F64(tf) / mass) + factor)
+    return F32(score) if score > 0.0 else ZERO
+
+
+@kernel
+def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
+    """The first place in ``docs[first:last]`` that is not below ``target``: galloping search."""
+    wanted = np.int32(target)
+    if first >= last or docs[first] >= wanted:
+        return first
+    low, step = first, U(1)
+    while low + step < last and docs[low + step] < wanted:
+        low += step
+        step <<= U(1)
+    high = min(low + step, last)
+    low += U(1)
+    while low < high:
+        middle = (low + high) >> U(1)
+        if docs[middle] < wanted:
+            low = middle + U(1)
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def add(
+    docs: Array,
+    tfs: Array,
+    norms: Array,
+    parts: Array,
+    factors: Array,
+    numbers: Array,
+    table: Array,
+    first: Any,
+    last: Any,
+    base: Any,
+    sums: Array,
+) -> None:
+    """Add postings to the sums of the window that begins at the document ``base``."""
+    cells = U(len(table))
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
+    for i in range(first, last):
+        doc = U(docs[i])
+        norm = U(norms[doc])
+        cell = (U(tfs[i]) << U(8)) + norm
+        if cell < cells:
+            value = F64(table[cell])
+        else:
+            part = parts[doc] if kind == BM25_EXACT else ZERO
+            value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
+        sums[doc - base] += value
+
+
+@kernel
+def add_and_mark(
+    docs: Array,
+    tfs: Array,
+    norms: Array,
+    parts: Array,
+    factors: Array,
+    numbers: Array,
+    table: Array,
+    first: Any,
+    last: Any,
+    base: Any,
+    bar: float,
+    sums: Array,
+    marks: Array,
+) -> None:
+    """Add, and mark each document whose sum is above the bar: quick where that is rare."""
+    cells = U(len(table))
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
+    for i in range(first, last):
+        doc = U(docs[i])
+        norm = U(norms[doc])
+        cell = (U(tfs[i]) << U(8)) + norm
+        if cell < cells:
+            value = F64(table[cell])
+        else:
+            part = parts[doc] if kind == BM25_EXACT else ZERO
+            value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
+        place = doc - base
+        total = sums[place] + value
+        sums[place] = total
+        if total > bar:
+            marks[place >> U(6)] |= U(1) << (place & U(63))
+
+
+@kernel
+def add_and_find(
+    docs: Array,
+    tfs: Array,
+    norms: Array,
+    parts: Array,
+    factors: Array,
+    numbers: Array,
+    table: Array,
+    first: Any,
+    last: Any,
+    base: Any,
+    bar: float,
+    sums: Array,
+    found: Array,
+    count: Any,
+) -> Any:
+    """Add, and note each document whose sum rises above the bar, without branches."""
+    cells = U(len(table))
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
+    for i in range(first, last):
+        doc = U(docs[i])
+        norm = U(norms[doc])
+        cell = (U(tfs[i]) << U(8)) + norm
+        if cell < cells:
+            value = F64(table[cell])
+        else:
+            part = parts[doc] if kind == BM25_EXACT else ZERO
+            value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
+        place = doc - base
+        before = sums[place]
+        total = before + value
+        sums[place] = total
+        found[count] = place
+        count += U((total > bar) & (before <= bar))
+    return count
+
+
+@kernel
+def look_up(
+    docs: Array,
+    tfs: Array,
+    norms: Array,
+    parts: Array,
+    factors: Array,
+    numbers: Array,
+    table: Array,
+    first: Any,
+    last: Any,
+    base: Any,
+    sums: Array,
+    found: Array,
+    count: Any,
+) -> None:
+    """Add to the ``count`` documents found, which are in ascending order, and to no other."""
+    for n in range(count):
+        doc = base + U(found[n])
+        first = position(docs, first, last, doc)
+        if first < last and U(docs[first]) == doc:
+            add(docs, tfs, norms, parts, factors, numbers, table, first, first + U(1), base, sums)
+
+
+@kernel
+def still_above(bar: float, sums: Array, found: Array, count: Any) -> Any:
+    """Keep the found documents whose sum is above the bar; returns how many."""
+    kept = U(0)
+    for n in range(count):
+        place = found[n]
+        found[kept] = place
+        kept += U(sums[U(place)] > bar)
+    return kept
+
+
+@kernel
+def take_marks(marks: Array, found: Array) -> Any:
+    """Turn marks into found documents, ascending; returns how many."""
+    count = U(0)
+    for word in range(U(len(marks))):
+        bits = marks[word]
+        marks[word] = U(0)
+        while bits != U(0):
+            lowest = bits & (~bits + U(1))
+            found[count] = (word << U(6)) + U(_BIT[(lowest * U(_DE_BRUIJN)) >> U(58)])
+            count += U(1)
+            bits ^= lowest
+    return count

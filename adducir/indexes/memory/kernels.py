@@ -1,0 +1,381 @@
+"""Compiled search: every document scored, window by window, and the best kept.
+
+The sums of a window of documents stay in the processor's cache while the postings of all the
+query's terms in the window are added to them. Two things save work, and neither changes a result:
+
+- A few stripes of the collection are scored first. They tell about which score the last of the best
+  will have, and only documents above it are kept. If too few are, all is done again without.
+- MaxScore (Turtle and Flood, IPM 1995): terms whose greatest contributions do not reach that score
+  together cannot bring a document into the ranking; they are looked up for the documents that the
+  other terms bring up.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adducir.indexes.memory.adding import (
+    F32,
+    F64,
+    ZERO,
+    U,
+    add,
+    add_and_find,
+    add_and_mark,
+    contribution,
+    look_up,
+    position,
+    still_above,
+    take_marks,
+)
+from adducir.indexes.memory.bounding import Peaks, bound, look_at_peaks
+from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.files import Array
+from adducir.indexes.memory.keeping import BUCKETS, Room, keep_best, order
+from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, Formula, Postings, Queries
+
+WINDOW = 1 << 14
+_ROWS = 16  # lower frequencies have their contributions in a table
+_WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
+_SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
+_STRIPE = 512
+
+
+class Asked(NamedTuple):
+    """A query of m terms, those that can add most first.
+
+    Attributes:
+        numbers: (m, 4) float64: the formula's kind and constant, each term's weight and mass.
+        tables: (m, 16 * 256) float32: contributions by frequency and length byte.
+        cells: (m,) int64: how much of each table is filled, all or none.
+        starts: (m,) uint64: where each term's postings begin.
+        ends: (m,) uint64: where they end.
+        reach: (m + 1,) float64: the most that the terms from each one on can add together.
+    """
+
+    numbers: Array
+    tables: Any
+    cells: Array
+    starts: Array
+    ends: Array
+    reach: Array
+
+
+@kernel
+def _window(
+    postings: Postings,
+    formula: Formula,
+    asked: Asked,
+    room: Room,
+    places: Array,
+    needed: Any,
+    base: Any,
+    end: Any,
+    bar: float,
+) -> Any:
+    """Score the documents from ``base`` to ``end``; returns how many are found above the bar.
+
+    Args:
+        postings: The index.
+        formula: The model.
+        asked: The query.
+        room: ``found`` and ``sums`` are written.
+        places: (m,) uint64: where in each term's postings to look for ``base``; moved on.
+        needed: A document above the bar has one of so many first terms.
+        base: The first document.
+        end: One behind the last.
+        bar: The score to exceed.
+    """
+    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
+    parts, factors = formula.parts, formula.factors
+    sums, marks, found = room.sums, room.marks, room.found
+    terms, count = U(len(places)), U(0)
+    ordered = needed == terms
+    for t in range(terms):
+        if t >= needed and count == U(0):
+            break
+        numbers, table = asked.numbers[t], asked.tables[t, : asked.cells[t]]
+        first = position(docs, places[t], asked.ends[t], base)
+        last = position(docs, first, asked.ends[t], end)
+        places[t] = last
+        at = (docs, tfs, norms, parts, factors, numbers, table, first, last, base)
+        if t < needed:
+            if ordered:
+                add_and_mark(*at, bar, sums, marks)
+            else:
+                least = bar - asked.reach[needed]
+                count = add_and_find(*at, least, sums, found, count)
+            continue
+        if count * U(_SEARCH_COST) > last - first:
+            add(*at, sums)
+        else:
+            if not ordered:
+                found[:count].sort()
+                ordered = True
+            look_up(*at, sums, found, count)
+        count = still_above(bar - asked.reach[t + U(1)], sums, found, count)
+    return take_marks(marks, found) if needed == terms else count
+
+
+@kernel
+def _rank(
+    postings: Postings, formula: Formula, asked: Asked, room: Room, depth: Any, guess: Any
+) -> Any:
+    """Write the best documents to ``room``, unordered; returns how many there are.
+
+    Args:
+        postings: The index.
+        formula: The model.
+        asked: The query.
+        room: Room for 2 * depth + 64 + WINDOW documents, or for all.
+        depth: How many are wanted; more may be left.
+        guess: Only documents with a greater score are kept.
+    """
+    documents, places = U(len(postings.norms)), asked.starts.copy()
+    limit = 2 * depth + 64
+    bar, needed, count = F32(guess), U(len(places)), 0
+    base, width = U(0), U(1024 if guess == ZERO else WINDOW)
+    while base < documents:
+        end = min(base + width, documents)
+        while needed > U(0) and asked.reach[needed - U(1)] <= bar:
+            needed -= U(1)
+        if needed == U(0):
+            break
+        for n in range(
+            _window(postings, formula, asked, room, places, needed, base, end, F64(bar))
+        ):
+            place = U(room.found[n])
+            score = F32(room.sums[place])
+            if score > bar:
+                room.scores[U(count)] = score
+                room.docs[U(count)] = base + place
+                count += 1
+        room.sums[: end - base] = 0
+        if count >= limit:
+            count, bar = keep_best(room, count, depth)
+        base = end
+        width = min(width << U(1), U(WINDOW))
+    return count
+
+
+@kernel
+def _guess(
+    postings: Postings, formula: Formula, asked: Asked, room: Room, depth: Any, stripes: Any
+) -> Any:
+    """A score that probably somewhat more than ``depth`` documents exceed; 0 if it cannot be told.
+
+    Args:
+        postings: The index.
+        formula: The model.
+        asked: The query.
+        room: Working space.
+        depth: How many documents are wanted.
+        stripes: How many stripes of documents to score.
+    """
+    documents, count, top = len(postings.norms), 0, ZERO
+    places = asked.starts.copy()
+    for stripe in range(stripes):
+        base = U(stripe * (documents // stripes))
+        _add_all(postings, formula, asked, room, places, base, base + U(_STRIPE))
+        for place in range(U(_STRIPE)):
+            score = F32(room.sums[place])
+            room.sums[place] = 0
+            room.scores[U(count)] = score
+            count += 1 if score > ZERO else 0
+            top = max(top, score)
+    wanted = F64(depth) * stripes * _STRIPE / documents
+    rank = np.int64(wanted + 4 * math.sqrt(wanted) + 4)
+    scale = F32(BUCKETS - 1) / top
+    if count < 2 * rank or scale > F32(1e30):
+        return ZERO
+    histogram = np.zeros(BUCKETS, dtype=np.int64)
+    for n in range(U(count)):
+        histogram[U(room.scores[n] * scale)] += 1
+    bucket, above = U(BUCKETS - 1), histogram[U(BUCKETS - 1)]
+    while above < rank and bucket > U(0):
+        bucket -= U(1)
+        above += histogram[bucket]
+    return F32(bucket) / scale
+
+
+@kernel
+def _add_all(
+    postings: Postings,
+    formula: Formula,
+    asked: Asked,
+    room: Room,
+    places: Array,
+    base: Any,
+    end: Any,
+) -> None:
+    """Add all postings of the documents from ``base`` to ``end``, and mark the documents."""
+    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
+    for t in range(U(len(places))):
+        first = position(docs, places[t], asked.ends[t], base)
+        last = position(docs, first, asked.ends[t], end)
+        places[t] = last
+        numbers, table = asked.numbers[t], asked.tables[t, : asked.cells[t]]
+        at = (docs, tfs, norms, formula.parts, formula.factors, numbers, table, first, last, base)
+        add(*at, room.sums)
+        for i in range(first, last):
+            place = U(docs[i]) - base
+            room.marks[place >> U(6)] |= U(1) << (place & U(63))
+
+
+@kernel
+def _append_zeros(
+    postings: Postings, formula: Formula, asked: Asked, room: Room, count: Any, depth: Any
+) -> Any:
+    """Append documents that hold a term and score 0, in order; returns how many there are now."""
+    documents, places = U(len(postings.norms)), asked.starts.copy()
+    for base in range(U(0), documents, U(WINDOW)):
+        end = min(base + U(WINDOW), documents)
+        _add_all(postings, formula, asked, room, places, base, end)
+        for n in range(take_marks(room.marks, room.found)):
+            place = U(room.found[n])
+            if count < depth and F32(room.sums[place]) == ZERO:
+                room.scores[U(count)] = ZERO
+                room.docs[U(count)] = base + place
+                count += 1
+        room.sums[: end - base] = 0
+    return count
+
+
+@kernel
+def _ask(
+    postings: Postings, formula: Formula, peaks: Peaks, queries: Queries, query: Any, whole: bool
+) -> Asked:
+    """A query made ready; ``whole``: all documents with a term are wanted, bounds are not."""
+    begin, end = queries.starts[query], queries.starts[query + 1]
+    numbers = np.empty((end - begin, 4))
+    bounds = np.full(end - begin, np.inf)
+    for n in range(end - begin):
+        term = queries.terms[begin + n]
+        numbers[n, 0], numbers[n, 1] = formula.kind, formula.constant
+        numbers[n, 2], numbers[n, 3] = queries.weights[begin + n], queries.masses[begin + n]
+        if not whole:
+            if peaks.most[term] == ZERO:
+                look_at_peaks(postings, peaks, term)
+            bounds[n] = bound(numbers[n], formula, peaks.most[term], peaks.least[term])
+    best = np.argsort(-bounds)
+    reach = np.zeros(len(best) + 1)
+    for n in range(len(best) - 1, -1, -1):
+        reach[n] = reach[n + 1] + bounds[best[n]]
+    terms = queries.terms[begin:end][best]
+    starts = postings.offsets[terms].astype(np.uint64)
+    ends = postings.offsets[terms + 1].astype(np.uint64)
+    numbers = numbers[best]
+    tables = np.empty((len(best), _ROWS * 256), dtype=np.float32)
+    cells = np.zeros(len(best), dtype=np.int64)
+    for n in range(len(best)):
+        if formula.kind != BM25_EXACT and postings.whole and ends[n] - starts[n] > U(_WORTH_TABLE):
+            cells[n] = _ROWS * 256
+            least, most, kind = postings.least_norm, postings.most_norm, formula.kind
+            _fill_table(tables[n], formula.factors, least, most, kind, numbers[n, 2], numbers[n, 3])
+    return Asked(numbers, tables, cells, starts, ends, reach)
+
+
+@kernel
+def _fill_table(
+    table: Any, factors: Array, least: Any, most: Any, kind: Any, weight: Any, mass: Any
+) -> None:
+    """Write contributions by frequency and length byte, for the bytes from least to most."""
+    for tf in range(1, _ROWS):
+        for norm in range(least, most + 1):
+            value = contribution(kind, 0.0, weight, mass, factors[norm], tf, ZERO)
+            table[tf * 256 + norm] = value
+
+
+@kernel
+def _may_be_zero(postings: Postings, formula: Formula, asked: Asked) -> bool:
+    """Whether a document that holds a term can have the score 0."""
+    if formula.kind not in (BM25_BYTE, BM25_EXACT) or not postings.whole:
+        return True
+    part = formula.slope * F32(postings.longest)
+    for numbers in asked.numbers:
+        factor = formula.factors[postings.most_norm]
+        if contribution(numbers[0], numbers[1], numbers[2], numbers[3], factor, 1, part) <= ZERO:
+            return True
+    return False
+
+
+@kernel
+def _search_one(
+    postings: Postings,
+    formula: Formula,
+    peaks: Peaks,
+    queries: Queries,
+    room: Room,
+    query: Any,
+    depth: Any,
+    stripes: Any,
+) -> Any:
+    """Write one query's hits to ``room``, in order; returns how many there are."""
+    terms = queries.terms[queries.starts[query] : queries.starts[query + 1]]
+    matches = (postings.offsets[terms + 1] - postings.offsets[terms]).sum()
+    whole = matches <= depth or len(postings.norms) <= depth
+    asked = _ask(postings, formula, peaks, queries, query, whole)
+    count = 0
+    if stripes > 0 and matches > 8 * depth:
+        guess = _guess(postings, formula, asked, room, depth, stripes)
+        room.marks[:] = 0
+        if guess > ZERO:
+            count = _rank(postings, formula, asked, room, depth, guess)
+    if count < depth:
+        count = _rank(postings, formula, asked, room, depth, ZERO)
+    if count < depth and _may_be_zero(postings, formula, asked):
+        count = _append_zeros(postings, formula, asked, room, count, depth)
+    order(room, count)
+    return min(count, depth)
+
+
+@kernel
+def search(
+    postings: Postings,
+    formula: Formula,
+    peaks: Peaks,
+    queries: Queries,
+    first: int,
+    last: int,
+    out_starts: Array,
+    out_docs: Array,
+    out_scores: Array,
+    out_counts: Array,
+) -> None:
+    """Rank the documents for the queries ``first`` to ``last`` - 1.
+
+    Args:
+        postings: The index.
+        formula: The model.
+        peaks: See there; filled in for terms that are new.
+        queries: All queries.
+        first: The first to search.
+        last: One behind the last.
+        out_starts: (q + 1,) int64: where each query's hits may stand in the next two.
+        out_docs: int32, written: document numbers, best first.
+        out_scores: float32, written: their scores.
+        out_counts: (q,) int64, written: how many hits each query has.
+    """
+    documents, widest = len(postings.norms), 1
+    for query in range(first, last):
+        widest = max(widest, out_starts[query + 1] - out_starts[query])
+    stripes = min(64, documents // (16 * _STRIPE))
+    if stripes < 4:
+        stripes = 0
+    space = max(min(2 * widest + 64 + WINDOW, documents), stripes * _STRIPE) + 1
+    room = Room(
+        np.zeros(WINDOW),
+        np.zeros(WINDOW // 64, dtype=np.uint64),
+        np.empty(WINDOW + 1, dtype=np.uint32),
+        np.empty(space, dtype=np.float32),
+        np.empty(space, dtype=np.int32),
+    )
+    for query in range(first, last):
+        start, count = out_starts[query], 0
+        depth = out_starts[query + 1] - start
+        if depth > 0:
+            count = _search_one(postings, formula, peaks, queries, room, query, depth, stripes)
+            out_docs[start : start + count] = room.docs[:count]
+            out_scores[start : start + count] = room.scores[:count]
+        out_counts[query] = count

@@ -1,0 +1,233 @@
+"""RM3 as Anserini computes it (``Rm3Reranker`` and ``FeatureVector`` of Anserini 1.7).
+
+Each feedback document gives the terms that match ``[a-z0-9]+``, have 2 to 20 characters and occur
+in at most a tenth of all documents; of them, the ``fb_terms`` most frequent, divided by their sum
+and times the document's score. The sums over documents are cut to ``fb_terms`` again, divided by
+their sum, and mixed with the query's own terms. All of it is single precision; norms are summed in
+doubles.
+
+Where values are equal, both cuts take the term that is alphabetically first: Anserini's order is
+total. Its hash maps decide only in which order norms are summed. Doubles hold such sums of floats
+exactly unless one is over a million times another, so that order shows nowhere.
+
+Where every feedback document scores 0, Anserini divides by 0 and fails; here such documents add
+nothing.
+"""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.memory.forward import decode
+from adducir.indexes.memory.searching import Ranked, Terms, in_threads
+from adducir.indexes.models import RM3Settings
+
+_COMMON = np.float32(0.1)
+_LEAST_NORM = np.float32(0.001)
+
+
+class Feedback:
+    """Expands queries from documents.
+
+    Args:
+        arrays: The index, with documents' terms.
+        documents: How many documents the share of a term is counted against.
+    """
+
+    def __init__(self, arrays: Arrays, documents: int) -> None:
+        self._arrays = arrays
+        names = pl.Series(arrays.terms, dtype=pl.String)
+        frequency = np.diff(arrays.offsets).astype(np.float32)
+        plain = names.str.contains("^[a-z0-9]{2,20}$").to_numpy()
+        self._eligible = plain & (frequency / np.float32(documents) <= _COMMON)
+        self._ranks = np.empty(len(names), dtype=np.int32)
+        self._ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
+        self._longest = int(np.diff(arrays.forward_offsets).max(initial=0))
+
+    def expanded(self, queries: Terms, feedback: Ranked, rm3: RM3Settings, threads: int) -> Terms:
+        """The expanded queries.
+
+        Args:
+            queries: The queries, their weights adding up to 1 with those of unknown terms.
+            feedback: At most ``rm3.fb_docs`` documents a query, with scores.
+            rm3: RM3's parameters.
+            threads: Threads.
+        """
+        sizes = np.diff(queries.starts)
+        starts = np.concatenate(([0], np.cumsum(sizes + rm3.fb_terms)))
+        terms = np.empty(starts[-1], dtype=np.int64)
+        weights = np.empty(starts[-1], dtype=np.float32)
+        counts = np.zeros(len(queries), dtype=np.int64)
+        code, code_starts = self._arrays.forward, self._arrays.forward_offsets
+
+        def expand(span: tuple[int, int]) -> None:
+            _expand(
+                *span,
+                np.asarray(code),
+                np.asarray(code_starts),
+                self._eligible,
+                self._ranks,
+                queries.starts,
+                queries.numbers,
+                queries.weights,
+                feedback.starts,
+                feedback.docs,
+                feedback.scores.astype(np.float32),
+                rm3.fb_terms,
+                np.float32(rm3.original_query_weight),
+                self._longest,
+                starts,
+                terms,
+                weights,
+                counts,
+            )
+
+        in_threads(expand, len(queries), threads)
+        room = np.diff(starts)
+        kept = np.arange(len(terms)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
+        return Terms(np.concatenate(([0], np.cumsum(counts))), terms[kept], weights[kept])
+
+
+@kernel
+def _insert(
+    term: Any, value: Any, ranks: Array, kept_terms: Array, kept_values: Array, count: Any
+) -> Any:
+    """Keep the term if it is among the best; returns how many are kept."""
+    size = len(kept_terms)
+    if count == size:
+        worst = kept_values[count - 1]
+        if value < worst or (value == worst and ranks[term] > ranks[kept_terms[count - 1]]):
+            return count
+        count -= 1
+    place = count
+    while place > 0:
+        above = kept_values[place - 1]
+        if above > value or (above == value and ranks[kept_terms[place - 1]] < ranks[term]):
+            break
+        kept_values[place] = above
+        kept_terms[place] = kept_terms[place - 1]
+        place -= 1
+    kept_values[place] = value
+    kept_terms[place] = term
+    return count + 1
+
+
+@kernel
+def _relevance(
+    code: Array,
+    code_starts: Array,
+    eligible: Array,
+    ranks: Array,
+    docs: Array,
+    scores: Array,
+    room_terms: Array,
+    room_tfs: Array,
+    model: Array,
+    marked: Array,
+    kept_terms: Array,
+    kept_values: Array,
+) -> Any:
+    """Write the relevance model to the last two arrays; returns how many terms it has.
+
+    ``model`` (V,) float32 and ``marked`` (V,) bool are zeros, and are left so.
+    """
+    size = len(kept_terms)
+    touched = np.empty(size * len(docs), dtype=np.int64)
+    seen = 0
+    for n in range(len(docs)):
+        first, last = code_starts[docs[n]], code_starts[docs[n] + 1]
+        length = decode(code, first, last, room_terms, room_tfs)
+        count = 0
+        for i in range(length):
+            term = room_terms[i]
+            if eligible[term]:
+                value = np.float32(room_tfs[i])
+                count = _insert(term, value, ranks, kept_terms, kept_values, count)
+        norm = np.float32(kept_values[:count].astype(np.float64).sum())
+        if norm > _LEAST_NORM:
+            for i in range(count):
+                term = kept_terms[i]
+                if not marked[term]:
+                    marked[term] = True
+                    touched[seen] = term
+                    seen += 1
+                model[term] += kept_values[i] / norm * scores[n]
+    count = 0
+    for i in range(seen):
+        term = touched[i]
+        count = _insert(term, model[term], ranks, kept_terms, kept_values, count)
+        model[term], marked[term] = 0, False
+    norm = kept_values[:count].astype(np.float64).sum()
+    if norm == 0:
+        return 0
+    for i in range(count):
+        kept_values[i] = np.float32(np.float64(kept_values[i]) / norm)
+    return count
+
+
+@kernel
+def _expand(
+    first: int,
+    last: int,
+    code: Array,
+    code_starts: Array,
+    eligible: Array,
+    ranks: Array,
+    query_starts: Array,
+    query_terms: Array,
+    query_weights: Array,
+    doc_starts: Array,
+    docs: Array,
+    scores: Array,
+    fb_terms: int,
+    own: Any,
+    longest: int,
+    out_starts: Array,
+    out_terms: Array,
+    out_weights: Array,
+    out_counts: Array,
+) -> None:
+    """Expand the queries ``first`` to ``last`` - 1."""
+    room_terms, room_tfs = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int32)
+    model = np.zeros(len(ranks), dtype=np.float32)
+    marked = np.zeros(len(ranks), dtype=np.bool_)
+    kept_terms = np.empty(fb_terms, dtype=np.int64)
+    kept_values = np.empty(fb_terms, dtype=np.float32)
+    rest = 1.0 - np.float64(own)
+    for query in range(first, last):
+        begin, end = doc_starts[query], doc_starts[query + 1]
+        count = _relevance(
+            code,
+            code_starts,
+            eligible,
+            ranks,
+            docs[begin:end],
+            scores[begin:end],
+            room_terms,
+            room_tfs,
+            model,
+            marked,
+            kept_terms,
+            kept_values,
+        )
+        for i in range(count):
+            model[kept_terms[i]] = kept_values[i]
+            marked[kept_terms[i]] = True
+        place = out_starts[query]
+        for i in range(query_starts[query], query_starts[query + 1]):
+            term = query_terms[i]
+            mixed = np.float64(own * query_weights[i]) + rest * np.float64(model[term])
+            out_terms[place], out_weights[place] = term, np.float32(mixed)
+            model[term], marked[term] = 0, False
+            place += 1
+        for i in range(count):
+            term = kept_terms[i]
+            if marked[term]:
+                out_terms[place] = term
+                out_weights[place] = np.float32(rest * np.float64(model[term]))
+                model[term], marked[term] = 0, False
+                place += 1
+        out_counts[query] = place - out_starts[query]

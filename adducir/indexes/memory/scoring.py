@@ -1,0 +1,158 @@
+"""Lucene's scores as arrays: what a model is to the kernels.
+
+A document's score is the sum, over the query's terms, of one float for each posting, added up in
+doubles and rounded to a float at the end; Lucene 9.9 adds up alike, so scores are the same bit for
+bit. With w the term's weight (the query's times the inverse document frequency), tf its frequency
+in the document and dl the document's length, one posting gives
+
+- BM25 (``BM25Similarity``): ``w - w / (1 + tf * s[dl])``, where ``s[dl]`` is
+  ``1 / (k1 * ((1 - b) + b * dl / avgdl))`` and dl is the length that Lucene's byte stands for;
+- BM25 with exact lengths (Anserini's ``AccurateBM25Similarity``):
+  ``w * tf / (tf + k1 * (1 - b) + k1 * b / avgdl * dl)``;
+- QLD (``LMDirichletSimilarity``): ``q * (ln(1 + tf / (mu * p)) + ln(mu / (dl + mu)))``, or 0 where
+  that is negative; q is the query's weight and p = (the term's frequency in the collection + 1) /
+  (tokens + 1); dl again from the byte. This one is a double, rounded once.
+
+All else is single precision in the order that is written here. The inverse document frequency is
+``ln(1 + (N - n + .5) / (n + .5))``; N counts the documents that have a term.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.memory.norms import LENGTHS
+from adducir.indexes.models import BM25, QLD, Model
+
+BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
+
+
+class Postings(NamedTuple):
+    """What the kernels read of an index.
+
+    Attributes:
+        offsets: See :mod:`.files`, as for the next three.
+        docs: ...
+        tfs: ...
+        norms: ...
+        least_norm: The least of the norms.
+        most_norm: The greatest.
+        longest: The greatest length.
+        whole: Whether all frequencies are whole numbers.
+    """
+
+    offsets: Array
+    docs: Array
+    tfs: Array
+    norms: Array
+    least_norm: int
+    most_norm: int
+    longest: float
+    whole: bool
+
+
+class Formula(NamedTuple):
+    """A model over one index.
+
+    Attributes:
+        kind: ``BM25_BYTE``, ``BM25_EXACT`` or ``DIRICHLET``.
+        factors: (256,) float64 by length byte: for BM25 s, which is a float; for QLD
+            ln(mu / (dl + mu)).
+        parts: (N,) float32: the length's part of the denominator (BM25 with exact lengths).
+        slope: float32: that part for each token.
+        constant: float32: the rest of that denominator.
+    """
+
+    kind: int
+    factors: Array
+    parts: Array
+    slope: np.float32
+    constant: np.float32
+
+
+class Queries(NamedTuple):
+    """q queries with t terms in all, each term once in its query.
+
+    Attributes:
+        starts: (q + 1,) int64: where each query's terms begin.
+        terms: (t,) int64 term numbers.
+        weights: (t,) float32: w for BM25, the query's weight for QLD.
+        masses: (t,) float64: mu * p (QLD), otherwise 1.
+    """
+
+    starts: Array
+    terms: Array
+    weights: Array
+    masses: Array
+
+
+def postings_of(arrays: Arrays) -> Postings:
+    """The index as plain arrays that nobody can write to."""
+    return Postings(
+        offsets=_frozen(arrays.offsets),
+        docs=_frozen(arrays.docs),
+        tfs=_frozen(arrays.tfs),
+        norms=_frozen(arrays.norms),
+        least_norm=int(arrays.norms.min(initial=255)),
+        most_norm=int(arrays.norms.max(initial=0)),
+        longest=float(arrays.lengths.max(initial=0)),
+        whole=arrays.tfs.dtype.kind in "iu",
+    )
+
+
+def formula_of(model: Model, arrays: Arrays, *, accurate: bool) -> Formula:
+    """The model's arithmetic over the index; ``accurate``: BM25 with exact lengths."""
+    zero, one = np.float32(0), np.float32(1)
+    if isinstance(model, QLD):
+        mu = np.float64(np.float32(model.mu))
+        with np.errstate(divide="ignore", invalid="ignore"):  # mu may be 0
+            logs = np.log(mu / (LENGTHS.astype(np.float32).astype(np.float64) + mu))
+        return Formula(DIRICHLET, _frozen(logs), _NO_PARTS, zero, zero)
+    k1, b = np.float32(model.k1), np.float32(model.b)
+    average = np.float32(arrays.tokens / max(1, arrays.documents))
+    if accurate:
+        slope = k1 * b / max(np.float32(1e-10), average)
+        parts = slope * np.asarray(arrays.lengths).astype(np.float32)
+        return Formula(BM25_EXACT, _NO_FACTORS, _frozen(parts), slope, k1 * (one - b))
+    lengths = LENGTHS.astype(np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):  # k1 may be 0
+        saturation = one / (k1 * ((one - b) + b * lengths / average))
+    return Formula(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
+
+
+def weighted(starts: Array, terms: Array, boosts: Array, model: Model, arrays: Arrays) -> Queries:
+    """Queries for the kernels from terms and the weights that the query gives them.
+
+    Args:
+        starts: (q + 1,) int64: where each query's terms begin.
+        terms: (t,) int64 term numbers, each once in its query.
+        boosts: (t,) float32: the query's weights.
+        model: BM25 or QLD.
+        arrays: The index.
+    """
+    boosts = boosts.astype(np.float32)
+    if isinstance(model, BM25):
+        return Queries(starts, terms, boosts * idf(terms, arrays), np.ones(len(terms)))
+    share = (arrays.collection[terms] + 1.0) / (arrays.tokens + 1.0)
+    return Queries(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
+
+
+def idf(terms: Array, arrays: Arrays) -> Array:
+    """(t,) float32: Lucene's inverse document frequency of each term."""
+    frequency = (arrays.offsets[terms + 1] - arrays.offsets[terms]).astype(np.float64)
+    rest = arrays.documents - frequency
+    inverse: Array = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
+    return inverse
+
+
+def _frozen(array: Array) -> Array:
+    # Compiled code is made for each type of argument: one that cannot be written to is another
+    # type than one that can, so all are made alike.
+    plain: Array = np.asarray(array).view(np.ndarray)
+    plain.flags.writeable = False
+    return plain
+
+
+_NO_PARTS = _frozen(np.zeros(1, dtype=np.float32))
+_NO_FACTORS = _frozen(np.zeros(256, dtype=np.float64))

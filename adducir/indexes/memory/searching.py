@@ -1,0 +1,149 @@
+"""Queries in bulk over a memory index: packs them, runs the kernels in threads, packs the hits."""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from adducir.indexes.memory import kernels, kernels_numpy
+from adducir.indexes.memory.bounding import LEVELS, Peaks
+from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.memory.scoring import formula_of, postings_of, weighted
+from adducir.indexes.models import Model
+
+_SLICE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """q queries as t term numbers with weights, each term once in its query.
+
+    Attributes:
+        starts: (q + 1,) int64: where each query's terms begin.
+        numbers: (t,) int64 term numbers.
+        weights: (t,) float32.
+    """
+
+    starts: Array
+    numbers: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @classmethod
+    def of(cls, queries: Iterable[Mapping[str, float]], numbers: Mapping[str, int]) -> "Terms":
+        """Queries from terms and weights; terms that ``numbers`` lacks are left out."""
+        starts, found, weights = [0], [], []
+        for query in queries:
+            for term, weight in query.items():
+                number = numbers.get(term)
+                if number is not None:
+                    found.append(number)
+                    weights.append(weight)
+            starts.append(len(found))
+        return cls(
+            np.array(starts, dtype=np.int64),
+            np.array(found, dtype=np.int64),
+            np.array(weights, dtype=np.float32),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The rankings of q queries with n hits in all.
+
+    Attributes:
+        counts: (q,) int64: hits of each query.
+        docs: (n,) int32: document numbers, query after query, best first.
+        scores: (n,) float32, or float64 where the model is of that precision.
+    """
+
+    counts: Array
+    docs: Array
+    scores: Array
+
+    @property
+    def starts(self) -> Array:
+        """(q + 1,) int64: where each query's hits begin."""
+        return np.concatenate(([0], np.cumsum(self.counts)))
+
+
+class Searcher:
+    """Ranks by Lucene's models.
+
+    Args:
+        arrays: The index.
+        backend: ``numba`` or ``numpy``.
+    """
+
+    def __init__(self, arrays: Arrays, backend: str) -> None:
+        self._arrays = arrays
+        self._postings = postings_of(arrays)
+        self._backend = backend
+
+    @cached_property
+    def _peaks(self) -> Peaks:
+        terms = len(self._arrays.collection)
+        least = np.empty((terms, LEVELS), dtype=np.uint8)
+        return Peaks(np.zeros(terms, dtype=np.float32), least)
+
+    def rank(
+        self, terms: Terms, model: Model, *, accurate: bool, depth: int | None, threads: int
+    ) -> Ranked:
+        """Rank the documents that hold a term of the query.
+
+        Args:
+            terms: The queries.
+            model: BM25 or QLD.
+            accurate: Whether BM25 sees exact lengths.
+            depth: Hits a query, at most; None for all.
+            threads: Threads.
+        """
+        formula = formula_of(model, self._arrays, accurate=accurate)
+        queries = weighted(terms.starts, terms.numbers, terms.weights, model, self._arrays)
+        room = self._most_hits(terms, depth)
+        starts = np.concatenate(([0], np.cumsum(room)))
+        docs = np.empty(starts[-1], dtype=np.int32)
+        scores = np.empty(starts[-1], dtype=np.float32)
+        counts = np.zeros(len(terms), dtype=np.int64)
+
+        def search(span: tuple[int, int]) -> None:
+            rest = (queries, *span, starts, docs, scores, counts)
+            if self._backend == "numba":
+                kernels.search(self._postings, formula, self._peaks, *rest)
+            else:
+                kernels_numpy.search(self._postings, formula, *rest)
+
+        in_threads(search, len(terms), threads)
+        if (counts < room).any():
+            kept = np.arange(len(docs)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
+            docs, scores = docs[kept], scores[kept]
+        return Ranked(counts, docs, scores)
+
+    def _most_hits(self, terms: Terms, depth: int | None) -> Array:
+        """(q,) the most hits that each query can have."""
+        offsets = self._arrays.offsets
+        sizes = offsets[terms.numbers + 1] - offsets[terms.numbers]
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        matches = ends[terms.starts[1:]] - ends[terms.starts[:-1]]
+        most = self._arrays.documents if depth is None else min(depth, self._arrays.documents)
+        hits: Array = np.minimum(matches, most)
+        return hits
+
+
+def in_threads(work: Any, count: int, threads: int) -> None:
+    """Call ``work`` with spans (first, last) that cover ``count`` queries, in several threads."""
+    size = max(1, min(_SLICE, -(-count // (4 * threads))))
+    spans = list(pairwise([*range(0, count, size), count]))
+    if threads == 1 or len(spans) < 2:
+        for span in spans:
+            work(span)
+        return
+    with ThreadPoolExecutor(min(threads, len(spans))) as pool:
+        for _ in pool.map(work, spans):
+            pass
