@@ -73,9 +73,9 @@ def check(
 
 
 def _docnos(index: Path) -> Sequence[str]:
-    from adducir.indexes.lucene import LuceneIndex
+    from adducir.indexes.engine import open_index
 
-    return LuceneIndex(index).docnos.to_list()
+    return open_index(index).docnos.to_list()
 
 
 def _readable(runs: Sequence[Path]) -> "list[Run]":

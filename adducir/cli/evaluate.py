@@ -50,6 +50,7 @@ def evaluate(
         confidence,
     )
     details = testing.details(show)
+    options.refuse_overwriting(output, [*runs, *qrels])
     systems, testing = _systems(runs, testing)
 
     from adducir.cli.console import open_progress
@@ -59,6 +60,7 @@ def evaluate(
     from adducir.experiments.evaluation.evaluate import Evaluator
     from adducir.experiments.tables.build import Layout, build_table
     from adducir.experiments.tables.style import Style
+    from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
 
     with open_progress() as progress:  # ir_datasets may have to download them
@@ -68,7 +70,11 @@ def evaluate(
         measures or options.DEFAULT_MEASURES,
         negative="trec_eval" if negative_grades is options.Negative.TREC_EVAL else "zero",
     )
-    scores = [evaluator.score(read_run(path), system=system) for path, system in systems.items()]
+    scores = [
+        # Searching may find nothing; the metadata beside a run say that it was meant so.
+        evaluator.score(read_run(path, allow_empty=metadata_for(path).is_file()), system=system)
+        for path, system in systems.items()
+    ]
     comparison = compare(scores, **testing.said())
     layout = Layout(
         style=Style(decimals=decimals, details=details),

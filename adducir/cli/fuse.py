@@ -53,6 +53,7 @@ def fuse(
         raise UsageError("--k means nothing without --method rrf.")
     if normalise is not None and method is options.Method.RRF:
         raise UsageError("--normalise means nothing without --method combsum or combmnz.")
+    options.refuse_overwriting(output, runs)
     numbers = _numbers(weights)
 
     from adducir.cli.console import note

@@ -83,8 +83,8 @@ def index(
     from adducir.cli.console import open_progress
     from adducir.corpora.documents import open_corpus
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.build import IndexSettings, build_index
-    from adducir.indexes.memory.build import build_memory_index
+    from adducir.indexes.build import IndexSettings
+    from adducir.indexes.building import builder
 
     if engine == options.Engine.MEMORY and not (positions and vectors):
         raise UsageError(
@@ -105,7 +105,7 @@ def index(
             format=format_name.value if format_name else None,
             progress=progress,
         )
-        build = build_memory_index if engine == options.Engine.MEMORY else build_index
+        build = builder("memory" if engine == options.Engine.MEMORY else "lucene")
         manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )

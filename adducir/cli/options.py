@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 
+from adducir.study.errors import UsageError
+
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
 
@@ -109,6 +111,20 @@ class Normalise(StrEnum):
 def _without_metadata(paths: list[Path]) -> list[Path]:
     """Pass over the metadata files that ``runs/*`` takes in."""
     return [path for path in paths if not path.name.endswith(METADATA_ENDING)]
+
+
+def refuse_overwriting(output: Path | None, inputs: Sequence[Path | str]) -> None:
+    """Refuse to write the output over something that the command reads.
+
+    Raises:
+        UsageError: The output is one of the inputs.
+    """
+    if output is not None and output.exists():
+        for path in map(Path, inputs):
+            if path.exists() and path.samefile(output):
+                raise UsageError(
+                    f"--output is {path}, which this command reads.", mend="Name another file."
+                )
 
 
 RunPaths = Annotated[

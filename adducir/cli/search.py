@@ -10,7 +10,7 @@ from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
-    from adducir.indexes.lucene import LuceneIndex
+    from adducir.indexes.engine import Index
     from adducir.indexes.models import Model as RetrievalModel
     from adducir.indexes.models import RM3Settings
     from adducir.indexes.search import Search
@@ -110,9 +110,11 @@ def search(
     _refuse(model == options.Model.BM25, {"mu": mu}, "--model qld")
     _refuse(not rm3, {**given_rm3, "show_expansion": show_expansion or None}, "--rm3")
 
+    options.refuse_overwriting(output, [topics])
+
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
-    from adducir.indexes.lucene import LuceneIndex
+    from adducir.indexes.engine import open_index
     from adducir.indexes.models import BM25, QLD, RM3Settings
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
@@ -123,7 +125,7 @@ def search(
     feedback = RM3Settings(**_given(**given_rm3)) if rm3 else None
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)
-        opened = LuceneIndex(index)
+        opened = open_index(index)
         found = search_topics(
             opened,
             queries,
@@ -179,9 +181,7 @@ def _listed(qids: tuple[str, ...]) -> str:
     return f"{'topic' if len(qids) == 1 else 'topics'} {', '.join(qids[:10])}{more}"
 
 
-def expansion(
-    index: "LuceneIndex", topics: "Topics", model: "RetrievalModel", rm3: "RM3Settings"
-) -> str:
+def expansion(index: "Index", topics: "Topics", model: "RetrievalModel", rm3: "RM3Settings") -> str:
     """A line a topic: qid, query, and the terms that RM3 added with their weights, heaviest first.
 
     The three stand between tabs.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.cli.console import is_terminal, show
 from adducir.cli.options import Format
+from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.experiments.tables.table import ResultTable
@@ -56,6 +57,11 @@ def _texts(
     options = _terminal_options(output) if format_name == Format.TERMINAL else {}
     yield render(table, format_name, **options)
     # The HTML page draws the topics by itself.
+    if per_topic and format_name == Format.LATEX:
+        raise UsageError(
+            "the values of all topics are too many for a LaTeX table.",
+            mend="Take --format csv for them.",
+        )
     if per_topic and format_name != Format.HTML:
         for column in table.columns:
             yield render(topic_table(table, column), format_name, **options)

@@ -166,10 +166,10 @@ class System:
         """Open the index or read the runs."""
         if self.index is not None:
             from adducir.experiments.tuning.systems import MODELS, LexicalSearch
-            from adducir.indexes.lucene import LuceneIndex
+            from adducir.indexes.engine import open_index
 
             model = MODELS[(self.model or Model.BM25).value]
-            opened = LuceneIndex(self.index)
+            opened = open_index(self.index)
             return LexicalSearch(opened, model, rm3=self.rm3, depth=depth, threads=threads)
 
         from adducir.cli.names import system_names

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from adducir.indexes.build import KIND, IndexSettings
+from adducir.indexes.build import IndexSettings
 from adducir.runs.metadata import metadata_for, read_metadata
 from adducir.study.contents import damages
 from adducir.study.errors import InputError, ProductError
@@ -14,12 +14,13 @@ MISSING = "it is missing"
 ASKED = "all is to be made anew"
 
 
-def why_index(path: Path, wanted: str, settings: IndexSettings) -> str | None:
+def why_index(path: Path, wanted: str, kind: str, settings: IndexSettings) -> str | None:
     """Why the index at ``path`` has to be built; None if it is current.
 
     Args:
         path: The product's folder.
         wanted: The fingerprint it is to have.
+        kind: The kind of product it is to be.
         settings: How it is to be built, with the fields named.
 
     Raises:
@@ -28,7 +29,7 @@ def why_index(path: Path, wanted: str, settings: IndexSettings) -> str | None:
     if _is_absent(path):
         return MISSING
     manifest = read_manifest(path)
-    if manifest.kind != KIND:
+    if manifest.kind != kind:
         raise ProductError(
             f"this is a product of another kind ({manifest.kind}), which an index of that name "
             "would replace.",

@@ -8,8 +8,8 @@ from adducir.experiments.recipe import file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.experiments.tuning.report import write_report
 from adducir.experiments.tuning.tuning import Tuning
-from adducir.indexes.build import build_index
-from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.building import builder
+from adducir.indexes.engine import Index, open_index
 from adducir.indexes.search import Search, search_topics
 from adducir.runs.fuse import fuse
 from adducir.runs.read import read_run
@@ -43,7 +43,7 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
         progress.note(f"{share} runs are there and kept")
     for index in needed:
         _build(plan, index, threads, progress)
-    opened: dict[str, LuceneIndex] = {}
+    opened: dict[str, Index] = {}
     try:
         for index in needed:
             opened[index.name] = _open(index)
@@ -70,7 +70,7 @@ def _build(plan: Plan, step: IndexStep, threads: int | None, progress: Progress)
     name = f"index {plan.shown(step.path)}"
     if step.why not in (None, MISSING):
         progress.note(f"{name}: {step.why}")
-    manifest = build_index(
+    manifest = builder(step.engine)(
         plan.opened.corpora[step.corpus],
         step.path,
         step.settings,
@@ -84,13 +84,13 @@ def _build(plan: Plan, step: IndexStep, threads: int | None, progress: Progress)
         progress.note(f"{name}: {counts['documents']:,} documents{empty}")
 
 
-def _open(step: IndexStep) -> LuceneIndex:
+def _open(step: IndexStep) -> Index:
     """The index, if it is still the one that was planned.
 
     Raises:
         ProductError: It is not.
     """
-    index = LuceneIndex(step.path)
+    index = open_index(step.path)
     if read_manifest(step.path).fingerprint == index.identity["fingerprint"] == step.fingerprint:
         return index
     index.close()
@@ -105,7 +105,7 @@ def _open(step: IndexStep) -> LuceneIndex:
 def _make(
     plan: Plan,
     step: RunStep,
-    indexes: dict[str, LuceneIndex],
+    indexes: dict[str, Index],
     threads: int | None,
     progress: Progress,
 ) -> None:
@@ -136,7 +136,7 @@ def _make(
 def _make_tuned(
     plan: Plan,
     step: RunStep,
-    indexes: dict[str, LuceneIndex],
+    indexes: dict[str, Index],
     tunings: dict[str, Tuning],
     threads: int | None,
     progress: Progress,

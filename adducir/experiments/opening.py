@@ -27,7 +27,8 @@ from adducir.experiments.sources import file_path, is_id, source_path
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.build import IndexSettings, index_fingerprint, settled
+from adducir.indexes.build import IndexSettings, settled
+from adducir.indexes.building import EngineName, fingerprint_of_index
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.study.errors import InputError
@@ -49,6 +50,7 @@ class TopicSet:
 class OpenedIndex:
     """An index as it is to be, its fields named; the fingerprint covers corpus and settings."""
 
+    engine: EngineName
     settings: IndexSettings
     fingerprint: str
 
@@ -179,7 +181,9 @@ class _Opening:
         settings = IndexSettings(
             index.fields, analysis, index.positions, index.vectors, index.accurate_length
         )
-        found = self.faults.opening(("indexes", name), partial(_opened_index, corpus, settings))
+        found = self.faults.opening(
+            ("indexes", name), partial(_opened_index, index.engine, corpus, settings)
+        )
         if found is not None:
             self.opened.indexes[name] = found
 
@@ -283,9 +287,9 @@ def _computed_by(measure: Measure) -> str:
     return "adducir" if vectorised.is_vectorised(measure) else providers.provider_of(measure)
 
 
-def _opened_index(corpus: Corpus, settings: IndexSettings) -> OpenedIndex:
+def _opened_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> OpenedIndex:
     settings = settled(corpus, settings)
-    return OpenedIndex(settings, index_fingerprint(corpus, settings))
+    return OpenedIndex(engine, settings, fingerprint_of_index(engine, corpus, settings))
 
 
 def _analysis(index: IndexRecipe, folder: Path) -> Analysis:

@@ -18,6 +18,7 @@ from adducir.experiments.faults import Faults
 from adducir.experiments.opening import TopicSet, open_all
 from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, file_name, study_folder
 from adducir.experiments.steps import IndexStep, Plan, RunStep
+from adducir.indexes.building import KINDS
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
@@ -114,12 +115,14 @@ def _run_path(plan: Plan, system: str, topic_set: str) -> Path:
 def _plan_indexes(plan: Plan, faults: Faults) -> None:
     for name, index in plan.opened.indexes.items():
         path = plan.folder / "indexes" / file_name(name)
-        check = partial(why_index, path, index.fingerprint, index.settings)
+        check = partial(why_index, path, index.fingerprint, KINDS[index.engine], index.settings)
         why = faults.opening(("indexes", name), check)
         if plan.rebuild and why != MISSING:
             why = ASKED
         corpus = plan.recipe.indexes[name].corpus
-        plan.indexes[name] = IndexStep(name, path, corpus, index.settings, index.fingerprint, why)
+        plan.indexes[name] = IndexStep(
+            name, path, corpus, index.engine, index.settings, index.fingerprint, why
+        )
         if why is not None:
             documents = plan.opened.corpora[corpus]
             look = partial(_refuse_unknown_fields, documents, index.settings.fields)

@@ -138,6 +138,7 @@ def _index(plan: Plan, step: IndexStep) -> dict[str, Any]:
         "folder": plan.shown(step.path),
         "corpus": plan.recipe.corpora[step.corpus].source,
         "fingerprint": step.fingerprint,
+        "engine": step.engine,
         **step.settings.recipe(),
     }
     try:

@@ -61,9 +61,10 @@ class CorpusRecipe(Recipe):
 
 
 class IndexRecipe(Recipe):
-    """A Lucene index of a corpus."""
+    """An index of a corpus: Lucene's, or arrays in memory that rank alike."""
 
     corpus: Name
+    engine: Literal["lucene", "memory"] = "lucene"
     fields: tuple[str, ...] = ()
     stemmer: Literal["porter", "krovetz", "none"] = "porter"
     stopwords: str = "lucene"

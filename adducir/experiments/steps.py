@@ -8,6 +8,7 @@ from adducir.experiments.currency import MISSING
 from adducir.experiments.opening import Opened
 from adducir.experiments.recipe import ExperimentRecipe
 from adducir.indexes.build import IndexSettings
+from adducir.indexes.building import EngineName
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class IndexStep:
         name: Its name in the file.
         path: The product's folder.
         corpus: The name of its corpus.
+        engine: What builds and searches it.
         settings: How it is built, with the fields named.
         fingerprint: Of all that decides its content.
         why: Why it has to be built before it can be searched; None if it is current.
@@ -26,6 +28,7 @@ class IndexStep:
     name: str
     path: Path
     corpus: str
+    engine: EngineName
     settings: IndexSettings
     fingerprint: str
     why: str | None

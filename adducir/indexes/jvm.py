@@ -169,6 +169,12 @@ def heap_megabytes() -> int:
             f"{_HEAP_VARIABLE} is {wished!r}, not a number of megabytes of at least 64.",
             mend=f"Set it to a plain number, as in {_HEAP_VARIABLE}=4096, or unset it.",
         )
+    most = memory_limit() >> 20
+    if int(wished) > most:
+        raise MachineError(
+            f"{_HEAP_VARIABLE} is {wished}, and this process may use {most:,} megabytes.",
+            mend="Set it to less, or unset it.",
+        )
     return int(wished)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adducir.corpora.topics import Topics
-from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.engine import Index
 from adducir.indexes.models import Model, RM3Settings
 from adducir.runs.run import Run
 
@@ -30,7 +30,7 @@ class Search:
 
 
 def search_topics(
-    index: LuceneIndex,
+    index: Index,
     topics: Topics,
     model: Model,
     *,
@@ -39,7 +39,7 @@ def search_topics(
     depth: int = 1000,
     threads: int | None = None,
 ) -> Search:
-    """Search every topic; see :meth:`LuceneIndex.search` for the arguments and errors."""
+    """Search every topic; the arguments and errors are those of the index's ``search``."""
     started = time.perf_counter()
     hits = index.search(topics.queries, model, rm3=rm3, depth=depth, threads=threads)
     run = Run(hits.frame(topics.qids), tag=tag)

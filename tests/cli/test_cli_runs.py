@@ -145,3 +145,37 @@ def test_metadata_files_that_a_glob_takes_in_are_passed_over(tmp_path, capsys):
     (tmp_path / f"a.trec{SUFFIX}").write_text("tag: a\n")
     assert main(["check", *map(str, sorted(tmp_path.iterdir()))]) == 0
     assert SUFFIX not in capsys.readouterr().out
+
+
+def test_no_command_writes_over_what_it_reads(tmp_path, capsys):
+    run, other, qrels = tmp_path / "a.trec", tmp_path / "b.trec", tmp_path / "q.txt"
+    run.write_text("1 Q0 d1 1 2.0 a\n2 Q0 d2 1 1.0 a\n")
+    other.write_text("1 Q0 d2 1 2.0 b\n2 Q0 d1 1 1.0 b\n")
+    qrels.write_text("1 0 d1 1\n2 0 d1 1\n")
+    before = {path: path.read_bytes() for path in (run, other, qrels)}
+    assert main(["fuse", str(run), str(other), "-o", str(run)]) == 2
+    assert main(["evaluate", str(run), str(other), "-q", str(qrels), "-o", str(other)]) == 2
+    assert main(["evaluate", str(run), "-q", str(qrels), "-o", str(qrels)]) == 2
+    assert {path: path.read_bytes() for path in before} == before
+    assert "which this command reads" in capsys.readouterr().err
+
+
+def test_a_run_that_found_nothing_counts_zero(tmp_path, capsys):
+    (tmp_path / "c.jsonl").write_text('{"id": "a", "text": "one dog"}\n')
+    (tmp_path / "t.tsv").write_text("1\tthe\n2\tof\n")
+    (tmp_path / "q.txt").write_text("1 0 a 1\n2 0 a 1\n")
+    index, run = str(tmp_path / "i"), str(tmp_path / "r.trec")
+    assert main(["index", str(tmp_path / "c.jsonl"), "-o", index]) == 0
+    command = ["search", "--index", index, "--topics", str(tmp_path / "t.tsv"), "--output", run]
+    assert main(command) == 0
+    assert main(["evaluate", run, "-q", str(tmp_path / "q.txt"), "--measures", "AP"]) == 0
+    assert "0.000" in capsys.readouterr().out
+
+
+def test_all_topics_in_latex_are_refused(tmp_path, capsys):
+    run, qrels = tmp_path / "a.trec", tmp_path / "q.txt"
+    run.write_text("1 Q0 d1 1 2.0 a\n")
+    qrels.write_text("1 0 d1 1\n")
+    command = ["evaluate", str(run), "-q", str(qrels), "--format", "latex", "--per-topic"]
+    assert main(command) == 2
+    assert "--format csv" in capsys.readouterr().err

@@ -94,3 +94,9 @@ def test_the_jar_was_built_from_these_sources() -> None:
     assert f"Source-SHA256: {build.source_digest()[:32]}" in manifest, (
         "run: python -m adducir.indexes.java.build"
     )
+
+
+def test_heap_beyond_the_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "99999999")
+    with pytest.raises(MachineError, match="this process may use"):
+        jvm.heap_megabytes()
