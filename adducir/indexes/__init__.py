@@ -1,4 +1,4 @@
-"""Lucene indexes: build, search and expand queries.
+"""Indexes of two engines, Lucene and memory: build, search and expand queries.
 
 The names below are loaded when they are first used, because PyTerrier takes most of a second.
 """
@@ -10,30 +10,43 @@ from adducir.study.lazy import offering
 if TYPE_CHECKING:
     from adducir.indexes.build import IndexSettings, build_index
     from adducir.indexes.documents import DocumentStore
+    from adducir.indexes.engine import Index, open_index
     from adducir.indexes.lucene import LuceneIndex
+    from adducir.indexes.memory.build import build_memory_index
+    from adducir.indexes.memory.index import MemoryIndex
     from adducir.indexes.models import BM25, QLD, RM3Settings
-    from adducir.indexes.retriever import RM3, LuceneRetriever
+    from adducir.indexes.retriever import RM3, LexicalRetriever, LuceneRetriever
 
 _HOMES = {
     "BM25": "models",
     "DocumentStore": "documents",
+    "Index": "engine",
     "IndexSettings": "build",
+    "LexicalRetriever": "retriever",
     "LuceneIndex": "lucene",
     "LuceneRetriever": "retriever",
+    "MemoryIndex": "memory.index",
     "QLD": "models",
     "RM3": "retriever",
     "RM3Settings": "models",
     "build_index": "build",
+    "build_memory_index": "memory.build",
+    "open_index": "engine",
 }
 
 __all__ = [  # noqa: RUF022  (in the order of use)
     "IndexSettings",
     "build_index",
+    "build_memory_index",
+    "open_index",
+    "Index",
     "LuceneIndex",
+    "MemoryIndex",
     "DocumentStore",
     "BM25",
     "QLD",
     "RM3Settings",
+    "LexicalRetriever",
     "LuceneRetriever",
     "RM3",
 ]

@@ -1,4 +1,4 @@
-"""Lucene retrieval as PyTerrier transformers.
+"""Lexical retrieval, by Lucene or in memory, as PyTerrier transformers.
 
 They run without Terrier's Java: ``bm25 >> rm3 >> bm25`` is BM25 with RM3 feedback, and
 ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` take them as they are.
@@ -11,16 +11,18 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from adducir.indexes.lucene import LuceneIndex, Query
+from adducir.indexes.candidates.variants import Variant
+from adducir.indexes.engine import Index, open_index
+from adducir.indexes.lucene import Query
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
 from adducir.study.errors import UsageError
 
 
-def _opened(index: LuceneIndex | Path | str) -> LuceneIndex:
-    return index if isinstance(index, LuceneIndex) else LuceneIndex(index)
+def _opened(index: Index | Path | str) -> Index:
+    return open_index(index) if isinstance(index, Path | str) else index
 
 
-class LuceneRetriever(pt.Transformer):
+class LexicalRetriever(pt.Transformer):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; where there is a column ``query_toks`` (index terms and
@@ -28,24 +30,25 @@ class LuceneRetriever(pt.Transformer):
     hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
-        index: An index or its folder.
-        model: ``bm25`` or ``qld``.
+        index: An index of either engine, or its folder.
+        model: ``bm25`` or ``qld``; or a model itself, with its own parameters (a memory index
+            takes the variants of BM25 too).
         k1: BM25's saturation.
         b: BM25's length weight.
         mu: QLD's smoothing.
-        depth: Hits a query, at most.
-        threads: Java threads; by default one a core.
+        depth: Hits a query, at most; None for all documents that hold a term of the query.
+        threads: Threads; by default one a core.
     """
 
     def __init__(
         self,
-        index: LuceneIndex | Path | str,
-        model: str = "bm25",
+        index: Index | Path | str,
+        model: str | Model | Variant = "bm25",
         *,
         k1: float = 0.9,
         b: float = 0.4,
         mu: float = 1000.0,
-        depth: int = 1000,
+        depth: int | None = 1000,
         threads: int | None = None,
     ) -> None:
         super().__init__()
@@ -57,8 +60,10 @@ class LuceneRetriever(pt.Transformer):
         self.depth = depth
         self.threads = threads
 
-    def _model(self) -> Model:
+    def _model(self) -> Any:
         # Made anew for each call: PyTerrier's grid search sets the attributes between calls.
+        if not isinstance(self.model, str):
+            return self.model
         if self.model == "bm25":
             return BM25(self.k1, self.b)
         if self.model == "qld":
@@ -81,18 +86,22 @@ class LuceneRetriever(pt.Transformer):
         )
 
     def __repr__(self) -> str:
-        return f"LuceneRetriever({self.index.path.name!r}, {self._model()})"
+        return f"{type(self).__name__}({self.index.path.name!r}, {self._model()})"
+
+
+LuceneRetriever = LexicalRetriever
+"""The name from when Lucene was the only engine."""
 
 
 class RM3(pt.Transformer):
     """Expands each query by terms of its best documents: ``retriever >> RM3(index) >> retriever``.
 
     Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row a query, with
-    ``query_toks`` (index terms and weights, which :class:`LuceneRetriever` searches) and
+    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches) and
     ``query`` unchanged.
 
     Args:
-        index: An index with document vectors, or its folder.
+        index: An index of either engine with document vectors, or its folder.
         fb_terms: How many terms the relevance model keeps.
         fb_docs: How many documents it is estimated from.
         original_query_weight: The weight of the original query, 0 to 1.
@@ -100,7 +109,7 @@ class RM3(pt.Transformer):
 
     def __init__(
         self,
-        index: LuceneIndex | Path | str,
+        index: Index | Path | str,
         *,
         fb_terms: int = 10,
         fb_docs: int = 10,
