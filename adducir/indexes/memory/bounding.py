@@ -32,7 +32,8 @@ class Peaks(NamedTuple):
 def look_at_peaks(postings: Postings, peaks: Peaks, term: Any) -> None:
     """Fill in the term's peaks. Two threads may do so at a time: they write the same."""
     docs, tfs, norms, tops = postings.docs, postings.tfs, postings.norms, _TOPS
-    least = np.full(LEVELS, 255, dtype=np.uint8)
+    least = np.empty(LEVELS, dtype=np.uint8)
+    least[:] = 255
     most = ZERO
     for i in range(U(postings.offsets[term]), U(postings.offsets[term + 1])):
         tf = F32(tfs[i])
@@ -46,7 +47,7 @@ def look_at_peaks(postings: Postings, peaks: Peaks, term: Any) -> None:
 
 
 @kernel
-def bound(numbers: Array, formula: Formula, most: Any, least: Array) -> float:
+def bound(formula: Formula, weight: Any, mass: Any, most: Any, least: Array) -> float:
     """The most that a posting of a term adds, from the term's peaks."""
     greatest = 0.0
     for level in range(LEVELS):
@@ -54,7 +55,7 @@ def bound(numbers: Array, formula: Formula, most: Any, least: Array) -> float:
         if norm < U(255):
             tf, part = min(_TOPS[level], most), formula.slope * _LENGTHS[norm]
             value = contribution(
-                numbers[0], numbers[1], numbers[2], numbers[3], formula.factors[norm], tf, part
+                formula.kind, formula.constant, weight, mass, formula.factors[norm], tf, part
             )
             greatest = max(greatest, F64(value))
     return greatest * (1.0 + 1e-6)

@@ -32,14 +32,14 @@ from adducir.indexes.memory.adding import (
 from adducir.indexes.memory.bounding import Peaks, bound, look_at_peaks
 from adducir.indexes.memory.compiled import kernel
 from adducir.indexes.memory.files import Array
-from adducir.indexes.memory.keeping import BUCKETS, Room, keep_best, order
+from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, Formula, Postings, Queries
 
 WINDOW = 1 << 14
 _ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
-_STRIPE = 512
+_STRIPE = 2048
 
 
 class Asked(NamedTuple):
@@ -111,11 +111,22 @@ def _window(
             add(*at, sums)
         else:
             if not ordered:
-                found[:count].sort()
+                count = _in_order(marks, found, count)
                 ordered = True
             look_up(*at, sums, found, count)
         count = still_above(bar - asked.reach[t + U(1)], sums, found, count)
-    return take_marks(marks, found) if needed == terms else count
+    if needed == terms:
+        return take_marks(marks, found)
+    return count if ordered else _in_order(marks, found, count)
+
+
+@kernel
+def _in_order(marks: Array, found: Array, count: Any) -> Any:
+    """Sort the first ``count`` of ``found``; returns ``count``."""
+    for n in range(count):
+        place = U(found[n])
+        marks[place >> U(6)] |= U(1) << (place & U(63))
+    return take_marks(marks, found)
 
 
 @kernel
@@ -153,7 +164,7 @@ def _rank(
                 count += 1
         room.sums[: end - base] = 0
         if count >= limit:
-            count, bar = keep_best(room, count, depth)
+            count, bar = depth, keep_best(room, count, depth)
         base = end
         width = min(width << U(1), U(WINDOW))
     return count
@@ -173,30 +184,18 @@ def _guess(
         depth: How many documents are wanted.
         stripes: How many stripes of documents to score.
     """
-    documents, count, top = len(postings.norms), 0, ZERO
+    documents, count = len(postings.norms), 0
     places = asked.starts.copy()
     for stripe in range(stripes):
         base = U(stripe * (documents // stripes))
-        _add_all(postings, formula, asked, room, places, base, base + U(_STRIPE))
+        _add_all(postings, formula, asked, room, places, base, base + U(_STRIPE), np.inf)
         for place in range(U(_STRIPE)):
-            score = F32(room.sums[place])
+            room.scores[U(count)] = F32(room.sums[place])
             room.sums[place] = 0
-            room.scores[U(count)] = score
-            count += 1 if score > ZERO else 0
-            top = max(top, score)
+            count += 1
     wanted = F64(depth) * stripes * _STRIPE / documents
     rank = np.int64(wanted + 4 * math.sqrt(wanted) + 4)
-    scale = F32(BUCKETS - 1) / top
-    if count < 2 * rank or scale > F32(1e30):
-        return ZERO
-    histogram = np.zeros(BUCKETS, dtype=np.int64)
-    for n in range(U(count)):
-        histogram[U(room.scores[n] * scale)] += 1
-    bucket, above = U(BUCKETS - 1), histogram[U(BUCKETS - 1)]
-    while above < rank and bucket > U(0):
-        bucket -= U(1)
-        above += histogram[bucket]
-    return F32(bucket) / scale
+    return lower_bound(room.scores, count, rank, 14)
 
 
 @kernel
@@ -208,8 +207,9 @@ def _add_all(
     places: Array,
     base: Any,
     end: Any,
+    bar: float,
 ) -> None:
-    """Add all postings of the documents from ``base`` to ``end``, and mark the documents."""
+    """Add all postings of the documents from ``base`` to ``end``; mark what is above the bar."""
     docs, tfs, norms = postings.docs, postings.tfs, postings.norms
     for t in range(U(len(places))):
         first = position(docs, places[t], asked.ends[t], base)
@@ -217,10 +217,7 @@ def _add_all(
         places[t] = last
         numbers, table = asked.numbers[t], asked.tables[t, : asked.cells[t]]
         at = (docs, tfs, norms, formula.parts, formula.factors, numbers, table, first, last, base)
-        add(*at, room.sums)
-        for i in range(first, last):
-            place = U(docs[i]) - base
-            room.marks[place >> U(6)] |= U(1) << (place & U(63))
+        add_and_mark(*at, bar, room.sums, room.marks)
 
 
 @kernel
@@ -231,7 +228,7 @@ def _append_zeros(
     documents, places = U(len(postings.norms)), asked.starts.copy()
     for base in range(U(0), documents, U(WINDOW)):
         end = min(base + U(WINDOW), documents)
-        _add_all(postings, formula, asked, room, places, base, end)
+        _add_all(postings, formula, asked, room, places, base, end, -1.0)
         for n in range(take_marks(room.marks, room.found)):
             place = U(room.found[n])
             if count < depth and F32(room.sums[place]) == ZERO:
@@ -247,33 +244,53 @@ def _ask(
     postings: Postings, formula: Formula, peaks: Peaks, queries: Queries, query: Any, whole: bool
 ) -> Asked:
     """A query made ready; ``whole``: all documents with a term are wanted, bounds are not."""
-    begin, end = queries.starts[query], queries.starts[query + 1]
-    numbers = np.empty((end - begin, 4))
-    bounds = np.full(end - begin, np.inf)
-    for n in range(end - begin):
-        term = queries.terms[begin + n]
-        numbers[n, 0], numbers[n, 1] = formula.kind, formula.constant
-        numbers[n, 2], numbers[n, 3] = queries.weights[begin + n], queries.masses[begin + n]
+    begin = queries.starts[query]
+    size = queries.starts[query + 1] - begin
+    numbers, bounds, reach = np.empty((size, 4)), np.empty(size), np.zeros(size + 1)
+    starts, ends = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
+    cells = np.zeros(size, dtype=np.int64)
+    tables = np.empty((size, _ROWS * 256), dtype=np.float32)
+    for n in range(size):
+        bounds[n] = np.inf
         if not whole:
-            if peaks.most[term] == ZERO:
-                look_at_peaks(postings, peaks, term)
-            bounds[n] = bound(numbers[n], formula, peaks.most[term], peaks.least[term])
-    best = np.argsort(-bounds)
-    reach = np.zeros(len(best) + 1)
-    for n in range(len(best) - 1, -1, -1):
+            bounds[n] = _bound_of(postings, formula, peaks, queries, begin + n)
+    best = _falling(bounds)
+    for n in range(size - 1, -1, -1):
         reach[n] = reach[n + 1] + bounds[best[n]]
-    terms = queries.terms[begin:end][best]
-    starts = postings.offsets[terms].astype(np.uint64)
-    ends = postings.offsets[terms + 1].astype(np.uint64)
-    numbers = numbers[best]
-    tables = np.empty((len(best), _ROWS * 256), dtype=np.float32)
-    cells = np.zeros(len(best), dtype=np.int64)
-    for n in range(len(best)):
+        term = queries.terms[begin + best[n]]
+        starts[n], ends[n] = postings.offsets[term], postings.offsets[term + 1]
+        weight, mass = F64(queries.weights[begin + best[n]]), queries.masses[begin + best[n]]
+        numbers[n, 0], numbers[n, 1] = formula.kind, formula.constant
+        numbers[n, 2], numbers[n, 3] = weight, mass
         if formula.kind != BM25_EXACT and postings.whole and ends[n] - starts[n] > U(_WORTH_TABLE):
             cells[n] = _ROWS * 256
-            least, most, kind = postings.least_norm, postings.most_norm, formula.kind
-            _fill_table(tables[n], formula.factors, least, most, kind, numbers[n, 2], numbers[n, 3])
+            least, most = postings.least_norm, postings.most_norm
+            _fill_table(tables[n], formula.factors, least, most, formula.kind, weight, mass)
     return Asked(numbers, tables, cells, starts, ends, reach)
+
+
+@kernel
+def _bound_of(
+    postings: Postings, formula: Formula, peaks: Peaks, queries: Queries, n: Any
+) -> float:
+    """The most that the n-th of all the queries' terms adds."""
+    term, weight, mass = queries.terms[n], F64(queries.weights[n]), queries.masses[n]
+    if peaks.most[term] == ZERO:
+        look_at_peaks(postings, peaks, term)
+    return bound(formula, weight, mass, peaks.most[term], peaks.least[term])
+
+
+@kernel
+def _falling(values: Array) -> Array:
+    """Where the values stand, from the greatest to the least."""
+    places = np.arange(len(values))
+    for n in range(1, len(values)):
+        place = n
+        while place > 0 and values[places[place - 1]] < values[n]:
+            places[place] = places[place - 1]
+            place -= 1
+        places[place] = n
+    return places
 
 
 @kernel
@@ -312,14 +329,14 @@ def _search_one(
     stripes: Any,
 ) -> Any:
     """Write one query's hits to ``room``, in order; returns how many there are."""
-    terms = queries.terms[queries.starts[query] : queries.starts[query + 1]]
-    matches = (postings.offsets[terms + 1] - postings.offsets[terms]).sum()
+    matches = 0
+    for n in range(queries.starts[query], queries.starts[query + 1]):
+        matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
     whole = matches <= depth or len(postings.norms) <= depth
     asked = _ask(postings, formula, peaks, queries, query, whole)
     count = 0
     if stripes > 0 and matches > 8 * depth:
         guess = _guess(postings, formula, asked, room, depth, stripes)
-        room.marks[:] = 0
         if guess > ZERO:
             count = _rank(postings, formula, asked, room, depth, guess)
     if count < depth:
