@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 
-def run_apart(script: str, *arguments: str) -> dict[str, float]:
+def run_apart(script: str, *arguments: str, python: str = sys.executable) -> dict[str, float]:
     """Run ``script`` in a new process; it prints its figures as JSON in its last line."""
-    command = [sys.executable, script, *arguments]
+    command = [python, script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")

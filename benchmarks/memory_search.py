@@ -1,0 +1,256 @@
+"""Searching by the memory engine against bm25s, PISA, tantivy and Lucene: queries a second.
+
+Every system indexes the same documents and gets the same query texts. Its time runs from texts to
+a data frame of query, docno and score, analysis of the queries included, all queries in one call
+if it can take them; that is repeated, and the best time of a process counts. Each process warms up
+with a few queries. bm25s runs with numba; PISA with the better of MaxScore and block-max WAND;
+tantivy gives numbers of documents by a fast field, which we turn into docnos.
+
+Peers that are not installed are left out. They can live in another environment, which must have
+numpy, pandas and polars:
+
+    python benchmarks/memory_search.py [--documents 300000] [--queries 1000] [--depths 1000 10]
+        [--rounds 5] [--threads 2] [--peers-python .peers/bin/python] [--folder FOLDER]
+"""
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from peers import in_turn, report, run_apart
+from synthetic import documents, queries, write_jsonl
+
+OURS = ("adducir", "adducir-rm3", "lucene", "lucene-rm3")
+PEERS = {"bm25s": "bm25s", "pisa": "pyterrier_pisa", "tantivy": "tantivy"}
+LENGTH = 200
+
+Search = Callable[[list[str]], Any]
+"""Query texts to a data frame of all hits."""
+
+
+def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -> Search:
+    """Our two engines."""
+    from adducir.corpora.documents import open_corpus
+    from adducir.indexes import BM25, RM3Settings, build_index, open_index
+    from adducir.indexes.memory.build import build_memory_index
+
+    corpus, path = open_corpus(folder / "documents"), folder / engine
+    (build_index if engine == "lucene" else build_memory_index)(corpus, path, threads=threads)
+    index, settings = open_index(path), RM3Settings() if rm3 else None
+
+    def search(texts: list[str]) -> Any:
+        hits = index.search(texts, BM25(), rm3=settings, depth=depth, threads=threads)
+        return hits.frame([str(number) for number in range(len(texts))])
+
+    return search
+
+
+def bm25s(folder: Path, depth: int, threads: int) -> Search:
+    """bm25s with Lucene's BM25, its numba backend, docnos attached by itself."""
+    import bm25s
+    import Stemmer
+
+    stemmer, path = Stemmer.Stemmer("english"), folder / "bm25s"
+    if not path.exists():
+        texts = [text for _, text in documents(_count(folder), LENGTH)]
+        tokens = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+        index = bm25s.BM25(method="lucene", k1=0.9, b=0.4)
+        index.index(tokens, show_progress=False)
+        index.save(path)
+    index = bm25s.BM25.load(path, backend="numba")
+    index.activate_numba_scorer()
+    docnos = np.array(_docnos(folder))
+
+    def search(texts: list[str]) -> Any:
+        tokens = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+        found = index.retrieve(
+            tokens, corpus=docnos, k=depth, n_threads=threads, show_progress=False
+        )
+        return pl.DataFrame(
+            {
+                "qid": np.repeat(np.arange(len(texts)), depth),
+                "docno": found.documents.ravel(),
+                "score": found.scores.ravel(),
+            }
+        )
+
+    return search
+
+
+def pisa(folder: Path, depth: int, threads: int) -> Search:
+    """PISA through pyterrier_pisa, which gives docnos itself."""
+    import pandas as pd
+    from pyterrier_pisa import PisaIndex
+
+    index = PisaIndex(str(folder / "pisa"), text_field="text", threads=threads)
+    if not (folder / "pisa").exists():
+        pairs = documents(_count(folder), LENGTH)
+        index.index({"docno": docno, "text": text} for docno, text in pairs)
+
+    def searching(algorithm: str) -> Search:
+        retrieve = index.bm25(
+            0.9, 0.4, num_results=depth, threads=threads, query_algorithm=algorithm
+        )
+
+        def search(texts: list[str]) -> Any:
+            qids = [str(number) for number in range(len(texts))]
+            return retrieve(pd.DataFrame({"qid": qids, "query": texts}))
+
+        return search
+
+    candidates = [searching("maxscore"), searching("block_max_wand")]
+    texts = queries(200, 5)
+    return min(candidates, key=lambda search: min(_seconds(search, texts) for _ in range(3)))
+
+
+def tantivy(folder: Path, depth: int, threads: int) -> Search:
+    """tantivy, one searcher in as many Python threads."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import tantivy
+
+    schema = tantivy.SchemaBuilder()
+    schema.add_text_field("text", stored=False, tokenizer_name="en_stem", index_option="freq")
+    schema.add_integer_field("number", fast=True)
+    path = folder / "tantivy"
+    if path.exists():
+        index = tantivy.Index(schema.build(), path=str(path))
+    else:
+        path.mkdir()
+        index = tantivy.Index(schema.build(), path=str(path))
+        writer = index.writer(1_000_000_000, threads)
+        for number, (_, text) in enumerate(documents(_count(folder), LENGTH)):
+            writer.add_document(tantivy.Document(text=[text], number=number))
+        writer.commit()
+        writer.wait_merging_threads()
+    index.reload()
+    searcher, docnos = index.searcher(), pl.Series(_docnos(folder))
+
+    def one(text: str) -> tuple[list[int], list[float]]:
+        found = searcher.search(index.parse_query(text, ["text"]), depth, count=False).hits
+        addresses = [address for _, address in found]
+        return searcher.fast_field_values("number", addresses), [score for score, _ in found]
+
+    def search(texts: list[str]) -> Any:
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(one, texts))
+        counts = [len(scores) for _, scores in found]
+        numbers = np.concatenate([np.array(numbers) for numbers, _ in found])
+        return pl.DataFrame(
+            {
+                "qid": np.repeat(np.arange(len(texts)), counts),
+                "docno": docnos.gather(numbers),
+                "score": np.concatenate([scores for _, scores in found]),
+            }
+        )
+
+    return search
+
+
+SYSTEMS = {
+    "adducir": partial(adducir, engine="memory", rm3=False),
+    "adducir-rm3": partial(adducir, engine="memory", rm3=True),
+    "lucene": partial(adducir, engine="lucene", rm3=False),
+    "lucene-rm3": partial(adducir, engine="lucene", rm3=True),
+    "bm25s": bm25s,
+    "pisa": pisa,
+    "tantivy": tantivy,
+}
+
+
+def _count(folder: Path) -> int:
+    return int((folder / "count").read_text())
+
+
+def _docnos(folder: Path) -> list[str]:
+    return [f"D{number:08d}" for number in range(_count(folder))]
+
+
+def _seconds(search: Search, texts: list[str]) -> float:
+    started = time.perf_counter()
+    search(texts)
+    return time.perf_counter() - started
+
+
+def measure(system: str, folder: Path, count: int, depth: int, threads: int) -> dict[str, float]:
+    """Queries a second, and the milliseconds of the first query after loading."""
+    texts = queries(count, 5)
+    search = SYSTEMS[system](folder, depth, threads)
+    first = _seconds(search, texts[:1])
+    _seconds(search, texts[: count // 10])
+    best = min(_seconds(search, texts) for _ in range(3))
+    return {"queries": count / best, "first": 1000 * first}
+
+
+def installed(python: str, module: str) -> bool:
+    """Whether the interpreter has the module."""
+    if python == sys.executable:
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            return False
+        return True
+    command = [python, "-c", f"import {module}"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def run(options: argparse.Namespace, folder: Path) -> None:
+    """Measure all systems at all depths."""
+    systems = [name for name in options.systems if name in OURS]
+    for name in options.systems:
+        if name in PEERS and installed(options.peers_python, PEERS[name]):
+            systems.append(name)
+        elif name in PEERS:
+            print(f"{name} is not installed")
+    for depth in options.depths:
+        peers = {}
+        for name in systems:
+            slow = 10 if name.startswith("lucene") else 1
+            arguments = ["--folder", str(folder), "--peer", name, "--threads", str(options.threads)]
+            arguments += ["--depths", str(depth), "--queries", str(options.queries // slow)]
+            python = options.peers_python if name in PEERS else sys.executable
+            peers[name] = partial(run_apart, __file__, *arguments, python=python)
+        print(f"\ndepth {depth}, {options.threads} threads")
+        figures = in_turn(peers, options.rounds)
+        report(figures, "queries", "queries/s", ours=systems[0])
+        report(figures, "first", "ms for the first query after loading", ours=systems[0])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--documents", type=int, default=300_000)
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--depths", type=int, nargs="+", default=[1000, 10])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
+    parser.add_argument("--peers-python", default=sys.executable)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--peer")
+    options = parser.parse_args(arguments)
+    if options.peer:
+        depth, folder = options.depths[0], options.folder
+        figures = measure(options.peer, folder, options.queries, depth, options.threads)
+        print("\n" + json.dumps(figures))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = options.folder or Path(name)
+        folder.mkdir(exist_ok=True)
+        if not (folder / "count").exists():
+            write_jsonl(folder / "documents", options.documents, LENGTH, files=8)
+            (folder / "count").write_text(str(options.documents))
+        run(options, folder)
+
+
+if __name__ == "__main__":
+    main()
