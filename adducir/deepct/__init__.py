@@ -1,0 +1,1 @@
+"""DeepCT: targets, model, training, and term weights as text."""

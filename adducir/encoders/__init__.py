@@ -1,0 +1,1 @@
+"""Dual encoders and late interaction (ColBERT): encoding and training."""

@@ -1,0 +1,1 @@
+"""Pretrained transformers: loading, devices, batches, training with resumption, model cards."""

@@ -1,0 +1,1 @@
+"""Rerankers: one file a model, each opening with its theory and paper."""
