@@ -1,6 +1,5 @@
-"""Parity with Lucene and Anserini on real collections: CACM and args.me (Touché)."""
+"""Parity with Lucene and Anserini on collections: our own, CACM and args.me (Touché)."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,24 +33,31 @@ class Case(NamedTuple):
     exact: LuceneIndex
 
 
-@pytest.fixture(scope="module", params=["cacm", "touche"])
-def case(
-    request: Any, collections: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Case]:
-    folder, made = collections / request.param, tmp_path_factory.mktemp(request.param)
-    if request.param == "cacm":
-        corpus, fields = open_corpus(folder / "corpus.jsonl"), ("html_text",)
-        topics = [folder / "topics.cacm.trec.txt"]
-    else:
-        corpus, fields = open_corpus(folder / "argsme-subset.jsonl"), ()
-        topics = sorted((folder / "topics").glob("*.xml"))
+SOURCES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
+    "bundled": ("bundled:arguments", (), ["bundled:topics"]),
+    "cacm": ("cacm/corpus.jsonl", ("html_text",), ["cacm/topics.cacm.trec.txt"]),
+    "touche": (
+        "touche/argsme-subset.jsonl",
+        (),
+        [f"touche/topics/topics-task-1-{year}.xml" for year in ("2020", "2021-only-titles")],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=list(SOURCES))
+def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    source, fields, topics = SOURCES[request.param]
+    if request.param != "bundled":
+        folder: Path = request.getfixturevalue("collections")
+        source, topics = str(folder / source), [str(folder / path) for path in topics]
+    corpus, made = open_corpus(source), tmp_path_factory.mktemp(request.param)
     for name, exact in (("coarse", False), ("exact", True)):
         build_index(corpus, made / name, IndexSettings(fields, accurate_length=exact))
     build_memory_index(corpus, made / "memory", IndexSettings(fields))
     queries = [query for path in topics for query in load_topics(path).queries]
-    assert len(queries) == {"cacm": 64, "touche": 99}[request.param]
+    assert len(queries) == {"bundled": 20, "cacm": 64, "touche": 99}[request.param]
     memory = MemoryIndex(made / "memory")
-    yield Case(queries, memory, LuceneIndex(made / "coarse"), LuceneIndex(made / "exact"))
+    return Case(queries, memory, LuceneIndex(made / "coarse"), LuceneIndex(made / "exact"))
 
 
 def single(query: dict[str, float]) -> dict[str, np.float32]:
