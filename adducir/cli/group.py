@@ -1,7 +1,8 @@
 """The list of commands, known without importing any of them.
 
 A command is a module of this room with a function of the same name; the function's parameters are
-the command's arguments and options, the first line of its docstring is repeated here.
+the command's arguments and options, the first line of its docstring is repeated here. A command of
+two words, such as ``deepct train``, is one of a group; its module is ``deepct_train``.
 """
 
 import inspect
@@ -40,6 +41,9 @@ COMMANDS = {
     "doctor": Entry("Say what works on this machine, and how to mend the rest.", HELP),
 }
 
+GROUPS: dict[str, Entry] = {}
+"""The groups of commands, by their first word."""
+
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 a missing or foreign product, 70 a fault in "
@@ -52,19 +56,25 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """As typer's own, with the command's module imported now."""
-        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            near = get_close_matches(args[0], COMMANDS, 1)
+        if args[0] not in self.commands and not args[0].startswith("-") and not _is_completing(ctx):
+            near = get_close_matches(args[0], self.commands, 1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         name, command, rest = super().resolve_command(ctx, args)
-        return name, load_command(name) if name in COMMANDS else command, rest
+        whole = f"{self.name} {name}" if self.name in GROUPS else f"{name}"
+        return name, load_command(whole) if whole in COMMANDS else command, rest
+
+
+def _is_completing(ctx: Any) -> bool:
+    return bool(ctx.resilient_parsing)
 
 
 def load_command(name: str) -> TyperCommand:
     """Import a command's module and make the command of its function."""
-    function = getattr(import_module(f"adducir.cli.{name}"), name)
+    module = name.replace(" ", "_")
+    function = getattr(import_module(f"adducir.cli.{module}"), module)
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, help=_flowing(function.__doc__ or ""))(function)
+    app.command(name.split()[-1], help=_flowing(function.__doc__ or ""))(function)
     command = get_command(app)
     if not isinstance(command, TyperCommand):
         raise TypeError(f"{name} is no single command.")
@@ -89,11 +99,32 @@ def build_group() -> TyperGroup:
     group = get_command(app)
     if not isinstance(group, LazyGroup):
         raise TypeError("typer did not make a group.")
+    for name, entry in GROUPS.items():
+        group.commands[name] = _subgroup(name, entry)
     for name, entry in COMMANDS.items():
-        group.commands[name] = TyperCommand(
-            name=name, help=entry.help, rich_help_panel=entry.panel, rich_markup_mode="rich"
+        first, _, second = name.partition(" ")
+        holder = group.commands[first] if second else group
+        if not isinstance(holder, LazyGroup):
+            raise TypeError(f"{first} is no group of commands.")
+        holder.commands[second or name] = TyperCommand(
+            name=second or name,
+            help=entry.help,
+            rich_help_panel=None if second else entry.panel,
+            rich_markup_mode="rich",
         )
     return group
+
+
+def _subgroup(name: str, entry: Entry) -> LazyGroup:
+    """A group without its commands."""
+    return LazyGroup(
+        name=name,
+        help=entry.help,
+        no_args_is_help=True,
+        rich_help_panel=entry.panel,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
 def _show_version(wanted: bool) -> None:

@@ -7,31 +7,50 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.app import main
-from adducir.cli.group import COMMANDS, load_command
+from adducir.cli.group import COMMANDS, GROUPS, load_command
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_what_the_list_says(name):
-    function = getattr(import_module(f"adducir.cli.{name}"), name)
+    module = name.replace(" ", "_")
+    function = getattr(import_module(f"adducir.cli.{module}"), module)
     first = inspect.cleandoc(function.__doc__).splitlines()[0]
     assert first == COMMANDS[name].help
-    assert load_command(name).name == name
+    assert load_command(name).name == name.split()[-1]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_explained(name, capsys):
     command = load_command(name)
     assert [param.name for param in command.params if not getattr(param, "help", "")] == []
-    assert main([name, "--help"]) == 0
+    assert main([*name.split(), "--help"]) == 0
     assert COMMANDS[name].help in " ".join(capsys.readouterr().out.split())
 
 
 def test_help_lists_every_command_with_its_line(capsys):
     assert main(["-h"]) == 0
     shown = capsys.readouterr().out
-    for name, entry in COMMANDS.items():
+    for name, entry in (COMMANDS | GROUPS).items():
+        if " " in name:
+            continue
         assert name in shown
         assert entry.help.split()[0] in shown
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands(group, capsys):
+    assert main([group, "--help"]) == 0
+    shown = capsys.readouterr().out
+    inside = [name.split()[1] for name in COMMANDS if name.startswith(f"{group} ")]
+    assert inside
+    assert [name for name in inside if name not in shown] == []
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_an_unknown_command_of_a_group_is_told_the_nearest(group, capsys):
+    (first, *_) = [name.split()[1] for name in COMMANDS if name.startswith(f"{group} ")]
+    assert main([group, first + "x"]) == 2
+    assert f"Did you mean '{first}'" in capsys.readouterr().err
 
 
 def test_the_exit_codes_in_the_help_are_those_of_the_errors(capsys):
