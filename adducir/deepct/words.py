@@ -1,0 +1,118 @@
+"""The words of a text that get weights, with their places in it.
+
+:func:`words` breaks a text as Lucene's StandardTokenizer does (Unicode's word boundaries, UAX #29),
+because the weights end in a Lucene index: "don't" and "1,000.5" are one word, "e-mail" two, and
+every Han or Hiragana character is one. Unlike Lucene it gives no word for an emoji.
+
+:func:`basic_words` breaks it as BERT does before it cuts word pieces: at blanks and at every
+punctuation mark, in lower case and without accents. The original DeepCT looks its targets up by
+these.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, NamedTuple
+
+import regex
+
+# Lucene cuts a longer word into parts of this length (StandardTokenizer's maxTokenLength).
+LONGEST = 255
+
+
+class Word(NamedTuple):
+    """A word: ``text`` stands in the passage from ``start`` to ``end`` (characters)."""
+
+    start: int
+    end: int
+    text: str
+
+
+def words(text: str, *, whole: bool = True) -> list[Word]:
+    """The words of a text in order; each word's text is the slice from its start to its end.
+
+    Args:
+        text: Any text.
+        whole: Words as an index has them. If false, :func:`basic_words`.
+    """
+    if not whole:
+        return basic_words(text)
+    # A pattern of Unicode properties takes thrice the time, and most texts do not need it.
+    matches: Iterable[Any] = (_ASCII if text.isascii() else _UNICODE).finditer(text)
+    found = [Word(match.start(), match.end(), match.group()) for match in matches]
+    if any(len(word.text) > LONGEST for word in found):
+        return [part for word in found for part in _parts(word)]
+    return found
+
+
+def basic_words(text: str) -> list[Word]:
+    """The words of BERT's basic tokenisation (uncased), punctuation marks among them.
+
+    A word's text is in lower case and without accents, so that it may be shorter or longer than the
+    slice of ``text`` that it stands for. Control characters are passed over.
+    """
+    from tokenizers import PreTokenizedString
+
+    normalizer, splitter = _bert()
+    cut = PreTokenizedString(text)
+    cut.normalize(normalizer.normalize)
+    splitter.pre_tokenize(cut)
+    parts = cut.get_splits(offset_referential="original", offset_type="char")
+    return [Word(start, end, part) for part, (start, end), _ in parts]
+
+
+def match_key(word: str) -> str:
+    """What two words must share (before stemming) to be one term: lower case, no possessive ``'s``.
+
+    As Lucene's EnglishPossessiveFilter and LowerCaseFilter; the typographic apostrophe counts as
+    the plain one, so that "don’t" is the stop word "don't".
+    """
+    key = word.lower()
+    if not key.isascii():
+        key = key.translate(_APOSTROPHES)
+    return key[:-2] if key.endswith("'s") else key
+
+
+def _parts(word: Word) -> list[Word]:
+    starts = range(word.start, word.end, LONGEST)
+    ends = [min(start + LONGEST, word.end) for start in starts]
+    return [
+        Word(start, end, word.text[start - word.start : end - word.start])
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+@cache
+def _bert() -> tuple[Any, Any]:
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    return BertNormalizer(lowercase=True), BertPreTokenizer()
+
+
+_APOSTROPHES = str.maketrans("’＇", "''")
+
+# What follows writes rules WB4 to WB13b of UAX #29 as one pattern. Every character takes with it
+# the marks that extend it (WB4).
+_MARKS = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+"
+_LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]" + _MARKS
+_DIGIT = r"[\p{WB=Numeric}０-９]" + _MARKS
+_JOINER = r"\p{WB=ExtendNumLet}" + _MARKS
+_KATAKANA = r"\p{WB=Katakana}" + _MARKS
+_IN_WORD = r"[\p{WB=MidLetter}\p{WB=MidNumLet}']" + _MARKS
+_IN_NUMBER = r"[\p{WB=MidNum}\p{WB=MidNumLet}']" + _MARKS
+
+
+def _pattern(letter: str, digit: str, joiner: str, in_word: str, in_number: str) -> str:
+    """Letters and digits, joined by low lines, points and the like where these stand inside."""
+    run = f"{letter}(?:(?:{in_word})?{letter})*+|{digit}(?:(?:{in_number})?{digit})*+"
+    return f"(?:{joiner})*+(?:{run})(?:{run}|(?:{joiner})++)*+"
+
+
+_ASCII = re.compile(_pattern("[A-Za-z]", "[0-9]", "_", "[:.']", "[,;.']"))
+_UNICODE = regex.compile(
+    _pattern(_LETTER, _DIGIT, _JOINER, _IN_WORD, _IN_NUMBER)
+    + rf"|(?:{_KATAKANA})++"
+    + rf"|(?:\p{{Line_Break=SA}}{_MARKS})++"
+    + rf"|[\p{{Script=Han}}\p{{Script=Hiragana}}]{_MARKS}"
+)
