@@ -1,0 +1,82 @@
+"""Batches of texts by the tokens they take once padded, so that memory is bounded."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Result = TypeVar("Result")
+
+DEFAULT_TOKENS = 8192
+"""Padded tokens in a batch; MiniLM and BERT-base are near their full speed with it on a CPU."""
+
+
+def token_batches(
+    lengths: Sequence[int] | NDArray[np.integer[Any]], budget: int = DEFAULT_TOKENS
+) -> list[NDArray[np.int64]]:
+    """Cut items into batches of like length, longest first.
+
+    A batch of n items whose longest has m tokens takes n * m <= ``budget`` tokens; an item that
+    is longer than the budget is a batch of its own. The longest come first, so that memory that
+    does not suffice shows at once.
+
+    Args:
+        lengths: Tokens of each item.
+        budget: Padded tokens that a batch may take.
+
+    Returns:
+        The numbers of the items of each batch; every item is in exactly one.
+    """
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        most = max(1, budget // max(1, int(sizes[order[start]])))
+        batches.append(order[start : start + most])
+        start += most
+    return batches
+
+
+def computed(
+    batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], Result]
+) -> Iterator[tuple[NDArray[np.int64], Result]]:
+    """Compute batch by batch; a batch that does not fit in memory is halved, as are later ones.
+
+    Yields:
+        The items' numbers and what ``compute`` made of them.
+
+    Raises:
+        Exception: Out of memory with a single item, or anything else that ``compute`` raises.
+    """
+    waiting = list(reversed(batches))
+    most: int | None = None
+    while waiting:
+        batch = waiting.pop()
+        if most is not None and len(batch) > most:
+            waiting.append(batch[most:])
+            batch = batch[:most]
+        try:
+            result = compute(batch)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error) or len(batch) == 1:
+                raise
+            free_memory()
+            most = len(batch) // 2
+            waiting.append(batch)
+            continue
+        yield batch, result
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that a device's or the machine's memory did not suffice."""
+    words = ("out of memory", "can't allocate memory", "cannot allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
+
+
+def free_memory() -> None:
+    """Give a GPU's cached memory back, if there is one."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

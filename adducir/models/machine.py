@@ -1,0 +1,61 @@
+"""The device and the threads that a model runs with, and random numbers that can be repeated."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
+
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+DeviceName = Literal["auto", "cpu", "cuda", "mps"]
+
+
+def choose_device(name: str = "auto") -> "torch.device":
+    """The device with that name; ``auto`` is the first of CUDA, MPS and the CPU that is there.
+
+    Raises:
+        UsageError: This machine has no such device.
+    """
+    import torch
+
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    kind = name.partition(":")[0]
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": _has_mps()}
+    if not there.get(kind, False):
+        raise UsageError(
+            f"there is no device {name!r} here.",
+            mend=f"There is: {', '.join(key for key, value in there.items() if value)}.",
+        )
+    return torch.device(name)
+
+
+def _has_mps() -> bool:
+    import torch
+
+    return bool(torch.backends.mps.is_available())
+
+
+@contextmanager
+def using_threads(count: int | None) -> Iterator[None]:
+    """Let torch use ``count`` threads inside the block (None: as many as it would)."""
+    import torch
+
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def seed_of(*parts: int | str) -> int:
+    """A seed of 63 bits that depends on every part, the same on every machine."""
+    digest = hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
