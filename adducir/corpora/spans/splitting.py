@@ -36,7 +36,7 @@ def split(
         UsageError: The shares do not fit, or a part with a share got no group.
     """
     wanted = DEFAULT_SHARES if shares is None else shares
-    _check(wanted)
+    check_shares(wanted)
     wanted = {name: wanted[name] for name in PARTS if name in wanted}
     parts: dict[str, list[MaskedSpan]] = {name: [] for name in wanted}
     homes: dict[str, str] = {}
@@ -67,7 +67,12 @@ def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
     return names[-1]  # the sum may round to a little below 1
 
 
-def _check(shares: Mapping[str, float]) -> None:
+def check_shares(shares: Mapping[str, float]) -> None:
+    """Refuse shares that do not fit.
+
+    Raises:
+        UsageError: A part is not known, a share is negative, or they do not add up to 1.
+    """
     unknown = [name for name in shares if name not in PARTS]
     if unknown:
         raise UsageError(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
