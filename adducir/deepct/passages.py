@@ -7,6 +7,7 @@ again when they are joined: white space belongs to the passage before it.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from adducir.deepct.words import basic_words, words
@@ -72,7 +73,12 @@ def passages(
 
 def count_words(chunks: list[str]) -> list[int]:
     """How many words each chunk has, at least 1: a :data:`CountPieces` for lengths in words."""
-    return [max(1, len(words(chunk))) for chunk in chunks]
+    return list(map(_count_words, chunks))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _count_words(chunk: str) -> int:
+    return max(1, len(words(chunk)))
 
 
 def remembering(count_pieces: CountPieces) -> CountPieces:

@@ -1,0 +1,278 @@
+"""Training examples: passages of a corpus's documents with the target of each word.
+
+Documents that leak control names are left out, and with them, unless told otherwise, their copies:
+documents whose text differs in nothing but case and white space. Nothing depends on chance, and
+the examples stand in the order of the corpus.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from adducir.corpora.digests import digest_of
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
+from adducir.deepct.leaks import NOBODY, Excluded
+from adducir.deepct.passages import CountPieces, Unit, passages
+from adducir.deepct.stopwords import StopWords
+from adducir.deepct.supervision import FromFields, Supervision
+from adducir.deepct.targets import Keys, Matcher, Stemmer, porter
+from adducir.study.errors import InputError, UsageError
+from adducir.study.progress import SILENT, Progress
+
+PAPER_LENGTH = 500
+"""Word pieces of a passage in the DeepCT study of argument retrieval (section 3)."""
+
+
+class Example(NamedTuple):
+    """A passage to learn from.
+
+    ``targets`` and ``is_stop`` have an entry for each of the words of ``text``: those of
+    :func:`adducir.deepct.words.words`, or of ``basic_words`` where the keys are the original's.
+    ``number`` counts a document's passages from 0. ``group`` is what a split keeps together.
+    """
+
+    docno: str
+    number: int
+    text: str
+    targets: tuple[float, ...]
+    is_stop: tuple[bool, ...]
+    group: str
+
+
+@dataclass(frozen=True)
+class ExampleSettings:
+    """How documents become examples.
+
+    Attributes:
+        text_fields: What the model reads, joined by newlines.
+        length: The most that a passage holds, in ``unit``.
+        overlap: How much of a passage comes again in the next.
+        unit: ``pieces`` or ``words``.
+        keys: How targets are found, see :mod:`adducir.deepct.targets`.
+        keep_empty: Whether passages without a positive target are kept, as the original does for
+            MS MARCO, and not for CAR.
+        group: The field whose documents a split keeps together; by default each document is a
+            group of its own.
+        drop_copies: Whether copies of documents left out are left out.
+    """
+
+    text_fields: tuple[str, ...]
+    length: int = PAPER_LENGTH
+    overlap: int = 0
+    unit: Unit = "pieces"
+    keys: Keys = "words"
+    keep_empty: bool = True
+    group: str | None = None
+    drop_copies: bool = True
+
+
+@dataclass
+class Counts:
+    """What became of a corpus.
+
+    Attributes:
+        documents: Documents read.
+        excluded: Of them, left out by leak control.
+        excluded_by_source: How many of them each source of leak control names.
+        copies: Left out since their text is that of a document left out.
+        without_reference: Left out since they have no query, or none but of stop words.
+        passages: Passages of the documents that are left.
+        without_words: Of them, left out since they have no word.
+        without_positive: Of them, without a positive target; kept or not, as the settings say.
+        examples: Passages kept.
+        words: Words of the examples.
+        stop_words: Of them, stop words.
+        positives: Of them, with a positive target.
+    """
+
+    documents: int = 0
+    excluded: int = 0
+    excluded_by_source: dict[str, int] = field(default_factory=dict)
+    copies: int = 0
+    without_reference: int = 0
+    passages: int = 0
+    without_words: int = 0
+    without_positive: int = 0
+    examples: int = 0
+    words: int = 0
+    stop_words: int = 0
+    positives: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """Plain values, for manifests and model cards."""
+        return asdict(self)
+
+    def warnings(self) -> list[str]:
+        """What a user should look at: sources of leak control that name no document read."""
+        return [
+            f"{source} names no document of the corpus: are its docnos of another version?"
+            for source, count in self.excluded_by_source.items()
+            if not count
+        ]
+
+
+@dataclass(frozen=True)
+class ExampleSet:
+    """Examples in the order of their corpus, and what became of the rest of it."""
+
+    examples: list[Example]
+    counts: Counts
+
+
+def examples(
+    corpus: Corpus,
+    settings: ExampleSettings,
+    supervision: Supervision,
+    count_pieces: CountPieces,
+    *,
+    stop_words: StopWords,
+    excluded: Excluded = NOBODY,
+    stemmer: Stemmer = porter,
+    progress: Progress = SILENT,
+) -> ExampleSet:
+    """Make the training examples of a corpus.
+
+    Args:
+        corpus: The documents.
+        settings: How they are cut, and what is kept.
+        supervision: Gives a document's queries.
+        count_pieces: Counts word pieces, see :mod:`adducir.deepct.passages`.
+        stop_words: Words that match nothing.
+        excluded: Documents to leave out.
+        stemmer: Maps a lower-case word to its stem.
+        progress: Receives the advance, in documents.
+
+    Raises:
+        InputError: A document is malformed or there twice, no document has a field that is named,
+            or no example is left.
+        UsageError: The text's fields hold the reference's, so that the answer stands in the
+            question; or the settings make no sense.
+    """
+    _refuse_reference_in_text(settings, supervision)
+    matcher = Matcher(stop_words, stemmer, settings.keys)
+    counts = Counts()
+    fields = _Fields(settings, supervision)
+    kept: list[Example] = []
+    progress.start("make examples", corpus.size_hint(), "documents")
+    for document in _allowed(corpus, settings, excluded, counts, fields, progress):
+        recall = matcher.recall(supervision.queries(document))
+        if not recall:
+            counts.without_reference += 1
+            continue
+        made = _examples_of(document, settings, matcher, recall, count_pieces, counts)
+        kept += made
+    progress.finish()
+    fields.check(corpus.source)
+    if not kept:
+        raise InputError(
+            f"of {counts.documents:,} documents no training example is left: {counts.excluded:,} "
+            f"are left out by leak control, {counts.without_reference:,} have no reference.",
+            path=corpus.source,
+            mend="Look at the fields and at what is left out.",
+        )
+    return ExampleSet(kept, counts)
+
+
+def _allowed(
+    corpus: Corpus,
+    settings: ExampleSettings,
+    excluded: Excluded,
+    counts: Counts,
+    fields: "_Fields",
+    progress: Progress,
+) -> Iterator[Document]:
+    """The documents that leak control leaves."""
+    forbidden = _texts(corpus, settings, excluded) if settings.drop_copies else frozenset()
+    found = Counter(dict.fromkeys(excluded.by_source, 0))
+    for document in refuse_duplicates(corpus):
+        progress.advance(1)
+        counts.documents += 1
+        fields.see(document)
+        if document.docno in excluded:
+            counts.excluded += 1
+            found.update(s for s, named in excluded.by_source.items() if document.docno in named)
+        elif forbidden and _text_digest(document, settings) in forbidden:
+            counts.copies += 1
+        else:
+            yield document
+    counts.excluded_by_source = dict(found)
+
+
+def _examples_of(
+    document: Document,
+    settings: ExampleSettings,
+    matcher: Matcher,
+    recall: dict[str, float],
+    count_pieces: CountPieces,
+    counts: Counts,
+) -> Iterator[Example]:
+    """The examples of a document, counted."""
+    text = text_of(document, settings.text_fields)
+    group = document.fields.get(settings.group or "", "") or document.docno
+    for number, start, end in passages(
+        text, count_pieces, length=settings.length, overlap=settings.overlap, unit=settings.unit
+    ):
+        passage = text[start:end].strip()
+        targets = matcher.targets(passage, recall)
+        positives = sum(value > 0 for value in targets.values)
+        counts.passages += 1
+        counts.without_words += not targets.words
+        counts.without_positive += bool(targets.words) and not positives
+        if not targets.words or not (positives or settings.keep_empty):
+            continue
+        counts.examples += 1
+        counts.words += len(targets.words)
+        counts.stop_words += sum(targets.is_stop)
+        counts.positives += positives
+        yield Example(
+            document.docno, number, passage, tuple(targets.values), tuple(targets.is_stop), group
+        )
+
+
+def _texts(corpus: Corpus, settings: ExampleSettings, excluded: Excluded) -> frozenset[str]:
+    """Digests of the texts of the documents to leave out, empty texts aside."""
+    if not excluded.docnos:
+        return frozenset()
+    named = (document for document in corpus if document.docno in excluded)
+    return frozenset(_text_digest(document, settings) for document in named) - {digest_of([""])}
+
+
+def _text_digest(document: Document, settings: ExampleSettings) -> str:
+    return digest_of([" ".join(text_of(document, settings.text_fields).lower().split())])
+
+
+def _refuse_reference_in_text(settings: ExampleSettings, supervision: Supervision) -> None:
+    if not isinstance(supervision, FromFields):
+        return
+    shared = sorted(set(settings.text_fields) & set(supervision.fields))
+    if shared:
+        raise UsageError(
+            f"the field {shared[0]!r} is in the text as well as the reference, so that every word "
+            "of it is a target by itself.",
+            mend="Let the model read other fields than those that it is to tell.",
+        )
+
+
+class _Fields:
+    """Notes which of the fields that are named have been seen."""
+
+    def __init__(self, settings: ExampleSettings, supervision: Supervision) -> None:
+        wanted = [*settings.text_fields, *((settings.group,) if settings.group else ())]
+        if isinstance(supervision, FromFields):
+            wanted += supervision.fields
+        self._missing = set(wanted)
+        self._known: set[str] = set()
+
+    def see(self, document: Document) -> None:
+        if self._missing:
+            self._missing.difference_update(document.fields)
+            self._known.update(document.fields)
+
+    def check(self, source: str) -> None:
+        if self._missing:
+            raise InputError(
+                f"no document has a field {min(self._missing)!r}.",
+                path=source,
+                mend=f"The documents' fields are: {', '.join(sorted(self._known))}.",
+            )
