@@ -11,6 +11,7 @@ import polars as pl
 
 from adducir.corpora.documents import Corpus, open_corpus
 from adducir.corpora.qrels import Qrels, load_qrels
+from adducir.corpora.references import file_path, is_id, source_path
 from adducir.corpora.topics import Topics, load_topics
 from adducir.experiments.evaluation import providers, vectorised
 from adducir.experiments.evaluation.evaluate import Evaluator
@@ -23,7 +24,6 @@ from adducir.experiments.recipe import (
     SystemRecipe,
     TopicsRecipe,
 )
-from adducir.experiments.sources import file_path, is_id, source_path
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.indexes.analysis import Analysis

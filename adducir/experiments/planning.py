@@ -16,13 +16,14 @@ from adducir.experiments.consistency import inconsistencies
 from adducir.experiments.currency import ASKED, MISSING, why_index, why_run
 from adducir.experiments.faults import Faults
 from adducir.experiments.opening import TopicSet, open_all
-from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, file_name, study_folder
+from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.indexes.building import KINDS
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
+from adducir.study.folders import study_folder
 from adducir.study.progress import SILENT, Progress
 from adducir.study.recipe import read
 from adducir.study.yaml import load

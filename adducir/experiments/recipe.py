@@ -6,10 +6,8 @@ the figures: threads and folders do not stand here. What the sections must keep 
 is in :mod:`adducir.experiments.consistency`.
 """
 
-import os
 import re
 from collections.abc import Set
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -264,13 +262,3 @@ def _listed(keys: Set[str]) -> str:
 def file_name(name: str) -> str:
     """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
     return name.replace(" ", "_")
-
-
-def study_folder(experiment: Path) -> Path:
-    """The study that an experiment file belongs to: relative paths in the file start there.
-
-    It is the folder that holds ``experiments/``, or else the file's own. Links are not followed:
-    an experiment file that is linked into a study belongs to that study.
-    """
-    folder = Path(os.path.normpath(experiment.absolute())).parent
-    return folder.parent if folder.name == "experiments" else folder

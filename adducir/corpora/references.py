@@ -1,4 +1,4 @@
-"""From what an experiment file writes to what is opened: variables and relative paths."""
+"""From what a recipe writes to what is opened: variables and relative paths."""
 
 import os
 import re
