@@ -1,0 +1,1 @@
+"""Human ratings: how far raters agree, and what they think of each system."""

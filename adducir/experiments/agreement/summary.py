@@ -1,0 +1,126 @@
+"""All about the ratings of one system, or of all: agreement with its intervals."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from adducir.experiments.agreement.alpha import alphas, krippendorff_alpha, pairable
+from adducir.experiments.agreement.counts import Counts, Level, count
+from adducir.experiments.agreement.intervals import (
+    DEFAULT_SAMPLES,
+    Interval,
+    bootstrap_interval,
+)
+from adducir.experiments.agreement.kappa import Kappa, fleiss_kappa, kappas
+from adducir.experiments.agreement.ratings import Floats, Integers, Ratings, What
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How bootstrap intervals are made: see :func:`.intervals.bootstrap_interval`."""
+
+    samples: int = DEFAULT_SAMPLES
+    seed: int = 0
+    level: float = 0.95
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far raters agree.
+
+    Attributes:
+        alpha: Krippendorff's alpha; NaN where it is undefined.
+        alpha_interval: Its interval; None where alpha is undefined.
+        kappa: Fleiss' kappa and the like, over the units with the most common number of ratings;
+            None where that is less than two.
+        kappa_interval: The interval of kappa; None where kappa is undefined.
+        left_out: Units with another number of ratings, which kappa leaves out.
+        units: Units with any rating.
+        single: Units with one rating only, which say nothing about agreement.
+    """
+
+    alpha: float
+    alpha_interval: Interval | None
+    kappa: Kappa | None
+    kappa_interval: Interval | None
+    left_out: int
+    units: int
+    single: int
+
+
+def agreement_of(
+    ratings: Ratings,
+    what: What = "rating",
+    level: Level = "ordinal",
+    *,
+    system: str | None = None,
+    drawing: Drawing | None = None,
+) -> Agreement:
+    """Measure the agreement on the answers of a system, or of all systems.
+
+    Args:
+        ratings: The judgements.
+        what: Ratings or ranks.
+        level: What alpha takes values to mean; kappa takes them as mere categories.
+        system: Only this system's answers.
+        drawing: How to make intervals; by default 2,000 samples, seed 0, level .95.
+
+    Raises:
+        UsageError: No such system, or a wrong number in ``drawing``.
+        InputError: A rating that does not fit the level; with the line.
+    """
+    counts = count(ratings, what, level, system)
+    drawing = drawing or Drawing()
+    raters = counts.raters
+    alpha, interval = _alpha(counts, level, drawing)
+    kappa, kappa_interval, left_out = _kappa(counts, drawing)
+    return Agreement(
+        alpha=alpha,
+        alpha_interval=interval,
+        kappa=kappa,
+        kappa_interval=kappa_interval,
+        left_out=left_out,
+        units=raters.size,
+        single=int((raters == 1).sum()),
+    )
+
+
+def _alpha(counts: Counts, level: Level, drawing: Drawing) -> tuple[float, Interval | None]:
+    kept = counts.raters >= 2
+    if not kept.any():
+        return float("nan"), None
+    table, values = pairable(counts.table, counts.values)
+    alpha = krippendorff_alpha(table, values, level)
+    interval = _interval(
+        alpha, lambda drawn: alphas(table, values, level, drawn), counts.items[kept], drawing
+    )
+    return alpha, interval
+
+
+def _kappa(counts: Counts, drawing: Drawing) -> tuple[Kappa | None, Interval | None, int]:
+    """Kappa over the units with the most common number of ratings, the greater of two such."""
+    raters = counts.raters
+    if not raters.size:
+        return None, None, 0
+    numbers, often = np.unique(raters, return_counts=True)
+    usual = numbers[often == often.max()].max()
+    kept = raters == usual
+    if usual < 2:
+        return None, None, int((~kept).sum())
+    table = counts.table[kept]
+    kappa = fleiss_kappa(table)
+    interval = _interval(
+        kappa.kappa, lambda drawn: kappas(table, drawn), counts.items[kept], drawing
+    )
+    return kappa, interval, int((~kept).sum())
+
+
+def _interval(
+    value: float, statistic: Callable[[Floats], Floats], items: Integers, drawing: Drawing
+) -> Interval | None:
+    if not np.isfinite(value):
+        return None
+    return bootstrap_interval(
+        statistic, items, samples=drawing.samples, seed=drawing.seed, level=drawing.level
+    )

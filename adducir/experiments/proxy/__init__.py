@@ -1,0 +1,1 @@
+"""The proxy task: people, or a model, choose the truth among a few candidates."""
