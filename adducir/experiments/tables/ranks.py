@@ -1,0 +1,184 @@
+"""The table of retrieval with one truth: R@k, MRR, mean and median rank, tested."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adducir.experiments.comparison.compare import compare
+from adducir.experiments.evaluation.ranks import (
+    CUTOFFS,
+    RANK,
+    RECIPROCAL,
+    GoldRanks,
+    Ties,
+    at_random,
+    median_rank,
+    rank_scores,
+)
+from adducir.experiments.evaluation.scores import Scores
+from adducir.experiments.tables.build import Layout, build_table
+from adducir.experiments.tables.table import Column, ResultTable, TableCell
+from adducir.study.errors import UsageError
+
+RANDOM = "random"
+NAMES = {str(RANK): "Mean rank", str(RECIPROCAL): "MRR"}
+MEDIAN = "Median rank"
+_TIES = {
+    "pessimistic": "Candidates that score as the truth does count as better.",
+    "expected": "Ties count by the exact mean over all orders of the tied candidates.",
+}
+
+
+def rank_table(
+    systems: Mapping[str, GoldRanks],
+    *,
+    by: str | None = None,
+    cutoffs: Sequence[int] = CUTOFFS,
+    ties: Ties = "pessimistic",
+    random: bool = False,
+    testing: Mapping[str, Any] | None = None,
+    layout: Layout | None = None,
+) -> ResultTable:
+    """A table of systems, over all queries or by groups of them.
+
+    Args:
+        systems: The standings of each system, of the same queries.
+        by: A key of the queries: each of its values becomes a group of columns.
+        cutoffs: The k of R@k.
+        ties: The rule of ties; see :mod:`adducir.experiments.evaluation.ranks`.
+        random: Add the exact expectation of a random ranking as first system.
+        testing: Arguments of :func:`adducir.experiments.comparison.compare.compare`, such as
+            ``baseline``. A group of a single query is shown without tests.
+        layout: Names and style.
+
+    Raises:
+        UsageError: No system; systems of other queries, candidates or keys; an unknown key; or a
+            wrong choice.
+    """
+    if not systems:
+        raise UsageError("there is no system.")
+    first = next(iter(systems.values()))
+    aligned = {name: _aligned(first, ranks, name) for name, ranks in systems.items()}
+    if random:
+        if RANDOM in aligned:
+            raise UsageError(f"a system is called {RANDOM!r} already.")
+        aligned = {RANDOM: at_random(first), **aligned}
+    groups = {
+        name: {system: ranks.rows(places) for system, ranks in aligned.items()}
+        for name, places in _groups(first, by).items()
+    }
+    rules: dict[str, Ties] = {
+        system: "expected" if system == RANDOM else ties for system in aligned
+    }
+    scores = {
+        name: [
+            rank_scores(system, ranks, cutoffs=cutoffs, ties=rules[system])
+            for system, ranks in group.items()
+        ]
+        for name, group in groups.items()
+    }
+    comparisons = {name: _compared(of_group, testing or {}) for name, of_group in scores.items()}
+    layout = layout or Layout()
+    layout = replace(
+        layout,
+        measure_names={**NAMES, **layout.measure_names},
+        notes=(*_notes(groups, aligned, ties), *layout.notes),
+    )
+    table = build_table(comparisons, scores, layout=layout)
+    return _with_medians(table, groups, rules)
+
+
+def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
+    """The standings in the order of the first system's queries, checked to be of the same."""
+    places = {qid: place for place, qid in enumerate(ranks.qids)}
+    odd = sorted(set(first.qids) ^ set(places))
+    if odd:
+        raise UsageError(
+            f"{name} has not the queries that the first system has: {', '.join(odd[:3])}"
+            f"{' and others' if len(odd) > 3 else ''} stand in one of them only.",
+            mend="Rank the truth of the same queries with all systems.",
+        )
+    ordered = ranks.rows([places[qid] for qid in first.qids])
+    differ = ordered.candidates != first.candidates
+    if differ.any():
+        place = int(np.flatnonzero(differ)[0])
+        raise UsageError(
+            f"{name} ranks {ordered.candidates[place]} candidates for query {first.qids[place]}, "
+            f"another system {first.candidates[place]}.",
+            mend="Ranks are comparable among the same candidates only.",
+        )
+    return ordered
+
+
+def _groups(ranks: GoldRanks, by: str | None) -> dict[str, Sequence[int]]:
+    """The places of the queries of each group, numbers in their order."""
+    if by is None:
+        return {"": range(len(ranks.qids))}
+    if by not in ranks.keys:
+        known = ", ".join(ranks.keys) or "none"
+        raise UsageError(f"the queries have no key {by!r}.", mend=f"Their keys are: {known}.")
+    values = ranks.keys[by]
+    groups: dict[str, list[int]] = {}
+    for place, value in enumerate(values):
+        groups.setdefault(value, []).append(place)
+    order = sorted(groups, key=lambda value: (not _is_number(value), _number(value), value))
+    return {f"{by} {value}": groups[value] for value in order}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _number(text: str) -> float:
+    return float(text) if _is_number(text) else 0.0
+
+
+def _compared(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Any:
+    asked = dict(testing) if len(scores[0].qids) > 1 else {}
+    return compare(scores, lower_is_better=(RANK,), **asked)
+
+
+def _notes(
+    groups: Mapping[str, Mapping[str, GoldRanks]], systems: Mapping[str, GoldRanks], ties: Ties
+) -> list[str]:
+    """What a reader must know about candidates, ties and truths without a rank."""
+    said = []
+    for name, group in groups.items():
+        number = next(iter(group.values())).candidates
+        spread = f" ({number.min():,} to {number.max():,})" if number.min() < number.max() else ""
+        begin = f"{name}: " if name else ""
+        said.append(f"{begin}{number.mean():,.1f} candidates a query on average{spread}.")
+    said.append(_TIES[ties])
+    for name, ranks in systems.items():
+        missing = 0 if ranks.unranked is None else int(ranks.unranked.sum())
+        if missing:
+            said.append(f"{name} did not rank {missing:,} truths; they count as last candidates.")
+    if RANDOM in systems:
+        said.append(f"{RANDOM}: the exact expectation of a random ranking; nothing was drawn.")
+    said.append(f"{MEDIAN} is over queries, and not tested.")
+    return said
+
+
+def _with_medians(
+    table: ResultTable, groups: Mapping[str, Mapping[str, GoldRanks]], rules: Mapping[str, Ties]
+) -> ResultTable:
+    """The table with the median rank as last column of every group."""
+    columns: list[Column] = []
+    cells: list[list[TableCell]] = [[] for _ in table.rows]
+    for name, group in groups.items():
+        places = [place for place, column in enumerate(table.columns) if column.group == name]
+        columns += [table.columns[place] for place in places]
+        columns.append(Column(MEDIAN, name, higher_is_better=False, descriptive=True))
+        for row, filled in zip(table.rows, cells, strict=True):
+            ranks = group[row.system]
+            filled += [row.cells[place] for place in places]
+            filled.append(TableCell(median_rank(ranks, rules[row.system]), len(ranks.qids)))
+    rows = tuple(
+        replace(row, cells=tuple(filled)) for row, filled in zip(table.rows, cells, strict=True)
+    )
+    return replace(table, columns=tuple(columns), rows=rows)
