@@ -13,7 +13,7 @@ Three kinds of sources say which documents to leave out:
 Pools and runs may be named by a pattern for file names (``runs/2020/*.txt.gz``).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -119,17 +119,20 @@ def excluded(
             file; with file and line.
         MachineError: ir_datasets cannot download judgements.
     """
-    by_source: dict[str, frozenset[str]] = {}
+    found: dict[str, frozenset[str]] = {}
+
+    def add(source: str, docnos: Iterable[str]) -> None:
+        found[source] = found.get(source, frozenset()).union(docnos)
+
     for source in without.qrels:
-        frame = load_qrels(locate(source), progress=progress).frame
-        by_source[source] = frozenset(frame["docno"])
+        add(source, load_qrels(locate(source), progress=progress).frame["docno"])
     for source in without.pools:
-        by_source[source] = _union(pool_docnos(path) for path in _files(source, locate))
+        for path in _files(source, locate):
+            add(source, pool_docnos(path))
     for source in without.runs:
-        by_source[source] = _union(
-            run_docnos(path, without.depth) for path in _files(source, locate)
-        )
-    return Excluded(by_source)
+        for path in _files(source, locate):
+            add(source, run_docnos(path, without.depth))
+    return Excluded(found)
 
 
 def pool_docnos(path: Path) -> frozenset[str]:
@@ -193,19 +196,15 @@ def _wrong_columns(path: Path, line: int, count: int, first: int) -> InputError:
 def _files(source: str, locate: Callable[[str], str]) -> Sequence[Path]:
     """The file of a source, or those that its pattern fits, sorted."""
     folder, _, name = source.rpartition("/")
-    if not _PATTERN.intersection(name):
+    if not _PATTERN.intersection(source):
         return [Path(locate(source)).expanduser()]
     if _PATTERN.intersection(folder):
         raise InputError(
             f"the pattern {source!r} has its signs in a folder's name.",
-            mend="Only a file's name may be a pattern; name each folder.",
+            mend="Only a file's name may be a pattern; name each folder by itself.",
         )
     place = Path(locate(folder or ".")).expanduser()
     found = sorted(path for path in place.glob(name) if path.is_file())
     if not found:
         raise InputError(f"no file is called like {name!r}.", path=place)
     return found
-
-
-def _union(docnos: Iterator[frozenset[str]]) -> frozenset[str]:
-    return frozenset[str]().union(*docnos)

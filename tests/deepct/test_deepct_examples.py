@@ -1,0 +1,217 @@
+"""Examples of a corpus: what is made, left out, counted and held out."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from plain_corpus import PlainCorpus, pieces_of_three
+
+from adducir.corpora.documents import open_corpus
+from adducir.corpora.qrels import Qrels
+from adducir.corpora.topics import Topics
+from adducir.deepct.examples import Example, ExampleSet, ExampleSettings, examples
+from adducir.deepct.leaks import NOBODY, Excluded, Without, excluded
+from adducir.deepct.splitting import split
+from adducir.deepct.stopwords import stop_words
+from adducir.deepct.supervision import FromFields, FromTopics, Supervision
+from adducir.deepct.words import basic_words, words
+from adducir.study.errors import InputError, UsageError
+
+ENGLISH = stop_words("english")
+CONCLUSION = FromFields(("conclusion",))
+PREMISE = ExampleSettings(text_fields=("premise",), length=4, unit="words")
+
+CORPUS = PlainCorpus(
+    ("D1", {"topic": "Guns", "conclusion": "Ban guns", "premise": "Guns kill the people. A ban!"}),
+    ("D2", {"topic": "Guns", "conclusion": "Is it?", "premise": "It is."}),
+    ("D3", {"topic": "Tax", "conclusion": "", "premise": "Nothing is said."}),
+    ("D4", {"topic": "Tax", "conclusion": "Tax more", "premise": "States need the money."}),
+    ("D5", {"topic": "Tax", "conclusion": "Cut taxes", "premise": "?!"}),
+    ("D6", {"topic": "Guns", "conclusion": "Guns", "premise": "guns KILL\nthe people. a ban!"}),
+)
+
+
+def made(
+    corpus: Any = CORPUS,
+    settings: ExampleSettings = PREMISE,
+    supervision: Supervision = CONCLUSION,
+    out: Excluded = NOBODY,
+) -> ExampleSet:
+    return examples(
+        corpus, settings, supervision, pieces_of_three, stop_words=ENGLISH, excluded=out
+    )
+
+
+def test_by_hand() -> None:
+    found = made()
+    assert found.examples[:3] == [
+        Example("D1", 0, "Guns kill the people.", (1, 0, 0, 0), (False, False, True, False), "D1"),
+        Example("D1", 1, "A ban!", (0, 1), (True, False), "D1"),
+        Example("D4", 0, "States need the money.", (0,) * 4, (False, False, True, False), "D4"),
+    ]
+    assert found.counts.record() == {
+        "documents": 6,
+        "excluded": 0,
+        "excluded_by_source": {},
+        "copies": 0,
+        "without_reference": 2,
+        "passages": 6,
+        "without_words": 1,
+        "without_positive": 2,
+        "examples": 5,
+        "words": 16,
+        "stop_words": 5,
+        "positives": 3,
+    }
+
+
+def test_passages_without_a_positive_can_be_dropped() -> None:
+    found = made(settings=replace(PREMISE, keep_empty=False))
+    assert [(one.docno, one.number) for one in found.examples] == [("D1", 0), ("D1", 1), ("D6", 0)]
+    assert found.counts.without_positive == 2
+    assert found.counts.examples == 3
+    assert found.counts.words == 10
+
+
+def test_topic_and_conclusion() -> None:
+    found = made(supervision=FromFields(("topic", "conclusion")))
+    assert found.counts.without_reference == 0
+    by_docno = {one.docno: one for one in found.examples}
+    assert set(by_docno) == {"D1", "D2", "D3", "D4", "D6"}
+
+
+def test_targets_are_aligned_in_both_ways() -> None:
+    corpus = PlainCorpus(("D1", {"conclusion": "E-mail", "premise": "The e-mail's café, don't…"}))
+    (ours,) = made(corpus).examples[:1]
+    assert len(ours.targets) == len(ours.is_stop) == len(words(ours.text))
+    settings = ExampleSettings(("premise",), keys="original")
+    (original,) = made(corpus, settings).examples
+    assert len(original.targets) == len(original.is_stop) == len(basic_words(original.text))
+
+
+def test_lengths_in_pieces() -> None:
+    found = made(settings=ExampleSettings(("premise",), length=8))
+    assert max(pieces_of_three([one.text])[0] for one in found.examples) <= 8
+    assert found.counts.passages > 5
+
+
+def test_query_term_recall_of_topics() -> None:
+    topics = Topics(["1", "2", "3"], ["ban guns", "gun deaths", "taxes"], "topics")
+    rows = [("1", "D1", 2), ("2", "D1", 1), ("3", "D1", 0), ("3", "D4", 1), ("9", "D6", 2)]
+    qrels = Qrels(pl.DataFrame(rows, schema=["qid", "docno", "grade"], orient="row"), "qrels")
+    supervision = FromTopics.of(topics, qrels)
+    found = made(supervision=supervision)
+    assert [(one.docno, one.targets) for one in found.examples] == [
+        ("D1", (1.0, 0.0, 0.0, 0.0)),
+        ("D1", (0.0, 0.5)),
+        ("D4", (0.0, 0.0, 0.0, 0.0)),
+    ]
+    assert found.counts.without_reference == 4
+    assert supervision.identity() != FromTopics.of(topics, qrels, grade=2).identity()
+    with pytest.raises(InputError, match="judges no document 3 or better"):
+        FromTopics.of(topics, qrels, grade=3)
+
+
+def test_leak_control_leaves_documents_and_their_copies_out() -> None:
+    out = Excluded({"a": frozenset({"D1", "D99"}), "b": frozenset({"D77"})})
+    found = made(out=out)
+    assert {one.docno for one in found.examples} == {"D4"}  # D6 says what D1 says
+    assert (found.counts.excluded, found.counts.copies) == (1, 1)
+    assert found.counts.excluded_by_source == {"a": 1, "b": 0}
+    assert found.counts.warnings() == [
+        "b names no document of the corpus: are its docnos of another version?"
+    ]
+    kept = made(settings=replace(PREMISE, drop_copies=False), out=out)
+    assert {one.docno for one in kept.examples} == {"D4", "D6"}
+    assert kept.counts.copies == 0
+
+
+def test_empty_texts_are_no_copies() -> None:
+    corpus = PlainCorpus(
+        ("D1", {"conclusion": "x", "premise": ""}),
+        ("D2", {"conclusion": "x", "premise": " "}),
+        ("D3", {"conclusion": "x", "premise": "x"}),
+    )
+    found = made(corpus, out=Excluded({"a": frozenset({"D1"})}))
+    assert found.counts.copies == 0
+    assert found.counts.without_words == 1
+
+
+def test_faults() -> None:
+    with pytest.raises(UsageError, match="'conclusion' is in the text as well as the reference"):
+        made(settings=replace(PREMISE, text_fields=("conclusion", "premise")))
+    with pytest.raises(InputError, match=r"no document has a field 'title'.* conclusion, premise"):
+        made(settings=replace(PREMISE, text_fields=("premise", "title")))
+    with pytest.raises(InputError, match="no document has a field 'debate'"):
+        made(settings=replace(PREMISE, group="debate"))
+    with pytest.raises(InputError, match="no training example is left: 6 are left out"):
+        made(out=Excluded({"a": frozenset(f"D{i}" for i in range(9))}))
+    twice = PlainCorpus(("D1", {"premise": "a"}), ("D1", {"premise": "b"}))
+    with pytest.raises(InputError, match="'D1' comes twice"):
+        made(twice)
+
+
+def numbered(count: int) -> list[Example]:
+    return [Example(f"D{i // 2}", i % 2, "x", (0.0,), (False,), f"T{i // 8}") for i in range(count)]
+
+
+@pytest.mark.parametrize("by", ["docno", "group"])
+def test_split_keeps_documents_and_groups_apart(by: Any) -> None:
+    every = numbered(400)
+    train, held = split(every, 0.2, seed=3, by=by)
+    assert {getattr(one, by) for one in train}.isdisjoint(getattr(one, by) for one in held)
+    assert len(held) == 80
+    assert sorted(train + held) == sorted(every)
+    assert [one for one in every if one in set(train)] == train
+    assert split(every, 0.2, seed=3, by=by) == (train, held)
+    assert split(every, 0.2, seed=4, by=by) != (train, held)
+
+
+def test_split_hangs_on_names_and_not_on_order_or_company() -> None:
+    every = numbered(400)
+    _, held = split(every, 0.2)
+    assert sorted(split(every[::-1], 0.2)[1]) == sorted(held)
+    fewer = [one for one in every if one.docno != "D7"]
+    docnos = {one.docno for one in held}
+    assert len({one.docno for one in split(fewer, 0.2)[1]} ^ docnos) <= 2
+
+
+def test_split_at_the_edges() -> None:
+    assert split(numbered(4), 0.0) == (numbered(4), [])
+    assert len(split(numbered(4), 0.01)[1]) == 2
+    with pytest.raises(UsageError, match="nothing to train on"):
+        split(numbered(4), 0.3, by="group")
+    with pytest.raises(UsageError, match="from 0 to below 1"):
+        split(numbered(4), 1.0)
+    with pytest.raises(UsageError, match="split by 'topic'"):
+        split(numbered(4), 0.5, by="topic")  # type: ignore[arg-type]
+
+
+def test_touche_without_its_judged_documents(collections: Path) -> None:
+    """Proven by docnos: no judged document, and every other that has an example or is counted."""
+    touche = collections / "touche"
+    names = [
+        "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels",
+        "touche-task1-51-100-relevance.qrels",
+    ]
+    sources = tuple(str(touche / "qrels" / name) for name in names)
+    corpus = open_corpus(touche / "argsme-subset.jsonl")
+    judged = {
+        line.split()[2] for source in sources for line in Path(source).read_text().splitlines()
+    }
+    everyone = {document.docno for document in corpus}
+    silent = {d.docno for d in corpus if not any(map(str.isalnum, d.fields["premise"]))}
+    settings = ExampleSettings(("premise",), length=200, unit="words", group="topic")
+    found = made(corpus, settings, out=excluded(Without(qrels=sources)))
+    trained = {one.docno for one in found.examples}
+    counts = found.counts
+    assert not trained & judged
+    assert counts.documents == 4967
+    assert counts.excluded == len(everyone & judged) == 725
+    assert list(counts.excluded_by_source.values()) == [659, 92]
+    assert counts.copies == 3
+    assert len(everyone - judged - trained - silent) == counts.copies
+    train, held = split(found.examples, 0.1, by="group")
+    assert {one.group for one in train}.isdisjoint(one.group for one in held)

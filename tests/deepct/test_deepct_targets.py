@@ -1,0 +1,157 @@
+"""Targets by hand, and query term recall against its definition."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.stem.porter import PorterStemmer
+
+from adducir.deepct.stopwords import stop_words
+from adducir.deepct.targets import Keys, Matcher, Targets, query_term_recall, reference_targets
+from adducir.deepct.words import basic_words, words
+from adducir.study.errors import UsageError
+
+ENGLISH = stop_words("english")
+
+
+def positive(found: Targets) -> list[str]:
+    return [word.text for word, value in zip(found.words, found.values, strict=True) if value]
+
+
+def by_reference(passage: str, reference: str, keys: Keys = "words") -> list[str]:
+    return positive(reference_targets(passage, reference, stop_words=ENGLISH, keys=keys))
+
+
+@pytest.mark.parametrize(
+    ("passage", "reference", "expected"),
+    [
+        # possessives, on either side and with either apostrophe
+        ("The school's uniform", "Schools need rules", ["school's"]),
+        ("schools", "the school’s roof", ["schools"]),
+        ("it's its", "it's its", []),
+        # hyphens: two words each
+        ("e-mail is not snail-mail", "email", []),
+        ("e-mail is not snail-mail", "mail", ["mail", "mail"]),
+        # short forms are one word, and stop words
+        ("They don't. We can’t. We won't.", "don't can't won't", []),
+        ("rock'n'roll", "roll", []),
+        # accents are letters of their own in an index without folding
+        ("café Café cafe", "CAFÉ", ["café", "Café"]),
+        # stems that meet, and stems that do not
+        ("argue argues arguing argument", "Arguments", ["argument"]),
+        ("argue argues arguing argument", "argued", ["argue", "argues", "arguing"]),
+        ("universe university", "universities", ["universe", "university"]),
+        ("policy police", "policies", ["policy"]),
+        ("relational relate", "relation", ["relational", "relate"]),
+        # stop words on either side, told before stemming: "being" is one, "beings" is not
+        ("being the beings", "beings being", ["beings"]),
+        # numbers, case, repetition
+        ("In 2020, 1,000 GUNS and guns", "2020: 1,000 guns", ["2020", "1,000", "GUNS", "guns"]),
+        ("", "guns", []),
+        ("guns", "", []),
+    ],
+)
+def test_reference_targets_by_hand(passage: str, reference: str, expected: list[str]) -> None:
+    assert by_reference(passage, reference) == expected
+
+
+def test_values_stand_beside_their_words() -> None:
+    found = reference_targets("The guns: do ban guns!", "Ban guns", stop_words=ENGLISH)
+    assert found.words == words("The guns: do ban guns!")
+    assert found.values == [0.0, 1.0, 0.0, 1.0, 1.0]
+    assert found.is_stop == [True, False, True, False, False]
+
+
+def test_without_a_stop_list_every_word_may_match() -> None:
+    found = reference_targets("The guns", "the", stop_words=stop_words("none"))
+    assert found.values == [1.0, 0.0]
+    assert found.is_stop == [False, False]
+
+
+def test_another_stemmer() -> None:
+    found = reference_targets("guns gun", "gun", stop_words=ENGLISH, stemmer=lambda word: word)
+    assert found.values == [0.0, 1.0]
+
+
+def test_query_term_recall_by_hand() -> None:
+    queries = ["ban guns", "Gun laws and more laws", "the", "tax law"]
+    found = query_term_recall("Laws ban the gun, taxes", queries, stop_words=ENGLISH)
+    assert [word.text for word in found.words] == ["Laws", "ban", "the", "gun", "taxes"]
+    assert found.values == [0.5, 0.25, 0.0, 0.5, 0.25]
+
+
+def test_no_queries_no_targets() -> None:
+    assert query_term_recall("guns", [], stop_words=ENGLISH).values == [0.0]
+
+
+WORDS = st.sampled_from(["gun", "guns", "law", "Law's", "the", "and", "tax", "taxing", "é", "2nd"])
+SENTENCES = st.lists(WORDS, max_size=8).map(" ".join)
+
+
+@given(SENTENCES, st.lists(SENTENCES, min_size=1, max_size=5))
+def test_query_term_recall_is_its_definition(passage: str, queries: list[str]) -> None:
+    """QTR(t, d): the number of d's queries that hold t, over the number of d's queries."""
+    stemmer = PorterStemmer()
+
+    def stems(text: str) -> set[str]:
+        plain = [word.lower().removesuffix("'s") for word in text.split()]
+        return {stemmer.stem(word) for word in plain if word not in ("the", "and")}
+
+    expected = []
+    for word in passage.split():
+        term = stems(word)
+        holding = [query for query in queries if term and term <= stems(query)]
+        expected.append(float(Fraction(len(holding), len(queries))))
+    found = query_term_recall(passage, queries, stop_words=stop_words("lucene"))
+    assert found.values == pytest.approx(expected, abs=0)
+
+
+@given(SENTENCES, SENTENCES)
+def test_a_reference_is_a_single_query(passage: str, reference: str) -> None:
+    by_recall = query_term_recall(passage, [reference], stop_words=ENGLISH)
+    assert reference_targets(passage, reference, stop_words=ENGLISH) == by_recall
+    assert set(by_recall.values) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("passage", "reference", "expected"),
+    [
+        # 's goes, and BERT's own "s" of it is a stop word
+        ("The school's uniform", "schools", ["school"]),
+        # every other mark cuts, also inside a word
+        ("e-mail", "mail", ["mail"]),
+        ("rock'n'roll", "roll", ["roll"]),
+        # the typographic form of 's is not taken off, but cut
+        ("school’s", "schools", ["school"]),
+        # an accent is no ASCII letter: the token is "caf", the word that looks it up "cafe"
+        ("café", "café", []),
+        ("cafe", "café", []),
+        # NLTK's tokeniser cuts "gonna" into "gon" and "na", BERT's words do not
+        ("gonna", "gonna", []),
+        ("Guns GUN", "gun", ["guns", "gun"]),
+        # 's is taken off wherever it stands
+        ("the 'shop' sells", "hop", []),
+    ],
+)
+def test_original_keys_by_hand(passage: str, reference: str, expected: list[str]) -> None:
+    assert by_reference(passage, reference, keys="original") == expected
+
+
+def test_original_targets_stand_beside_berts_words() -> None:
+    found = reference_targets("The guns, guns.", "gun", stop_words=ENGLISH, keys="original")
+    assert found.words == basic_words("The guns, guns.")
+    assert found.values == [0.0, 1.0, 0.0, 1.0, 0.0]
+    assert found.is_stop == [True, False, False, False, False]
+
+
+def test_original_recall_counts_queries_without_terms() -> None:
+    found = query_term_recall(
+        "gun", ["gun", "the", "guns", "?"], stop_words=ENGLISH, keys="original"
+    )
+    assert found.values == [0.5]
+
+
+def test_unknown_keys() -> None:
+    with pytest.raises(UsageError, match="no keys 'stems'"):
+        Matcher(ENGLISH, keys="stems")  # type: ignore[arg-type]
