@@ -1,0 +1,92 @@
+"""Pairs of sentences that may be alike: those that share runs of characters.
+
+Comparing all sentences of a novel with all of a book of criticism costs their product. A pair that
+QRatio rates 80 or higher has at least four fifths of its characters in common, in order; in real
+text these come in runs. So only pairs that share two runs of 6 bytes are compared, where a run that
+too many pairs share is no evidence. Lengths bound QRatio strictly: with LCS <= the shorter length,
+``alike`` percent are out of reach unless shorter / longer >= alike / (200 - alike), 2/3 for 80.
+
+The length bound loses nothing. The runs can: a sentence with a change in every few letters, or
+made of common words alone. docs/quotations.md has what they lost when it was measured.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+RUN = 6
+"""Bytes of a run; at most 8, so that a run is one 64-bit number."""
+SHARED = 2
+"""Different runs that a pair must share."""
+MOST_PAIRS = 1000
+"""A run that would pair more sentences than this is passed over, which bounds the work: it is at
+most this many pairs a run, and so grows in proportion to the text, not to its square."""
+
+
+class Grams(NamedTuple):
+    """The runs of some sentences.
+
+    Attributes:
+        runs: Ascending, uint64, each as often as sentences have it.
+        places: Beside each run the sentence that has it, int64, ascending among equal runs.
+        lengths: Characters of each sentence, int64.
+    """
+
+    runs: NDArray[np.uint64]
+    places: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def grams_of(sentences: Sequence[str]) -> Grams:
+    """All runs of :data:`RUN` bytes in each normalised sentence, once a sentence."""
+    encoded = [sentence.encode("utf-8", "surrogatepass") for sentence in sentences]
+    sizes = np.array([len(data) for data in encoded], dtype=np.int64)
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    total = int(sizes.sum())
+    data = np.frombuffer(b"".join(encoded) + bytes(8), dtype=np.uint8)
+    eights = np.lib.stride_tricks.sliding_window_view(data, 8)[:total]
+    runs = np.ascontiguousarray(eights).view("<u8").ravel() & np.uint64((1 << 8 * RUN) - 1)
+    places = np.repeat(np.arange(len(sentences), dtype=np.int64), sizes)
+    inside = np.arange(total) + RUN <= np.repeat(np.cumsum(sizes), sizes)
+    runs, places = runs[inside], places[inside]
+    order = np.argsort(runs, kind="stable")
+    runs, places = runs[order], places[order]
+    first = np.ones(len(runs), dtype=bool)
+    first[1:] = (runs[1:] != runs[:-1]) | (places[1:] != places[:-1])
+    return Grams(runs[first].astype(np.uint64), places[first], lengths)
+
+
+def candidate_pairs(
+    sought: Grams, present: Grams, alike: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs that share runs and whose lengths allow a QRatio of ``alike``.
+
+    Returns:
+        The places in ``sought`` and in ``present``, in ascending order of pairs.
+    """
+    left, right = _shared(sought, present)
+    if not len(left):
+        return left, right
+    pairs, shared = np.unique(left * len(present.lengths) + right, return_counts=True)
+    pairs = pairs[shared >= SHARED]
+    left, right = pairs // len(present.lengths), pairs % len(present.lengths)
+    one, other = sought.lengths[left], present.lengths[right]
+    fits = np.minimum(one, other) * (200 - alike) >= np.maximum(one, other) * alike
+    return left[fits], right[fits]
+
+
+def _shared(sought: Grams, present: Grams) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each pair of sentences as often as they share a run."""
+    runs, starts, counts = np.unique(present.runs, return_index=True, return_counts=True)
+    low = np.searchsorted(sought.runs, runs, "left")
+    others = np.searchsorted(sought.runs, runs, "right") - low
+    used = (others > 0) & (others * counts <= MOST_PAIRS)
+    low, others, starts, counts = low[used], others[used], starts[used], counts[used]
+    sizes = others * counts
+    run = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    left = sought.places[low[run] + within // counts[run]]
+    right = present.places[starts[run] + within % counts[run]]
+    return left, right
