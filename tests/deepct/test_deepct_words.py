@@ -50,6 +50,7 @@ def test_places() -> None:
 
 
 def test_a_word_beyond_lucenes_limit_is_cut() -> None:
+    assert LONGEST == 255
     long = "x" * (2 * LONGEST + 3)
     assert [(w.start, len(w.text)) for w in words(f"a {long} b")] == [
         (0, 1),
@@ -134,11 +135,11 @@ def test_words_are_those_of_lucenes_analyser(collections: Path) -> None:
     from adducir.indexes.analysis import Analysis
 
     corpus = open_corpus(collections / "touche/argsme-subset.jsonl")
-    premises = [document.fields["premise"] for document in corpus]
+    premises = [document.fields["premise"] for document in corpus] + ["x" * 600]
     lucene = Analysis(stemmer="none", stopwords="none").terms(premises)
     count = 0
     for premise, terms in zip(premises, lucene, strict=True):
         ours = [match_key(word.text) for word in words(premise)]
         assert ours == [term.replace("’", "'") for term in terms if term not in "™😀"]
         count += len(terms)
-    assert count == 2_226_615
+    assert count == 2_226_615 + 3
