@@ -35,13 +35,23 @@ COMMANDS = {
     "check": Entry("Find the faults of runs that other tools pass over.", STEPS),
     "evaluate": Entry("Measure runs, test their differences and print the table.", STEPS),
     "tune": Entry("Choose parameters by cross-validated grid search.", STEPS),
+    "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STEPS),
+    "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", STEPS),
+    "proxy make": Entry(
+        "Make a choice among the truth and a run's best other candidates, for human judges.", STEPS
+    ),
+    "proxy score": Entry(
+        "Score what judges, and models, chose: accuracy with its interval, and agreement.", STEPS
+    ),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),
     "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
     "new": Entry("Make the folders of a new study.", HELP),
     "doctor": Entry("Say what works on this machine, and how to mend the rest.", HELP),
 }
 
-GROUPS: dict[str, Entry] = {}
+GROUPS = {
+    "proxy": Entry("Let people, or models, choose the truth among a few candidates.", STEPS),
+}
 """The groups of commands, by their first word."""
 
 _EPILOG = (

@@ -189,6 +189,9 @@ def test_the_table_tests_against_the_baseline():
     assert cells["dense", "", "Median rank"].mean == np.median(good)
     assert cells[RANDOM, "", "Rank"].mean == 50.5
     assert cells[RANDOM, "", "R@10"].mean == pytest.approx(0.1)
+    assert cells[RANDOM, "", "Median rank"].mean == 50.5
+    assert not cells[RANDOM, "", "Rank"].versus
+    assert len(cells["dense", "", "Rank"].versus) == 1
     assert any("100.0 candidates a query" in sentence for sentence in table.footer)
     assert not any("nudged" in sentence for sentence in table.footer)  # there are no qrels
     for name in FORMATS:
@@ -210,6 +213,17 @@ def test_the_table_by_a_key():
     assert "length 2: 23.3 candidates a query on average (10 to 40)." in table.footer
     with pytest.raises(UsageError, match="no key 'book'"):
         rank_table(systems, by="book")
+
+
+def test_a_random_ranking_passes_for_no_system():
+    # Of systems that never find the truth, an expectation of 1 / 5,000 is the better one for sure.
+    systems = {name: GoldRanks.of_ranks(["a", "b", "c"], [9, 9, 9], 5000) for name in "xy"}
+    table = rank_table(systems, random=True, cutoffs=(1,), testing={"baseline": "x"})
+    cells = cells_of(table)
+    assert not cells[RANDOM, "", "R@1"].best
+    assert not cells[RANDOM, "", "R@1"].versus
+    with pytest.raises(UsageError, match="'random' is not among"):
+        rank_table(systems, random=True, testing={"baseline": RANDOM})
 
 
 def test_systems_must_rank_the_same():

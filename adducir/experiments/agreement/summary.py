@@ -55,6 +55,7 @@ def agreement_of(
     level: Level = "ordinal",
     *,
     system: str | None = None,
+    categories: int | None = None,
     drawing: Drawing | None = None,
 ) -> Agreement:
     """Measure the agreement on the answers of a system, or of all systems.
@@ -64,6 +65,8 @@ def agreement_of(
         what: Ratings or ranks.
         level: What alpha takes values to mean; kappa takes them as mere categories.
         system: Only this system's answers.
+        categories: How many categories raters could choose from, where that is more than they
+            used; the free-marginal kappa depends on it.
         drawing: How to make intervals; by default 2,000 samples, seed 0, level .95.
 
     Raises:
@@ -74,7 +77,7 @@ def agreement_of(
     drawing = drawing or Drawing()
     raters = counts.raters
     alpha, interval = _alpha(counts, level, drawing)
-    kappa, kappa_interval, left_out = _kappa(counts, drawing)
+    kappa, kappa_interval, left_out = _kappa(counts, categories, drawing)
     return Agreement(
         alpha=alpha,
         alpha_interval=interval,
@@ -98,7 +101,9 @@ def _alpha(counts: Counts, level: Level, drawing: Drawing) -> tuple[float, Inter
     return alpha, interval
 
 
-def _kappa(counts: Counts, drawing: Drawing) -> tuple[Kappa | None, Interval | None, int]:
+def _kappa(
+    counts: Counts, categories: int | None, drawing: Drawing
+) -> tuple[Kappa | None, Interval | None, int]:
     """Kappa over the units with the most common number of ratings, the greater of two such."""
     raters = counts.raters
     if not raters.size:
@@ -109,7 +114,7 @@ def _kappa(counts: Counts, drawing: Drawing) -> tuple[Kappa | None, Interval | N
     if usual < 2:
         return None, None, int((~kept).sum())
     table = counts.table[kept]
-    kappa = fleiss_kappa(table)
+    kappa = fleiss_kappa(table, categories=categories)
     interval = _interval(
         kappa.kappa, lambda drawn: kappas(table, drawn), counts.items[kept], drawing
     )

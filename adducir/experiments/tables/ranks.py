@@ -19,7 +19,7 @@ from adducir.experiments.evaluation.ranks import (
 )
 from adducir.experiments.evaluation.scores import Scores
 from adducir.experiments.tables.build import Layout, build_table
-from adducir.experiments.tables.table import Column, ResultTable, TableCell
+from adducir.experiments.tables.table import Column, ResultTable, Row, TableCell
 from adducir.study.errors import UsageError
 
 RANDOM = "random"
@@ -48,7 +48,8 @@ def rank_table(
         by: A key of the queries: each of its values becomes a group of columns.
         cutoffs: The k of R@k.
         ties: The rule of ties; see :mod:`adducir.experiments.evaluation.ranks`.
-        random: Add the exact expectation of a random ranking as first system.
+        random: Add the exact expectation of a random ranking as first row. It is not tested: an
+            expectation does not vary as rankings do, and would pass for certain knowledge.
         testing: Arguments of :func:`adducir.experiments.comparison.compare.compare`, such as
             ``baseline``. A group of a single query is shown without tests.
         layout: Names and style.
@@ -61,20 +62,15 @@ def rank_table(
         raise UsageError("there is no system.")
     first = next(iter(systems.values()))
     aligned = {name: _aligned(first, ranks, name) for name, ranks in systems.items()}
-    if random:
-        if RANDOM in aligned:
-            raise UsageError(f"a system is called {RANDOM!r} already.")
-        aligned = {RANDOM: at_random(first), **aligned}
+    if random and RANDOM in aligned:
+        raise UsageError(f"a system is called {RANDOM!r} already.")
     groups = {
         name: {system: ranks.rows(places) for system, ranks in aligned.items()}
         for name, places in _groups(first, by).items()
     }
-    rules: dict[str, Ties] = {
-        system: "expected" if system == RANDOM else ties for system in aligned
-    }
     scores = {
         name: [
-            rank_scores(system, ranks, cutoffs=cutoffs, ties=rules[system])
+            rank_scores(system, ranks, cutoffs=cutoffs, ties=ties)
             for system, ranks in group.items()
         ]
         for name, group in groups.items()
@@ -84,10 +80,13 @@ def rank_table(
     layout = replace(
         layout,
         measure_names={**NAMES, **layout.measure_names},
-        notes=(*_notes(groups, aligned, ties), *layout.notes),
+        notes=(*_notes(groups, aligned, ties, random), *layout.notes),
     )
     table = build_table(comparisons, scores, layout=layout)
-    return _with_medians(table, groups, rules)
+    if random:
+        table = replace(table, rows=(_random_row(groups, cutoffs), *table.rows))
+        groups = {name: {RANDOM: _any(group), **group} for name, group in groups.items()}
+    return _with_medians(table, groups, ties)
 
 
 def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
@@ -143,13 +142,31 @@ def _compared(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Any:
     return compare(scores, lower_is_better=(RANK,), **asked)
 
 
+def _any(group: Mapping[str, GoldRanks]) -> GoldRanks:
+    """The standings of any system of a group: all have the same queries and candidates."""
+    return next(iter(group.values()))
+
+
+def _random_row(groups: Mapping[str, Mapping[str, GoldRanks]], cutoffs: Sequence[int]) -> Row:
+    """The expectations of a random ranking, without marks."""
+    cells: list[TableCell] = []
+    for group in groups.values():
+        scores = rank_scores(RANDOM, at_random(_any(group)), cutoffs=cutoffs, ties="expected")
+        means = scores.values.mean(axis=0)
+        cells += [TableCell(float(mean), len(scores.qids)) for mean in means]
+    return Row(RANDOM, tuple(cells))
+
+
 def _notes(
-    groups: Mapping[str, Mapping[str, GoldRanks]], systems: Mapping[str, GoldRanks], ties: Ties
+    groups: Mapping[str, Mapping[str, GoldRanks]],
+    systems: Mapping[str, GoldRanks],
+    ties: Ties,
+    random: bool,
 ) -> list[str]:
     """What a reader must know about candidates, ties and truths without a rank."""
     said = []
     for name, group in groups.items():
-        number = next(iter(group.values())).candidates
+        number = _any(group).candidates
         spread = f" ({number.min():,} to {number.max():,})" if number.min() < number.max() else ""
         begin = f"{name}: " if name else ""
         said.append(f"{begin}{number.mean():,.1f} candidates a query on average{spread}.")
@@ -158,14 +175,14 @@ def _notes(
         missing = 0 if ranks.unranked is None else int(ranks.unranked.sum())
         if missing:
             said.append(f"{name} did not rank {missing:,} truths; they count as last candidates.")
-    if RANDOM in systems:
-        said.append(f"{RANDOM}: the exact expectation of a random ranking; nothing was drawn.")
+    if random:
+        said.append(f"{RANDOM}: the exact expectation of a random ranking; it is not tested.")
     said.append(f"{MEDIAN} is over queries, and not tested.")
     return said
 
 
 def _with_medians(
-    table: ResultTable, groups: Mapping[str, Mapping[str, GoldRanks]], rules: Mapping[str, Ties]
+    table: ResultTable, groups: Mapping[str, Mapping[str, GoldRanks]], ties: Ties
 ) -> ResultTable:
     """The table with the median rank as last column of every group."""
     columns: list[Column] = []
@@ -177,7 +194,11 @@ def _with_medians(
         for row, filled in zip(table.rows, cells, strict=True):
             ranks = group[row.system]
             filled += [row.cells[place] for place in places]
-            filled.append(TableCell(median_rank(ranks, rules[row.system]), len(ranks.qids)))
+            if row.system == RANDOM:
+                median = median_rank(at_random(ranks), "expected")
+            else:
+                median = median_rank(ranks, ties)
+            filled.append(TableCell(median, len(ranks.qids)))
     rows = tuple(
         replace(row, cells=tuple(filled)) for row, filled in zip(table.rows, cells, strict=True)
     )

@@ -1,0 +1,126 @@
+"""``adducir proxy make``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from adducir.experiments.proxy.tasks import Question
+    from adducir.study.progress import Progress
+
+
+def proxy_make(
+    run: Annotated[
+        Path,
+        typer.Option("--run", help="The run whose best other candidates are offered: BM25's, say."),
+    ],
+    corpus: Annotated[
+        str,
+        typer.Option("--corpus", "-c", help="The candidates: file, folder or ir_datasets id."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="What judges get: a .csv or .jsonl file."
+        ),
+    ],
+    key: Annotated[
+        Path, typer.Option("--key", metavar="FILE", help="Where the answers go: a .csv file.")
+    ],
+    topics: Annotated[
+        str | None,
+        typer.Option("--topics", "-t", help="The contexts, as topics; they need --qrels."),
+    ] = None,
+    qrels: Annotated[
+        list[str] | None,
+        typer.Option("--qrels", "-q", help="The truths: one relevant document a topic."),
+    ] = None,
+    spans: Annotated[
+        Path | None,
+        typer.Option("--spans", help="Masked spans, which name their truths, instead of topics."),
+    ] = None,
+    others: Annotated[
+        int, typer.Option("--others", min=1, help="Candidates beside the truth.")
+    ] = 2,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, help="Items to take at random.", show_default="all"),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of the order and of the sample.")
+    ] = 0,
+    topic_field: Annotated[
+        str | None, typer.Option("--topic-field", help="The field of the contexts.")
+    ] = None,
+    group_field: Annotated[
+        str | None,
+        typer.Option(
+            "--group-field", help="A field of the topics to break the results down by later."
+        ),
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fields",
+            help="Fields of the candidates to show, with commas or repeated.",
+            show_default="the corpus's texts",
+        ),
+    ] = None,
+) -> None:
+    """Make a choice among the truth and a run's best other candidates, for human judges.
+
+    The judges' file tells neither docnos nor the truth; the key file does. Both bear the same
+    mark, so that choices are never scored by another key.
+    """
+    inputs: list[Path | str] = [run, corpus, *([topics] if topics else []), *(qrels or [])]
+    for path in (output, key):
+        options.refuse_overwriting(path, [*inputs, *([spans] if spans else [])])
+    if output.resolve() == key.resolve():
+        raise UsageError("--output and --key are one file.", mend="Keep the answers apart.")
+
+    from adducir.cli.console import note, open_progress
+    from adducir.corpora.documents import open_corpus
+    from adducir.experiments.proxy.files import check_task_name, write_key, write_task
+    from adducir.experiments.proxy.loading import ranking_of, texts_of
+    from adducir.experiments.proxy.tasks import make_task
+    from adducir.runs.read import read_run
+
+    check_task_name(output)
+    ranking = ranking_of(read_run(run))
+    with open_progress() as progress:
+        questions = _questions(topics, qrels, spans, topic_field, group_field, progress)
+        documents = open_corpus(corpus, progress=progress)
+        texts = texts_of(documents, questions, ranking, options.listed(fields))
+    task = make_task(questions, ranking, texts, others=others, seed=seed, sample=sample)
+    write_key(task, key)
+    write_task(task, output)
+    note(f"{output}: {len(task.items):,} items with {others + 1} candidates each; key in {key}")
+    for reason, count in task.left_out.items():
+        note(f"left out, {reason}: {count:,}")
+
+
+def _questions(
+    topics: str | None,
+    qrels: list[str] | None,
+    spans: Path | None,
+    topic_field: str | None,
+    group_field: str | None,
+    progress: "Progress",
+) -> "list[Question]":
+    from adducir.corpora.qrels import load_qrels
+    from adducir.corpora.topics import load_topics
+    from adducir.experiments.proxy.loading import questions_of_spans, questions_of_topics
+
+    if spans is not None:
+        if topics or qrels or topic_field or group_field:
+            raise UsageError("--spans stands for --topics, --qrels and their fields: leave these.")
+        return questions_of_spans(spans)
+    if not topics or not qrels:
+        raise UsageError("the contexts are missing.", mend="Give --topics and --qrels, or --spans.")
+    groups = load_topics(topics, field=group_field) if group_field else None
+    contexts = load_topics(topics, field=topic_field, progress=progress)
+    return questions_of_topics(contexts, load_qrels(qrels, progress=progress), groups)

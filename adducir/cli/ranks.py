@@ -1,0 +1,146 @@
+"""``adducir ranks``."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import adducir
+from adducir.cli import evaluate_options as asked
+from adducir.cli import options
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from adducir.experiments.evaluation.ranks import GoldRanks
+
+
+class Ties(StrEnum):
+    """How ties count (:mod:`adducir.experiments.evaluation.ranks`)."""
+
+    PESSIMISTIC = "pessimistic"
+    EXPECTED = "expected"
+
+
+Baselines = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--baseline",
+        "-b",
+        metavar="SYSTEM",
+        help="The system that all others are tested against; can be repeated.",
+        rich_help_panel=asked.TESTING,
+    ),
+]
+
+
+def ranks(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RANKS",
+            help="TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
+            show_default=False,
+        ),
+    ],
+    cutoffs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cutoffs",
+            help="The k of R@k, with commas or repeated.",
+            show_default="1,3,5,10,50,100",
+        ),
+    ] = None,
+    ties: Annotated[
+        Ties,
+        typer.Option(
+            "--ties",
+            help="Count candidates that tie with the truth as better, or take the exact mean over "
+            "all orders.",
+        ),
+    ] = Ties.PESSIMISTIC,
+    random: Annotated[
+        bool, typer.Option("--random", help="Add the expectation of a random ranking.")
+    ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="KEY", help="Show groups of queries by a further column."),
+    ] = None,
+    baseline: Baselines = None,
+    test: asked.TestName = None,
+    correction: asked.CorrectionName = None,
+    family: asked.FamilyName = None,
+    alpha: asked.Alpha = None,
+    permutations: asked.Permutations = None,
+    seed: asked.Seed = None,
+    confidence: asked.Confidence = None,
+    show: asked.Shown = None,
+    decimals: asked.Decimals = 3,
+    format_name: options.TableFormat = None,
+    output: options.Output = None,
+) -> None:
+    """Test and tabulate the ranks that systems give to one truth.
+
+    R@k, mean reciprocal rank, mean and median rank. A file without a column system is of one
+    system, named after the file.
+    """
+    testing = asked.Testing(
+        tuple(baseline or ()),
+        test,
+        correction,
+        family,
+        alpha,
+        None,
+        None,
+        permutations,
+        seed,
+        confidence,
+    )
+    details = testing.details(show)
+    options.refuse_overwriting(output, files)
+
+    from adducir.cli.tables import show_table
+    from adducir.experiments.evaluation.ranks import CUTOFFS
+    from adducir.experiments.tables.build import Layout
+    from adducir.experiments.tables.ranks import rank_table
+    from adducir.experiments.tables.style import Style
+    from adducir.study.files import file_digest
+
+    digests = {str(path): file_digest(path) for path in files}
+    table = rank_table(
+        _systems(files),
+        by=by,
+        cutoffs=_numbers(cutoffs) or CUTOFFS,
+        ties=ties.value,
+        random=random,
+        testing=testing.said() if testing.differences else {},
+        layout=Layout(
+            style=Style(decimals=decimals, details=details),
+            provenance={"adducir": adducir.__version__, "ranks": digests},
+        ),
+    )
+    show_table(table, format_name, output)
+
+
+def _systems(files: Sequence[Path]) -> "dict[str, GoldRanks]":
+    from adducir.cli.names import stem
+    from adducir.experiments.evaluation.rank_files import read_ranks
+
+    found: dict[str, GoldRanks] = {}
+    for path in files:
+        for name, one in read_ranks(path, Path(stem(path)).stem).items():
+            if name in found:
+                raise UsageError(
+                    f"{path} holds ranks of {name}, as a file before it.",
+                    mend="Give every system a name of its own.",
+                )
+            found[name] = one
+    return found
+
+
+def _numbers(texts: Sequence[str] | None) -> list[int]:
+    try:
+        return list(dict.fromkeys(int(text) for text in options.listed(texts)))
+    except ValueError as error:
+        raise UsageError(f"--cutoffs takes whole numbers: {error}.") from error
