@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Models in tests are tiny: threads would only wait for each other, long on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A busy machine must not fail a test; what CI tries must be what anyone can try again.
 settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("project")

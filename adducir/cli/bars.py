@@ -42,6 +42,7 @@ def make_bars() -> Progress:
         RateColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[detail]}", markup=False),
         console=Console(stderr=True),
         redirect_stdout=False,  # results may go to a file while the bars are on the terminal
     )

@@ -95,6 +95,11 @@ class PlainProgress:
             self.note(work.line(seconds))
             work.next_line = seconds + min(LONGEST_SILENCE, max(FIRST_LINE_AFTER, seconds / 2))
 
+    def detail(self, text: str) -> None:
+        """Say how the piece of work begun last stands: in its next line."""
+        if self._works:
+            self._works[-1].detail = text
+
     def finish(self) -> None:
         """End the piece of work begun last."""
         if not self._works:
@@ -117,6 +122,7 @@ class _Work:
         self.unit = unit
         self.began = began
         self.done = 0
+        self.detail = ""
         self.next_line = FIRST_LINE_AFTER
 
     def line(self, seconds: float) -> str:
@@ -131,6 +137,8 @@ class _Work:
         if self.total and rate:
             left = max(0, self.total - self.done) / rate
             parts.append(f", {duration(left)} left")
+        if self.detail:
+            parts.append(f", {self.detail}")
         return "".join(parts)
 
     def last_line(self, seconds: float) -> str:
@@ -177,12 +185,17 @@ class BarProgress:
 
             self._bars = make_bars()
             self._bars.start()
-        self._tasks.append(self._bars.add_task(what, total=total, unit=unit))
+        self._tasks.append(self._bars.add_task(what, total=total, unit=unit, detail=""))
 
     def advance(self, count: int) -> None:
         """Note that ``count`` more units are done."""
         if self._bars is not None and self._tasks:
             self._bars.advance(self._tasks[-1], count)
+
+    def detail(self, text: str) -> None:
+        """Say how the piece of work begun last stands: behind its bar."""
+        if self._bars is not None and self._tasks:
+            self._bars.update(self._tasks[-1], detail=text)
 
     def finish(self) -> None:
         """End the piece of work begun last."""

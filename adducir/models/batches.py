@@ -38,6 +38,31 @@ def token_batches(
     return batches
 
 
+def shuffled_batches(
+    lengths: Sequence[int] | NDArray[np.integer[Any]], size: int, seed: int, *, pool: int = 32
+) -> list[NDArray[np.int64]]:
+    """Cut items into batches of ``size`` in random order, items of like length together.
+
+    The items are shuffled, each run of ``pool`` batches is sorted by length and cut, and the
+    batches are shuffled. So less is spent on padding, and any two items can still meet.
+
+    Args:
+        lengths: Tokens of each item.
+        size: Items in a batch; the last one of a run of batches may have fewer.
+        seed: Another one gives another order.
+        pool: How many batches are sorted by length among themselves; 1 for none.
+    """
+    draw = np.random.default_rng(seed)
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = draw.permutation(len(sizes))
+    batches: list[NDArray[np.int64]] = []
+    for start in range(0, len(order), size * pool):
+        run = order[start : start + size * pool]
+        run = run[np.argsort(sizes[run], kind="stable")]
+        batches += [run[first : first + size] for first in range(0, len(run), size)]
+    return [batches[number] for number in draw.permutation(len(batches))]
+
+
 def computed(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], Result]
 ) -> Iterator[tuple[NDArray[np.int64], Result]]:

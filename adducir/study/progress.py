@@ -12,6 +12,9 @@ class Progress(Protocol):
     def advance(self, count: int) -> None:
         """Note that ``count`` more units are done."""
 
+    def detail(self, text: str) -> None:
+        """Say how the piece of work begun last stands, in a few words that replace the last."""
+
     def finish(self) -> None:
         """End the piece of work begun last."""
 
@@ -26,6 +29,9 @@ class Silent:
         """Ignore."""
 
     def advance(self, count: int) -> None:
+        """Ignore."""
+
+    def detail(self, text: str) -> None:
         """Ignore."""
 
     def finish(self) -> None:

@@ -34,7 +34,9 @@ def test_a_batch_that_does_not_fit_is_halved_and_later_ones_with_it():
 
     batches = [np.arange(8), np.arange(8, 12)]
     found = dict(
-        pair for batch, result in computed(batches, compute) for pair in zip(batch, result)
+        pair
+        for batch, result in computed(batches, compute)
+        for pair in zip(batch, result, strict=True)
     )
     assert found == {number: number * 10 for number in range(12)}
     assert sizes == [8, 4, 2, 2, 2, 2, 2, 2]

@@ -1,0 +1,127 @@
+"""What a term weighter learns: mean squared error between its words' weights and their targets."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.deepct.examples import Example
+from adducir.deepct.model import TermWeighter
+from adducir.deepct.words import words
+from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
+from adducir.models.machine import seed_of
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Lesson:
+    """Examples as arrays: token ids, and the targets of those words that are in the loss.
+
+    Attributes:
+        encoded: The passages.
+        places: For each passage, where in its ids the first piece of each word in the loss stands.
+        targets: The words' targets.
+    """
+
+    def __init__(
+        self, weighter: TermWeighter, examples: Sequence[Example], *, stop_words_in_loss: bool
+    ) -> None:
+        whole = weighter.settings.keys == "words"
+        texts = [example.text for example in examples]
+        self.encoded = weighter.encode(texts, [words(text, whole=whole) for text in texts])
+        self.places: list[NDArray[np.int64]] = []
+        self.targets: list[NDArray[np.float32]] = []
+        for one, example in zip(self.encoded, examples, strict=True):
+            counts = one.firsts >= 0
+            if not stop_words_in_loss:
+                counts &= ~np.array(example.is_stop, dtype=bool)
+            self.places.append(one.firsts[counts])
+            self.targets.append(np.array(example.targets, dtype=np.float32)[counts])
+        self.lengths = [len(one.ids) for one in self.encoded]
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+
+class DeepCTLearner:
+    """Training examples, held-out examples, and the loss.
+
+    Attributes:
+        model: The network.
+    """
+
+    def __init__(
+        self,
+        weighter: TermWeighter,
+        lesson: Lesson,
+        held_out: Lesson,
+        *,
+        batch_size: int,
+        seed: int,
+        tokens: int = DEFAULT_TOKENS,
+    ) -> None:
+        self.model: torch.nn.Module = weighter.model
+        self._weighter, self._lesson, self._held_out = weighter, lesson, held_out
+        self._batch_size, self._seed, self._tokens = batch_size, seed, tokens
+
+    def batches(self, epoch: int) -> Sequence[NDArray[np.int64]]:
+        """The numbers of the examples of each step."""
+        seed = seed_of(self._seed, "epoch", epoch)
+        return shuffled_batches(self._lesson.lengths, self._batch_size, seed)
+
+    def size(self, batch: NDArray[np.int64]) -> int:
+        """How many passages a batch has."""
+        return len(batch)
+
+    def loss(self, batch: NDArray[np.int64]) -> "torch.Tensor":
+        """The mean over the batch's words of the squared errors of their weights."""
+        total, count = self._errors(self._lesson, batch)
+        return total / max(count, 1)
+
+    def validate(self) -> float | None:
+        """The same mean over all words of the held-out passages."""
+        if not len(self._held_out):
+            return None
+        total, count = 0.0, 0
+        for batch in token_batches(self._held_out.lengths, self._tokens):
+            error, words_in_batch = self._errors(self._held_out, batch)
+            total, count = total + float(error), count + words_in_batch
+        return total / max(count, 1)
+
+    def _errors(self, lesson: Lesson, batch: NDArray[np.int64]) -> "tuple[torch.Tensor, int]":
+        """The sum of squared errors, and the number of words."""
+        logits = self._weighter.logits([lesson.encoded[number] for number in batch])
+        rows = np.repeat(np.arange(len(batch)), [len(lesson.places[number]) for number in batch])
+        columns = _joined([lesson.places[number] for number in batch])
+        targets = _joined([lesson.targets[number] for number in batch])
+        return squared_errors(self._weighter, logits, rows, columns, targets), len(rows)
+
+
+def squared_errors(
+    weighter: TermWeighter,
+    logits: "torch.Tensor",
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    targets: NDArray[Any],
+) -> "torch.Tensor":
+    """The sum of squared differences between words' weights and targets.
+
+    Args:
+        weighter: Makes weights of logits.
+        logits: (passages, tokens).
+        rows: The passage of each word.
+        columns: The place of each word's first piece.
+        targets: The target of each word.
+    """
+    import torch
+
+    device = logits.device
+    found = logits[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
+    wanted = torch.from_numpy(targets).to(device)
+    return ((weighter.activate(found) - wanted) ** 2).sum()
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0)

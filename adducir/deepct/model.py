@@ -1,0 +1,206 @@
+"""The term weighter: an encoder and a linear head that gives each word of a passage a weight.
+
+DeepCT (Dai and Callan, 2020) regresses a word's weight from the contextual vector of its first word
+piece: weight = w · T + b. The network is transformers' token classifier with one label, so that the
+weights load there as well.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.deepct.settings import Settings, load_settings, save_settings
+from adducir.deepct.words import Word
+from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
+from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.machine import Precision, computing_in, seed_of
+from adducir.models.sources import ModelSource
+
+if TYPE_CHECKING:
+    import torch
+
+_KIND = "AutoModelForTokenClassification"
+_NONE = -1
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A passage as the network reads it.
+
+    Attributes:
+        ids: Token ids, the special ones included; at most as many as the network has positions.
+        firsts: For each word the place of its first piece in ``ids``; -1 for a word that has none,
+            because it is made of characters that the tokenizer drops, or lies behind the last id.
+    """
+
+    ids: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+
+class TermWeighter:
+    """A model with its tokenizer and its settings.
+
+    Attributes:
+        model: The network.
+        settings: How it reads texts.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, settings: Settings) -> None:
+        self.model = model
+        self.settings = settings
+        self._tokenizer = tokenizer
+        self._longest = _longest(model, tokenizer)
+
+    @classmethod
+    def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> "TermWeighter":
+        """A pretrained encoder with a new head, as training starts.
+
+        The head's weights are drawn from N(0, 0.02) and its bias is 0, as in BERT's own heads.
+
+        Raises:
+            InputError, MachineError: The encoder cannot be loaded.
+        """
+        import torch
+
+        tokenizer = load_tokenizer(base)
+        torch.manual_seed(seed_of(seed, "head"))
+        model: Any = load_model(base, _KIND, num_labels=1)
+        with torch.no_grad():
+            model.classifier.weight.normal_(0.0, 0.02)
+            model.classifier.bias.zero_()
+        return cls(model, tokenizer, settings)
+
+    @classmethod
+    def load(cls, folder: Path) -> "TermWeighter":
+        """A trained term weighter.
+
+        Raises:
+            InputError: There is none in the folder.
+        """
+        settings = load_settings(folder)
+        source = ModelSource(str(folder), folder)
+        return cls(load_model(source, _KIND), load_tokenizer(source), settings)
+
+    def save(self, folder: Path) -> None:
+        """Write weights (safetensors), tokenizer and settings."""
+        self.model.save_pretrained(folder)
+        self._tokenizer.save_pretrained(folder)
+        save_settings(folder, self.settings)
+
+    def to(self, device: "torch.device") -> "TermWeighter":
+        """Move the network to a device."""
+        self.model.to(device)
+        return self
+
+    @property
+    def most_pieces(self) -> int:
+        """The word pieces that fit into the input beside the special tokens."""
+        return self._longest - int(self._tokenizer.num_special_tokens_to_add(pair=False))
+
+    def count_pieces(self, chunks: list[str]) -> list[int]:
+        """The word pieces of each of some chunks of text."""
+        if not chunks:
+            return []
+        encodings = self._tokenizer.backend_tokenizer.encode_batch(chunks, add_special_tokens=False)
+        return [len(encoding) for encoding in encodings]
+
+    def encode(self, texts: Sequence[str], words: Sequence[Sequence[Word]]) -> list[Encoded]:
+        """Token ids of passages, and where in them each word begins.
+
+        Args:
+            texts: The passages.
+            words: The words of each.
+        """
+        if not texts:
+            return []
+        encodings = self._tokenizer.backend_tokenizer.encode_batch(list(texts))
+        return [
+            self._encoded(encoding, inside)
+            for encoding, inside in zip(encodings, words, strict=True)
+        ]
+
+    def _encoded(self, encoding: Any, words: Sequence[Word]) -> Encoded:
+        ids = np.array(encoding.ids, dtype=np.int64)
+        offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+        special = np.array(encoding.special_tokens_mask, dtype=np.int64)
+        if len(ids) > self._longest:
+            # The closing special token stays.
+            kept = np.r_[: self._longest - 1, len(ids) - 1]
+            ids, offsets, special = ids[kept], offsets[kept], special[kept]
+        places = np.flatnonzero(special == 0)
+        starts, ends = offsets[places, 0], offsets[places, 1]
+        spans = np.array([word[:2] for word in words], dtype=np.int64).reshape(-1, 2)
+        index = np.searchsorted(ends, spans[:, 0], side="right")
+        inside = index < len(places)
+        clipped = np.minimum(index, max(len(places) - 1, 0))
+        if not len(places):
+            return Encoded(ids, np.full(len(words), _NONE))
+        inside &= starts[clipped] < spans[:, 1]
+        return Encoded(ids, np.where(inside, places[clipped], _NONE))
+
+    def logits(self, batch: Sequence[Encoded]) -> "torch.Tensor":
+        """The head's value for every token: (passages, longest), what is padding included."""
+        import torch
+
+        longest = max(len(one.ids) for one in batch)
+        ids = np.full((len(batch), longest), self._tokenizer.pad_token_id or 0)
+        mask = np.zeros((len(batch), longest), dtype=np.int64)
+        for row, one in enumerate(batch):
+            ids[row, : len(one.ids)] = one.ids
+            mask[row, : len(one.ids)] = 1
+        device = self.model.device
+        found = self.model(
+            input_ids=torch.from_numpy(ids).to(device),
+            attention_mask=torch.from_numpy(mask).to(device),
+        )
+        values: torch.Tensor = found.logits[..., 0].float()
+        return values
+
+    def activate(self, logits: "torch.Tensor") -> "torch.Tensor":
+        """Weights of logits."""
+        return logits.sigmoid() if self.settings.activation == "sigmoid" else logits
+
+    def weights(
+        self,
+        encoded: Sequence[Encoded],
+        *,
+        tokens: int = DEFAULT_TOKENS,
+        precision: Precision = "float32",
+    ) -> list[NDArray[np.float32]]:
+        """The weight of every word of some passages, 0 for a word without a piece.
+
+        Args:
+            encoded: The passages.
+            tokens: Padded tokens in a batch; no weight depends on it (to 1e-5).
+            precision: What the network computes in; ``bfloat16`` is exact to about 1e-2.
+        """
+        import torch
+
+        self.model.eval()
+        found: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(encoded)
+
+        def values(numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+            with torch.inference_mode(), computing_in(precision, self.model.device):
+                logits = self.logits([encoded[number] for number in numbers])
+                result: NDArray[np.float32] = self.activate(logits).cpu().numpy()
+                return result
+
+        batches = token_batches([len(one.ids) for one in encoded], tokens)
+        for numbers, rows in computed(batches, values):
+            for number, row in zip(numbers, rows, strict=True):
+                firsts = encoded[number].firsts
+                found[number] = np.where(firsts >= 0, row[firsts], np.float32(0.0))
+        return found
+
+
+def _longest(model: Any, tokenizer: Any) -> int:
+    """The tokens that an input can have."""
+    positions = getattr(model.config, "max_position_embeddings", None) or 512
+    # RoBERTa's positions begin behind its padding index.
+    if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+        positions -= model.config.pad_token_id + 1
+    return int(min(positions, tokenizer.model_max_length))

@@ -1,0 +1,130 @@
+"""The recipe of a term weighter: ``deepct/NAME.yaml`` makes the model ``deepct/NAME/``."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from adducir.deepct.leaks import DEFAULT_DEPTH
+from adducir.deepct.settings import NAMED, PassageRecipe, Settings
+from adducir.deepct.targets import Keys
+from adducir.models.sources import MINILM
+from adducir.models.training import TrainingRecipe
+from adducir.study.recipe import Recipe
+
+Several = str | tuple[str, ...]
+
+
+class CorpusPart(Recipe):
+    """The documents to learn from: an ir_datasets id, a file or a folder."""
+
+    source: str
+    format: str | None = None
+    docno_field: str | None = None
+
+
+class TopicsPart(Recipe):
+    """Topics and judgements, for query term recall.
+
+    Attributes:
+        source: The topics.
+        qrels: Their judgements.
+        field: The topics' field that is the query.
+        grade: The least grade of a judgement that makes the topic a query of the document.
+    """
+
+    source: str
+    qrels: Several
+    field: str | None = None
+    grade: int = 1
+
+
+class WithoutPart(Recipe):
+    """Leak control: see :mod:`adducir.deepct.leaks`."""
+
+    qrels: Several = ()
+    pools: Several = ()
+    runs: Several = ()
+    depth: Annotated[int, Field(ge=1)] = DEFAULT_DEPTH
+    copies: bool = True
+
+
+class HeldOutPart(Recipe):
+    """What is kept for validation.
+
+    Attributes:
+        share: Of the documents, or of the groups.
+        by: The field whose documents stay together, such as ``topic``; by default documents are
+            held out one by one.
+        seed: Another one holds out others.
+    """
+
+    share: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    by: str | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+
+
+class DeepCTRecipe(Recipe):
+    """A whole recipe; see docs/deepct.md for its keys.
+
+    Exactly one of ``reference`` and ``topics`` says where targets come from.
+    """
+
+    description: str = ""
+    corpus: CorpusPart
+    text: Several
+    reference: Several = ()
+    topics: TopicsPart | None = None
+    without: WithoutPart = WithoutPart()
+    base: str = MINILM
+    settings: Literal["adducir", "original"] = "adducir"
+    keys: Keys = "words"
+    activation: Literal["sigmoid", "none"] = "sigmoid"
+    stop_words_in_loss: bool = False
+    stopwords: str = "english"
+    passages: PassageRecipe = PassageRecipe()
+    keep_empty: bool = True
+    held_out: HeldOutPart = HeldOutPart()
+    training: TrainingRecipe = TrainingRecipe()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_settings(cls, data: Any) -> Any:
+        """What the named settings say, where the recipe itself says nothing."""
+        if not isinstance(data, dict) or data.get("settings") not in NAMED:
+            return data
+        named: dict[str, Any] = NAMED[data["settings"]]
+        merged = {**named, **data}
+        for key, value in named.items():
+            if isinstance(value, dict) and isinstance(data.get(key), dict):
+                merged[key] = {**value, **data[key]}
+        return merged
+
+    @field_validator("without", "held_out", "training", "passages", mode="before")
+    @classmethod
+    def _said(cls, value: Any) -> Any:
+        if value is None:
+            raise ValueError("is empty; write its keys below it, or leave it out")
+        return value
+
+    @model_validator(mode="after")
+    def _one_supervision(self) -> "DeepCTRecipe":
+        if bool(self.reference) == (self.topics is not None):
+            raise ValueError(
+                "targets come from exactly one of `reference` (fields) and `topics` (with qrels)"
+            )
+        return self
+
+    @property
+    def model_settings(self) -> Settings:
+        """What the model keeps of it."""
+        return Settings(
+            text=listed(self.text),
+            keys=self.keys,
+            activation=self.activation,
+            passages=self.passages,
+        )
+
+
+def listed(value: Several) -> tuple[str, ...]:
+    """One name or several, as several."""
+    return (value,) if isinstance(value, str) else value

@@ -1,0 +1,93 @@
+"""What decides how a term weighter reads a text; it is kept beside the weights.
+
+Two named settings:
+
+``original``
+    As AdeDZY/DeepCT trains: the words are BERT's basic words, the weight of a word is the raw logit
+    of its first word piece, stop words and punctuation marks are in the loss with target 0, and the
+    input has 128 pieces. What lies behind them is lost there; here it is a passage of its own.
+``adducir``
+    The words are those of the index, their weight is the sigmoid of the first piece's logit, stop
+    words are not in the loss, and a passage has 510 pieces.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from adducir.deepct.passages import Unit
+from adducir.deepct.targets import Keys
+from adducir.study.errors import InputError
+from adducir.study.files import read_text
+from adducir.study.recipe import Recipe
+
+SETTINGS_FILE = "deepct.json"
+
+
+class PassageRecipe(Recipe):
+    """How texts are cut into passages; see :func:`adducir.deepct.passages.passages`."""
+
+    length: Annotated[int, Field(ge=1)] = 510
+    overlap: Annotated[int, Field(ge=0)] = 0
+    unit: Unit = "pieces"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "PassageRecipe":
+        if self.overlap >= self.length:
+            raise ValueError("`overlap` must be less than `length`")
+        return self
+
+
+class Settings(Recipe):
+    """What a term weighter does.
+
+    Attributes:
+        text: The fields whose words are weighted.
+        keys: What counts as a word: see :mod:`adducir.deepct.targets`.
+        activation: What makes a weight of the logit of a word's first piece.
+        passages: How texts are cut.
+    """
+
+    text: tuple[str, ...]
+    keys: Keys = "words"
+    activation: Literal["sigmoid", "none"] = "sigmoid"
+    passages: PassageRecipe = PassageRecipe()
+
+
+NAMED = {
+    "original": {
+        "keys": "original",
+        "activation": "none",
+        "stop_words_in_loss": True,
+        "passages": {"length": 126},
+    },
+    "adducir": {},
+}
+"""What the named settings say; a recipe's own keys go before."""
+
+
+def save_settings(folder: Path, settings: Settings) -> None:
+    """Write the settings into a model's folder."""
+    text = json.dumps(settings.model_dump(mode="json"), indent=2, sort_keys=True)
+    (folder / SETTINGS_FILE).write_text(f"{text}\n", encoding="utf-8")
+
+
+def load_settings(folder: Path) -> Settings:
+    """Read the settings of a term weighter.
+
+    Raises:
+        InputError: There are none, or they are damaged.
+    """
+    path = folder / SETTINGS_FILE
+    if not path.is_file():
+        raise InputError(
+            f"this is no term weighter: it holds no {SETTINGS_FILE}.",
+            path=folder,
+            mend="Name a folder that `adducir deepct train` made.",
+        )
+    try:
+        return Settings.model_validate(json.loads(read_text(path)))
+    except (ValueError, ValidationError) as error:
+        raise InputError(f"this is not what Adducir wrote: {error}.", path=path) from error

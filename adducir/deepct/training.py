@@ -1,0 +1,271 @@
+"""From a recipe to a trained term weighter, a product that is a model's folder."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from adducir.corpora.documents import Corpus, open_corpus
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.topics import load_topics
+from adducir.deepct.cards import card
+from adducir.deepct.examples import Counts, Example, ExampleSettings, examples
+from adducir.deepct.leaks import Excluded, Without, excluded
+from adducir.deepct.learning import DeepCTLearner, Lesson
+from adducir.deepct.model import TermWeighter
+from adducir.deepct.passages import remembering
+from adducir.deepct.recipe import DeepCTRecipe, listed
+from adducir.deepct.splitting import split
+from adducir.deepct.stopwords import NAMES, StopWords, stop_words
+from adducir.deepct.supervision import FromFields, FromTopics, Supervision
+from adducir.models.machine import choose_device, using_threads
+from adducir.models.sources import ModelSource, model_source
+from adducir.models.training import History, train
+from adducir.study.errors import InputError
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.progress import SILENT, Progress
+from adducir.study.scratch import parts_folder, remove_parts
+
+KIND = "term-weighter"
+_MAKER_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """A recipe with all that it names opened.
+
+    Attributes:
+        recipe: What the file says.
+        corpus: The documents to learn from.
+        supervision: Gives their queries.
+        without: The documents left out.
+        stop_words: Words that are no terms.
+        base: The pretrained encoder.
+    """
+
+    recipe: DeepCTRecipe
+    corpus: Corpus
+    supervision: Supervision
+    without: Excluded
+    stop_words: StopWords
+    base: ModelSource
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """Those parts of the recipe that decide the weights, without the names of sources."""
+        told = self.recipe.model_dump(
+            mode="json",
+            exclude={"description", "corpus", "topics", "without", "base", "settings", "stopwords"},
+        )
+        return told | {"copies": self.recipe.without.copies}
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The fingerprints of what the model is made from."""
+        return {
+            "corpus": fingerprint(self.corpus.identity()),
+            "supervision": fingerprint(self.supervision.identity()),
+            "without": fingerprint(self.without.identity()),
+            "stop words": fingerprint(self.stop_words.identity()),
+            "base": self.base.identity(),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the model that it makes."""
+        return product_fingerprint(KIND, self.decides, self.inputs, _MAKER_VERSION)
+
+
+def open_course(recipe: DeepCTRecipe, folder: Path, *, progress: Progress = SILENT) -> Course:
+    """Open the sources that a recipe names; no document is read, no model loaded.
+
+    Args:
+        recipe: The recipe.
+        folder: The study's folder, where relative paths start.
+        progress: Told what ir_datasets downloads.
+
+    Raises:
+        InputError: A source cannot be read.
+        MachineError: Something cannot be downloaded, or is not installed.
+    """
+    corpus = open_corpus(
+        source_path(recipe.corpus.source, folder),
+        docno_field=recipe.corpus.docno_field,
+        format=recipe.corpus.format,
+        progress=progress,
+    )
+    part = recipe.without
+    without = Without(listed(part.qrels), listed(part.pools), listed(part.runs), part.depth)
+    named = recipe.stopwords
+    return Course(
+        recipe,
+        corpus,
+        _supervision(recipe, folder, progress),
+        excluded(without, locate=lambda source: source_path(source, folder), progress=progress),
+        stop_words(named if named in NAMES else file_path(named, folder)),
+        model_source(expanded(recipe.base), folder),
+    )
+
+
+def _supervision(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Supervision:
+    part = recipe.topics
+    if part is None:
+        return FromFields(listed(recipe.reference))
+    topics = load_topics(source_path(part.source, folder), field=part.field, progress=progress)
+    sources = [source_path(source, folder) for source in listed(part.qrels)]
+    return FromTopics.of(topics, load_qrels(sources, progress=progress), grade=part.grade)
+
+
+def train_model(
+    course: Course,
+    output: Path,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Train the term weighter of a recipe, unless ``output`` holds it already.
+
+    A training that was killed goes on from its last snapshot.
+
+    Args:
+        course: From :func:`open_course`.
+        output: The folder of the product.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of torch; by default its own choice.
+        rebuild: Train even if the product is current.
+        progress: Told of examples, steps and losses.
+
+    Raises:
+        InputError: The corpus or the model cannot be read, or the passages do not fit the model.
+        ProductError: ``output`` holds something that is not ours to replace.
+    """
+
+    def make(folder: Path) -> dict[str, Any]:
+        parts = parts_folder(output, course.fingerprint)
+        with using_threads(threads):
+            return _make(course, folder, parts, output.name, device, progress)
+
+    manifest = build(
+        output,
+        kind=KIND,
+        recipe=course.decides,
+        inputs=course.inputs,
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=model_versions(),
+        progress=progress,
+    )
+    remove_parts(output)
+    return manifest
+
+
+def model_versions() -> dict[str, str]:
+    """The versions of the libraries that decide a model's figures."""
+    import torch
+    import transformers
+
+    return {"torch": torch.__version__, "transformers": transformers.__version__}
+
+
+@dataclass(frozen=True)
+class Taught:
+    """The examples of a course, split."""
+
+    training: list[Example]
+    held_out: list[Example]
+    counts: Counts
+
+    def record(self) -> dict[str, Any]:
+        """What became of the corpus, as plain values."""
+        return self.counts.record() | {
+            "training_examples": len(self.training),
+            "held_out_examples": len(self.held_out),
+        }
+
+
+def teach(course: Course, weighter: TermWeighter, progress: Progress = SILENT) -> Taught:
+    """Make the examples of a course and hold some out.
+
+    Raises:
+        InputError: The corpus cannot be read, or the passages do not fit the model.
+    """
+    recipe = course.recipe
+    part = recipe.passages
+    if part.unit == "pieces" and part.length > weighter.most_pieces:
+        raise InputError(
+            f"passages of {part.length} pieces do not fit the model {recipe.base}, which reads "
+            f"{weighter.most_pieces}.",
+            mend="Lower `passages.length`.",
+        )
+    made = examples(
+        course.corpus,
+        ExampleSettings(
+            listed(recipe.text),
+            part.length,
+            part.overlap,
+            part.unit,
+            recipe.keys,
+            recipe.keep_empty,
+            recipe.held_out.by,
+            recipe.without.copies,
+        ),
+        course.supervision,
+        remembering(weighter.count_pieces),
+        stop_words=course.stop_words,
+        excluded=course.without,
+        progress=progress,
+    )
+    for warning in made.counts.warnings():
+        progress.note(warning)
+    part_of = recipe.held_out
+    by = "group" if part_of.by else "docno"
+    training, held_out = split(made.examples, part_of.share, part_of.seed, by)  # type: ignore[arg-type]
+    return Taught(training, held_out, made.counts)
+
+
+def _make(
+    course: Course, folder: Path, parts: Path, name: str, device: str, progress: Progress
+) -> dict[str, Any]:
+    recipe = course.recipe
+    weighter = TermWeighter.untrained(course.base, recipe.model_settings, recipe.training.seed)
+    taught = teach(course, weighter, progress)
+    weighter.to(choose_device(device))
+    in_loss = recipe.stop_words_in_loss
+    learner = DeepCTLearner(
+        weighter,
+        Lesson(weighter, taught.training, stop_words_in_loss=in_loss),
+        Lesson(weighter, taught.held_out, stop_words_in_loss=in_loss),
+        batch_size=recipe.training.batch_size,
+        seed=recipe.training.seed,
+    )
+    progress.note(_told(taught))
+    history = train(learner, recipe.training, parts=parts, unit="passages", progress=progress)
+    weighter.save(folder)
+    _write_history(folder, history)
+    text = card(name, course, taught.record(), history)
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    return taught.record() | {
+        "steps": history.steps,
+        "best_step": history.best_step,
+        "validation_loss": history.best_loss,
+    }
+
+
+def _told(taught: Taught) -> str:
+    counts = taught.counts
+    left_out = counts.excluded + counts.copies
+    copies = f", {counts.copies:,} of them copies" if counts.copies else ""
+    return (
+        f"{counts.documents:,} documents, {left_out:,} left out by leak control{copies}; "
+        f"{len(taught.training):,} passages to learn from, {len(taught.held_out):,} held out"
+    )
+
+
+def _write_history(folder: Path, history: History) -> None:
+    text = json.dumps(asdict(history), indent=2)
+    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")

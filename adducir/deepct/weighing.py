@@ -1,0 +1,324 @@
+"""Weighs every word of a corpus: a product of shards, made in parts that survive a kill.
+
+A document's text fields are each cut into passages; the words of all passages get weights from the
+model. A word that stands in two passages, because they overlap, has the greater of its weights and
+belongs to the first. Shards hold arrays in safetensors:
+
+``values``    float32, a weight for each word, in the order of documents, fields, words
+``passages``  int32, how many words each passage owns
+``texts``     int32, how many passages each field of each document has
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates
+from adducir.deepct.model import TermWeighter
+from adducir.deepct.passages import CountPieces, passages, remembering
+from adducir.deepct.training import model_versions
+from adducir.deepct.words import Word, words
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.models.sources import ModelSource
+from adducir.study.errors import ProductError
+from adducir.study.files import publishing
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, build, product_fingerprint, read_manifest
+from adducir.study.progress import SILENT, Progress
+from adducir.study.scratch import parts_folder, remove_parts
+
+KIND = "term-weights"
+SHARD = 1000
+"""Documents in a shard: what a kill can lose."""
+
+_MAKER_VERSION = 1
+_NAME = "weights-{:06d}.safetensors"
+
+
+class Weighted(NamedTuple):
+    """The weights of one text.
+
+    Attributes:
+        words: Its words.
+        weights: The weight of each.
+        owned: How many of the words each passage owns, in order.
+    """
+
+    words: list[Word]
+    weights: NDArray[np.float32]
+    owned: list[int]
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A text cut into passages: for each its text, its words, and the first one's number."""
+
+    words: list[Word]
+    parts: list[tuple[str, list[Word], int]]
+    owned: list[int]
+
+
+def weigh(
+    weighter: TermWeighter,
+    texts: Sequence[str],
+    *,
+    tokens: int = DEFAULT_TOKENS,
+    precision: Precision = "float32",
+    count_pieces: CountPieces | None = None,
+) -> list[Weighted]:
+    """Weigh the words of texts of any length.
+
+    Args:
+        weighter: The model.
+        texts: The texts; one without a word has no weights.
+        tokens: Padded tokens in a batch; no weight depends on it.
+        precision: What the network computes in.
+        count_pieces: Counts word pieces; by default the model's own tokenizer.
+    """
+    cuts = [_cut(weighter, text, count_pieces or weighter.count_pieces) for text in texts]
+    flat = [part for cut in cuts for part in cut.parts]
+    encoded = weighter.encode([text for text, _, _ in flat], [inside for _, inside, _ in flat])
+    found = iter(weighter.weights(encoded, tokens=tokens, precision=precision))
+    return [_united(cut, found) for cut in cuts]
+
+
+def _cut(weighter: TermWeighter, text: str, count_pieces: CountPieces) -> _Cut:
+    settings = weighter.settings
+    inside = words(text, whole=settings.keys == "words")
+    starts = np.array([word.start for word in inside], dtype=np.int64)
+    part = settings.passages
+    parts, owned, done = [], [], 0
+    for _, start, end in passages(
+        text, count_pieces, length=part.length, overlap=part.overlap, unit=part.unit
+    ):
+        first, last = np.searchsorted(starts, [start, end])
+        moved = [Word(w.start - start, w.end - start, w.text) for w in inside[first:last]]
+        parts.append((text[start:end], moved, int(first)))
+        owned.append(int(last) - done)
+        done = int(last)
+    return _Cut(inside, parts, owned)
+
+
+def _united(cut: _Cut, found: Iterator[NDArray[np.float32]]) -> Weighted:
+    """The weights of a text of those of its passages, taken from an iterator."""
+    weights = np.full(len(cut.words), -np.inf, dtype=np.float32)
+    for _, inside, first in cut.parts:
+        here = slice(first, first + len(inside))
+        weights[here] = np.maximum(weights[here], next(found))
+    return Weighted(cut.words, weights, cut.owned)
+
+
+def weights_inputs(corpus: Corpus, model_fingerprint: str) -> dict[str, str]:
+    """The inputs of the product that :func:`weigh_corpus` makes."""
+    return {"corpus": fingerprint(corpus.identity()), "model": model_fingerprint}
+
+
+def weights_fingerprint(
+    corpus: Corpus, model_fingerprint: str, precision: Precision = "float32"
+) -> str:
+    """The fingerprint of the product that :func:`weigh_corpus` makes."""
+    inputs = weights_inputs(corpus, model_fingerprint)
+    return product_fingerprint(KIND, {"precision": precision}, inputs, _MAKER_VERSION)
+
+
+def weigh_corpus(
+    model: Path,
+    corpus: Corpus,
+    output: Path,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    tokens: int = DEFAULT_TOKENS,
+    precision: Precision = "float32",
+    shard: int = SHARD,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Weigh every word of every document, unless ``output`` holds the weights already.
+
+    Work that was killed goes on behind its last whole shard.
+
+    Args:
+        model: The folder of a term weighter.
+        corpus: The documents; they may lack some of the model's text fields.
+        output: The folder of the product.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of torch; by default its own choice.
+        tokens: Padded tokens in a batch.
+        precision: What the network computes in.
+        shard: Documents in a shard; no weight depends on it.
+        rebuild: Weigh anew even if the product is current.
+        progress: Told of each document.
+
+    Raises:
+        InputError: The model or a document cannot be read.
+        ProductError: ``output`` holds something that is not ours to replace.
+    """
+    inputs = weights_inputs(corpus, ModelSource(str(model), model).identity())
+    recipe = {"precision": precision}
+    wanted = product_fingerprint(KIND, recipe, inputs, _MAKER_VERSION)
+
+    def make(folder: Path) -> dict[str, Any]:
+        parts = parts_folder(output, fingerprint([wanted, shard]))
+        weighter = TermWeighter.load(model).to(choose_device(device))
+        with using_threads(threads):
+            work = _Work(weighter, corpus, parts, shard, tokens, precision, progress)
+            return work.collect(folder, work.run())
+
+    manifest = build(
+        output,
+        kind=KIND,
+        recipe=recipe,
+        inputs=inputs,
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=model_versions(),
+        progress=progress,
+    )
+    remove_parts(output)
+    return manifest
+
+
+@dataclass
+class _Work:
+    """The weighing of one corpus."""
+
+    weighter: TermWeighter
+    corpus: Corpus
+    parts: Path
+    shard: int
+    tokens: int
+    precision: Precision
+    progress: Progress
+
+    def run(self) -> int:
+        """Make the shards that are not there; the number of all."""
+        count_pieces = remembering(self.weighter.count_pieces)
+        documents = iter(refuse_duplicates(self.corpus))
+        self.progress.start("weighing", self.corpus.size_hint(), "documents")
+        number = 0
+        try:
+            while batch := list(islice(documents, self.shard)):
+                path = self.parts / _NAME.format(number)
+                if not path.exists():
+                    self._write(path, batch, count_pieces)
+                self.progress.advance(len(batch))
+                number += 1
+        finally:
+            self.progress.finish()
+        return number
+
+    def _write(self, path: Path, batch: Sequence[Document], count_pieces: CountPieces) -> None:
+        from safetensors.numpy import save_file
+
+        fields = self.weighter.settings.text
+        texts = [document.fields.get(name, "") for document in batch for name in fields]
+        found = weigh(
+            self.weighter,
+            texts,
+            tokens=self.tokens,
+            precision=self.precision,
+            count_pieces=count_pieces,
+        )
+        none = np.zeros(0, dtype=np.float32)
+        arrays = {
+            "values": np.concatenate([none, *(one.weights for one in found)]),
+            "passages": np.array([size for one in found for size in one.owned], dtype=np.int32),
+            "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
+        }
+        with publishing(path) as hidden:
+            save_file(arrays, hidden)
+
+    def collect(self, folder: Path, count: int) -> dict[str, Any]:
+        """Put the shards into the product's folder; they stay where they are until it is there."""
+        totals = dict.fromkeys(("words", "passages", "texts"), 0)
+        for number in range(count):
+            path = self.parts / _NAME.format(number)
+            arrays = _read(path)
+            for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
+                totals[key] += len(arrays[name])
+            _link(path, folder / path.name)
+        documents = totals["texts"] // max(1, len(self.weighter.settings.text))
+        return {"documents": documents, "shards": count, **totals}
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(path, target)
+
+
+def _read(path: Path) -> dict[str, NDArray[Any]]:
+    from safetensors.numpy import load_file
+
+    arrays: dict[str, NDArray[Any]] = load_file(path)
+    return arrays
+
+
+class TermWeights:
+    """The weights of a corpus, read in its order.
+
+    Args:
+        folder: The product.
+        fields: The text fields that were weighed, in order.
+        keys: What counts as a word, as in the model's settings.
+
+    Raises:
+        ProductError: The folder holds no such product.
+    """
+
+    def __init__(self, folder: Path, fields: Sequence[str], keys: str) -> None:
+        self._folder = folder
+        self._fields = tuple(fields)
+        self._whole = keys == "words"
+        manifest = read_manifest(folder)
+        if manifest.kind != KIND:
+            raise ProductError(
+                f"this is no product of weights, but of {manifest.kind}.", path=folder
+            )
+        self._shards = int(manifest.counts["shards"])
+        self.counts = manifest.counts
+
+    def of(self, corpus: Corpus) -> Iterator[tuple[Document, list[Weighted]]]:
+        """Each document of the corpus that was weighed, with the weights of its text fields.
+
+        Raises:
+            ProductError: The corpus is not the one that was weighed.
+        """
+        stored = self._texts()
+        for document in corpus:
+            found = []
+            for name in self._fields:
+                inside = words(document.fields.get(name, ""), whole=self._whole)
+                weights, owned = next(stored, (None, []))
+                if weights is None or len(weights) != len(inside):
+                    raise ProductError(
+                        f"these weights are not of {corpus.source}: they differ from "
+                        f"{document.docno!r} on.",
+                        path=self._folder,
+                        mend="Weigh the corpus again.",
+                    )
+                found.append(Weighted(inside, weights, owned))
+            yield document, found
+
+    def _texts(self) -> Iterator[tuple[NDArray[np.float32], list[int]]]:
+        for number in range(self._shards):
+            arrays = _read(self._folder / _NAME.format(number))
+            ends = np.cumsum(arrays["texts"])
+            sizes = arrays["passages"]
+            word = 0
+            for first, last in zip(ends - arrays["texts"], ends, strict=True):
+                owned = sizes[first:last].tolist()
+                count = sum(owned)
+                yield arrays["values"][word : word + count], owned
+                word += count

@@ -1,0 +1,165 @@
+"""Training from a recipe: what is learned, what is left out, what a kill costs (nothing)."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from adducir.deepct.model import TermWeighter
+from adducir.deepct.recipe import DeepCTRecipe
+from adducir.deepct.training import open_course, train_model
+from adducir.deepct.weighing import weigh
+from adducir.models import training
+from adducir.study.errors import InputError
+from adducir.study.products import read_manifest
+from adducir.study.progress import Silent
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
+
+
+class Killed(Silent):
+    """Stops a training as a kill would, after some steps."""
+
+    def __init__(self, after):
+        self.after = after
+
+    def detail(self, text):
+        self.after -= 1
+        if self.after == 0:
+            raise KeyboardInterrupt
+
+
+def course(study, *changes):
+    recipe = validate(load(study / "deepct" / "tiny.yaml"), DeepCTRecipe, changes)
+    return open_course(recipe, study)
+
+
+def weights(folder):
+    model = TermWeighter.load(folder).model
+    return torch.cat([tensor.flatten() for tensor in model.state_dict().values()])
+
+
+def test_overfitting_a_few_passages_reaches_their_targets(study):
+    output = study / "deepct" / "tiny"
+    changes = ("held_out.share=0", "training.epochs=40", "training.learning_rate=0.005")
+    train_model(course(study, *changes), output)
+    weighter = TermWeighter.load(output)
+    text = "nuclear power plants, cheap and clean energy"
+    (found,) = weigh(weighter, [text])
+    by_word = dict(zip([w.text for w in found.words], found.weights.tolist(), strict=True))
+    assert min(by_word[w] for w in ("nuclear", "clean", "energy")) > 0.8
+    assert max(by_word[w] for w in ("power", "plants", "cheap")) < 0.2
+
+
+def test_a_product_with_a_card_that_tells_how_it_was_made(study):
+    output = study / "deepct" / "tiny"
+    (study / "judged.qrels").write_text("1 0 d3 1\n1 0 d5 0\n1 0 elsewhere 1\n")
+    manifest = train_model(course(study, "without.qrels=[judged.qrels]"), output)
+    # d7 d11 have the text of d3 but for its number of repetitions: no copies.
+    assert manifest.counts["documents"] == 12
+    assert manifest.counts["excluded"] == 2
+    assert manifest.counts["training_examples"] + manifest.counts["held_out_examples"] > 10
+    readme = (output / "README.md").read_text()
+    assert "| left out: judged in | judged.qrels |" in readme
+    assert "| documents named | 3 |" in readme
+    assert "judged.qrels: 2" in readme
+    assert str(study) not in readme
+    history = json.loads((output / "training.json").read_text())
+    assert len(history["validations"]) == 3
+    assert not [path for path in output.parent.iterdir() if "parts" in path.name]
+
+
+def test_a_current_model_is_left_and_a_changed_recipe_trains_anew(study):
+    output = study / "deepct" / "tiny"
+    first = train_model(course(study), output)
+    assert train_model(course(study, "description=words only"), output) == first
+    again = train_model(course(study, "training.seed=1"), output)
+    assert again.fingerprint != first.fingerprint
+
+
+def test_the_fingerprint_follows_all_that_decides_the_weights(study):
+    one = course(study).fingerprint
+    for change in (
+        "reference=topic",
+        "stopwords=none",
+        "passages.length=21",
+        "activation=none",
+        "training.epochs=4",
+        "held_out.seed=1",
+        "settings=original",
+    ):
+        assert course(study, change).fingerprint != one, change
+    (study / "list").write_text("d1\n")
+    assert course(study, "without.pools=[list]").fingerprint != one
+    (study / "corpus.jsonl").write_text('{"docno": "d1", "conclusion": "cat", "premise": "cat"}\n')
+    assert course(study).fingerprint != one
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeypatch):
+    monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)
+    whole, cut = study / "deepct" / "whole", study / "deepct" / "cut"
+    train_model(course(study), whole)
+    for after in (2, 9):
+        with pytest.raises(KeyboardInterrupt):
+            train_model(course(study), cut, progress=Killed(after))
+        assert not cut.exists()
+    assert [path.name[:11] for path in cut.parent.iterdir() if "parts" in path.name] == [
+        ".cut.parts-"
+    ]
+    train_model(course(study), cut)
+    assert torch.equal(weights(whole), weights(cut))
+    assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
+    assert not [path for path in cut.parent.iterdir() if "parts" in path.name]
+
+
+def test_the_original_settings(study):
+    recipe = course(study, "settings=original", "passages.length=30").recipe
+    assert (recipe.keys, recipe.activation, recipe.stop_words_in_loss) == ("original", "none", True)
+    assert recipe.passages.length == 30
+    with_default = validate(
+        load(study / "deepct" / "tiny.yaml"),
+        DeepCTRecipe,
+        ("settings=original", "passages={}"),
+    )
+    assert with_default.passages.length == 126
+    output = study / "deepct" / "original"
+    train_model(course(study, "settings=original"), output)
+    weighter = TermWeighter.load(output)
+    (found,) = weigh(weighter, ["Caf\u00e9s, don't"])
+    assert [word.text for word in found.words] == ["cafes", ",", "don", "'", "t"]
+
+
+def test_query_term_recall_from_topics(study):
+    (study / "topics.tsv").write_text("1\tnuclear energy\n2\tnuclear plants\n3\tcats\n")
+    (study / "q.qrels").write_text("1 0 d1 1\n2 0 d1 2\n3 0 d2 1\n1 0 d2 0\n")
+    text = (study / "deepct" / "tiny.yaml").read_text()
+    text = text.replace("reference: conclusion", "topics: {source: topics.tsv, qrels: q.qrels}")
+    (study / "deepct" / "tiny.yaml").write_text(text)
+    opened = course(study, "held_out.share=0")
+    assert opened.supervision.by_docno == {
+        "d1": ("nuclear energy", "nuclear plants"),
+        "d2": ("cats",),
+    }
+    manifest = train_model(opened, study / "deepct" / "tiny")
+    assert manifest.counts["without_reference"] == 10
+
+
+def test_passages_that_do_not_fit_the_model_are_refused(study):
+    with pytest.raises(InputError, match="passages of 63 pieces do not fit"):
+        train_model(course(study, "passages.length=63"), study / "deepct" / "tiny")
+    assert not (study / "deepct" / "tiny").exists()
+
+
+def test_half_precision_learns_too(study):
+    manifest = train_model(course(study, "training.precision=bfloat16"), study / "deepct" / "tiny")
+    assert np.isfinite(manifest.counts["validation_loss"])
+
+
+def test_faults_of_a_recipe_come_with_their_lines(study):
+    path = study / "deepct" / "tiny.yaml"
+    path.write_text(path.read_text() + "topics: {source: a, qrels: b}\nstopword: english\n")
+    with pytest.raises(InputError) as caught:
+        validate(load(path), DeepCTRecipe)
+    assert f"{path}:9" in str(caught.value)
+    assert "`stopwords`" in str(caught.value)
