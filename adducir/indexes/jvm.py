@@ -252,6 +252,12 @@ def java_class(name: str) -> Any:
     return autoclass(name, include_protected=False, include_private=False)
 
 
+def bytes_of(array: Any) -> bytes:
+    """The bytes of a Java ``byte[]``; ``bytes(array)`` gives them too, one at a time."""
+    whole: bytes = array.tostring()
+    return whole
+
+
 def message_of(error: BaseException) -> str:
     """What a Java exception says, without Python's wrapping."""
     text = getattr(error, "innermessage", None) or str(error)

@@ -96,7 +96,7 @@ class LuceneIndex:
     def docnos(self) -> pl.Series:
         """Every docno, in the order of Lucene's document numbers."""
         with translated(self.path):
-            joined = bytes(self._java.docnos()).decode()
+            joined = jvm.bytes_of(self._java.docnos()).decode()
         return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
 
     @cached_property
@@ -138,7 +138,7 @@ class LuceneIndex:
                 depth or max(1, len(self)),
                 threads or default_threads(),
             )
-        return self._unpacked(np.frombuffer(bytes(packed), dtype="<i4"), len(queries))
+        return self._unpacked(np.frombuffer(jvm.bytes_of(packed), dtype="<i4"), len(queries))
 
     def expand(
         self,

@@ -117,14 +117,14 @@ class LuceneTerms:
     def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> Numbers:
         """See :class:`Vocabulary`; terms that Java has not made of a text have no number."""
         first = len(self._numbers)
-        new = bytes(self._java.terms(first)).decode().split("\n")[:-1]
+        new = jvm.bytes_of(self._java.terms(first)).decode().split("\n")[:-1]
         self._numbers.update(zip(new, range(first, first + len(new)), strict=True))
         starts = _starts(list(map(len, lists)))
         found = map(self._numbers.get, chain.from_iterable(lists), repeat(UNKNOWN))
         return Numbers(starts, np.fromiter(found, np.int32, int(starts[-1])))
 
     def _analyse(self, block: tuple[int, bytes]) -> Array:
-        packed: Array = np.frombuffer(bytes(self._java.analyze(block[1])), dtype="<i4")
+        packed: Array = np.frombuffer(jvm.bytes_of(self._java.analyze(block[1])), dtype="<i4")
         return packed
 
 

@@ -158,7 +158,7 @@ def _make(
 ) -> dict[str, Any]:
     with translated(folder), ArrivedDocuments(folder) as arrived:
         with DocumentWriter(folder) as store:
-            analyser = _Analyser(settings)
+            analyser = Analyser(settings)
             empty: Counter[bool] = Counter()
             progress.start("indexing", corpus.size_hint(), "documents")
             try:
@@ -183,7 +183,7 @@ def _counted(
 
 
 def _in_order(
-    analyser: "_Analyser", blocks: Iterator[tuple[list[str], bytes]], threads: int
+    analyser: "Analyser", blocks: Iterator[tuple[list[str], bytes]], threads: int
 ) -> Iterator[_Reduced]:
     """Reduce blocks in ``threads`` threads, a few ahead, and yield them in their order."""
     pending: deque[Future[_Reduced]] = deque()
@@ -196,31 +196,40 @@ def _in_order(
             yield pending.popleft().result()
 
 
-class _Analyser:
-    """Texts to distinct terms; any number of threads may use it."""
+class Analyser:
+    """Texts to terms by number; any number of threads may use it.
+
+    Args:
+        settings: The analysis.
+    """
 
     def __init__(self, settings: IndexSettings) -> None:
         bridge = jvm.java_class("adducir.BulkTokens")
         self._java = settings.analysis.java_object(bridge)
         self._room = local()
 
-    def reduce(self, docnos: list[str], block: bytes) -> _Reduced:
-        packed = np.frombuffer(bytes(self._java.analyze(block)), dtype="<i4")
-        lengths, tokens = packed[: len(docnos)], packed[len(docnos) :]
+    def tokens(self, docnos: list[str], block: bytes) -> tuple[Array, Array]:
+        """All tokens of a block's texts, and (n + 1,) where each text's tokens begin."""
+        answer = np.frombuffer(jvm.bytes_of(self._java.analyze(block)), dtype="<i4")
         starts = np.zeros(len(docnos) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=starts[1:])
+        np.cumsum(answer[: len(docnos)], out=starts[1:])
+        return answer[len(docnos) :], starts
+
+    def reduce(self, docnos: list[str], block: bytes) -> _Reduced:
+        """The distinct terms of each text of a block."""
+        tokens, starts = self.tokens(docnos, block)
         terms = np.empty(len(tokens), dtype=np.int32)
         tfs = np.empty(len(tokens), dtype=np.int32)
         out_starts = np.empty_like(starts)
         counts = self._counts(int(tokens.max(initial=0)) + 1)
-        seen = np.empty(int(lengths.max(initial=0)), dtype=np.int32)
+        seen = np.empty(int(np.diff(starts).max(initial=0)), dtype=np.int32)
         distinct(starts, tokens, counts, seen, terms, tfs, out_starts)
         used = out_starts[-1]
         return _Reduced(docnos, out_starts, terms[:used], tfs[:used])
 
     def terms(self) -> list[str]:
         """All terms by provisional number."""
-        return bytes(self._java.terms(0)).decode().split("\n")[:-1]
+        return jvm.bytes_of(self._java.terms(0)).decode().split("\n")[:-1]
 
     def _counts(self, size: int) -> Array:
         """Zeros of at least that length, one array a thread: ``distinct`` leaves them zero."""

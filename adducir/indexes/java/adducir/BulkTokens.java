@@ -19,20 +19,24 @@ import org.apache.lucene.analysis.en.PorterStemFilter;
 import org.apache.lucene.analysis.tokenattributes.CharTermAttribute;
 
 /**
- * Text to numbered terms, many documents in one call: Anserini's analysis, stemming each distinct
- * word once.
+ * Text to numbered terms, many documents in one call: Anserini's analysis of each distinct piece of
+ * text between blanks, once.
  *
- * <p>The stemmer is the last filter of Anserini's analyzer and sees one word at a time, so the
- * term of a word that has been seen is looked up instead of made again. Any number of threads may
- * call {@link #analyze}; a term keeps its number for the life of the object.
+ * <p>No token reaches over a blank, and the tokeniser begins anew behind one, so the tokens of a text
+ * are those of its pieces. The filters and the stemmer see one token at a time. Any number of
+ * threads may call {@link #analyze}; a term keeps its number for the life of the object.
  */
 public final class BulkTokens {
+  /** A text with a longer piece is analysed whole: it has few blanks, or none. */
+  private static final int LONG = 200;
+
+  private static final int MOST_WORDS = 1 << 17;
+
   private final Analyzer words;
   private final Analyzer stemmer;
   private final Map<String, Integer> numbers = new HashMap<>();
   private final List<String> terms = new ArrayList<>();
-  private final ThreadLocal<CharArrayMap<Integer>> known =
-      ThreadLocal.withInitial(() -> new CharArrayMap<>(1 << 16, false));
+  private final ThreadLocal<Worker> workers = ThreadLocal.withInitial(Worker::new);
 
   /** See {@link Analysis} for the arguments. */
   public BulkTokens(String stemmer, boolean keepStopwords, String stopwords) throws IOException {
@@ -49,41 +53,23 @@ public final class BulkTokens {
    */
   public byte[] analyze(byte[] block) throws IOException {
     ByteBuffer lengths = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN);
-    CharArrayMap<Integer> seen = known.get();
+    Worker worker = workers.get();
+    worker.total = 0;
     int[] counts = new int[64];
-    int[] tokens = new int[block.length / 6 + 64];
     int texts = 0;
-    int total = 0;
     for (int position = 0; position < block.length; ) {
-      int length = lengths.getInt(position);
-      position += Integer.BYTES;
-      String text = new String(block, position, length, StandardCharsets.UTF_8);
-      position += length;
-      int before = total;
-      try (TokenStream stream = words.tokenStream("", text)) {
-        CharTermAttribute word = stream.getAttribute(CharTermAttribute.class);
-        stream.reset();
-        while (stream.incrementToken()) {
-          Integer number = seen.get(word.buffer(), 0, word.length());
-          if (number == null) {
-            number = numberOf(word.toString());
-            seen.put(word.toString(), number);
-          }
-          if (total == tokens.length) {
-            tokens = Arrays.copyOf(tokens, 2 * total);
-          }
-          tokens[total++] = number;
-        }
-        stream.end();
-      }
+      int end = position + Integer.BYTES + lengths.getInt(position);
+      int before = worker.total;
+      worker.text(block, position + Integer.BYTES, end);
+      position = end;
       if (texts == counts.length) {
         counts = Arrays.copyOf(counts, 2 * texts);
       }
-      counts[texts++] = total - before;
+      counts[texts++] = worker.total - before;
     }
     ByteBuffer packed =
-        ByteBuffer.allocate(Integer.BYTES * (texts + total)).order(ByteOrder.LITTLE_ENDIAN);
-    packed.asIntBuffer().put(counts, 0, texts).put(tokens, 0, total);
+        ByteBuffer.allocate(Integer.BYTES * (texts + worker.total)).order(ByteOrder.LITTLE_ENDIAN);
+    packed.asIntBuffer().put(counts, 0, texts).put(worker.tokens, 0, worker.total);
     return packed.array();
   }
 
@@ -96,6 +82,79 @@ public final class BulkTokens {
       }
       return joined.toString().getBytes(StandardCharsets.UTF_8);
     }
+  }
+
+  /** What a thread has of its own. */
+  private final class Worker {
+    private final SeenChunks chunks = new SeenChunks();
+    private final CharArrayMap<Integer> seen = new CharArrayMap<>(1 << 10, false);
+    private int[] tokens = new int[1 << 16];
+    private int total;
+
+    /** Append the tokens of {@code block[from, to)}. */
+    void text(byte[] block, int from, int to) throws IOException {
+      int before = total;
+      for (int start = from; start < to; ) {
+        int end = start;
+        int hash = 0;
+        for (; end < to && !isBlank(block[end]); end++) {
+          hash = 31 * hash + block[end];
+        }
+        if (end - start > LONG) {
+          total = before;
+          whole(block, from, to);
+          return;
+        }
+        if (end > start) {
+          chunk(block, start, end, hash);
+        }
+        start = end + 1;
+      }
+    }
+
+    private void chunk(byte[] block, int from, int to, int hash) throws IOException {
+      int entry = chunks.find(block, from, to, hash);
+      if (entry < 0) {
+        int first = total;
+        whole(block, from, to);
+        chunks.keep(block, from, to, hash, tokens, first, total);
+        return;
+      }
+      int[] known = chunks.terms();
+      for (int place = chunks.termStart(entry); place < chunks.termStart(entry + 1); place++) {
+        add(known[place]);
+      }
+    }
+
+    private void whole(byte[] block, int from, int to) throws IOException {
+      String text = new String(block, from, to - from, StandardCharsets.UTF_8);
+      try (TokenStream stream = words.tokenStream("", text)) {
+        CharTermAttribute word = stream.getAttribute(CharTermAttribute.class);
+        stream.reset();
+        while (stream.incrementToken()) {
+          Integer number = seen.get(word.buffer(), 0, word.length());
+          if (number == null) {
+            number = numberOf(word.toString());
+            if (seen.size() < MOST_WORDS) {
+              seen.put(word.toString(), number);
+            }
+          }
+          add(number);
+        }
+        stream.end();
+      }
+    }
+
+    private void add(int number) {
+      if (total == tokens.length) {
+        tokens = Arrays.copyOf(tokens, 2 * total);
+      }
+      tokens[total++] = number;
+    }
+  }
+
+  private static boolean isBlank(byte one) {
+    return one == ' ' || one == '\n' || one == '\t' || one == '\r';
   }
 
   private Integer numberOf(String word) throws IOException {
