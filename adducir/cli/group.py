@@ -35,6 +35,7 @@ COMMANDS = {
     "check": Entry("Find the faults of runs that other tools pass over.", STEPS),
     "evaluate": Entry("Measure runs, test their differences and print the table.", STEPS),
     "tune": Entry("Choose parameters by cross-validated grid search.", STEPS),
+    "corpora examples": Entry("Take examples in context out of answers and books.", STEPS),
     "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STEPS),
     "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", STEPS),
     "proxy make": Entry(
@@ -43,6 +44,14 @@ COMMANDS = {
     "proxy score": Entry(
         "Score what judges, and models, chose: accuracy with its interval, and agreement.", STEPS
     ),
+    "deepct train": Entry("Train a DeepCT term weighter.", STEPS),
+    "deepct expand": Entry(
+        "Weigh every word of a corpus and write it with its words repeated by their weights.",
+        STEPS,
+    ),
+    "deepct show": Entry(
+        "Print a text with the weight of each word, coloured in the terminal.", STEPS
+    ),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),
     "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
     "new": Entry("Make the folders of a new study.", HELP),
@@ -50,6 +59,8 @@ COMMANDS = {
 }
 
 GROUPS = {
+    "corpora": Entry("Make collections for studies out of texts.", STEPS),
+    "deepct": Entry("Train DeepCT term weighters and expand corpora with them.", STEPS),
     "proxy": Entry("Let people, or models, choose the truth among a few candidates.", STEPS),
 }
 """The groups of commands, by their first word."""

@@ -93,6 +93,22 @@ class CorpusFormat(StrEnum):
     CACM = "cacm"
 
 
+class DeviceName(StrEnum):
+    """Where a model runs."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+    MPS = "mps"
+
+
+class Precision(StrEnum):
+    """What a model computes in."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
 class Method(StrEnum):
     """Ways to fuse runs."""
 
@@ -168,3 +184,20 @@ def tag_of(output: Path, wanted: str | None) -> str:
     from adducir.cli.names import stem
 
     return wanted or "_".join(stem(output).split())
+
+
+Device = Annotated[
+    DeviceName, typer.Option("--device", help="Where the model runs; 'auto' takes a GPU if any.")
+]
+PrecisionOption = Annotated[
+    Precision,
+    typer.Option("--precision", help="What the model computes in; bfloat16 is faster and coarser."),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change the recipe for this time, as in training.epochs=2; can be repeated.",
+    ),
+]

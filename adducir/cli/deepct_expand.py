@@ -1,0 +1,133 @@
+"""``adducir deepct expand``."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.study.errors import UsageError
+
+
+class Transform(StrEnum):
+    """What is scaled."""
+
+    LINEAR = "linear"
+    SQRT = "sqrt"
+
+
+def deepct_expand(
+    model: Annotated[
+        Path,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="A term weighter's folder, or its recipe."
+        ),
+    ],
+    corpus: Annotated[
+        str,
+        typer.Option(
+            "--corpus", "-c", metavar="SOURCE", help="An ir_datasets id, or a file or folder."
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="JSON lines to write, such as X.jsonl.gz."
+        ),
+    ],
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            "--weights",
+            metavar="FOLDER",
+            help="Where the words' weights are kept, for another rendering.",
+            show_default="beside the output, ending in .weights",
+        ),
+    ] = None,
+    scale: Annotated[
+        float, typer.Option("--scale", min=0.0, help="How often a word of weight 1 comes.")
+    ] = 100.0,
+    transform: Annotated[
+        Transform, typer.Option("--transform", help="Scale the weight, or its square root.")
+    ] = Transform.LINEAR,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs", help="Write each word with its count, for the memory engine, not repeated."
+        ),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="FIELDS",
+            help="With --pairs: fields whose own words are counted too, with commas or repeated.",
+        ),
+    ] = None,
+    docno_field: Annotated[
+        str | None, typer.Option("--docno-field", help="The field of the docno.")
+    ] = None,
+    format_name: Annotated[
+        options.CorpusFormat | None,
+        typer.Option("--format", help="The format of the files, where their names do not tell."),
+    ] = None,
+    device: options.Device = options.DeviceName.AUTO,
+    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    threads: options.Threads = None,
+    rebuild: options.Rebuild = False,
+) -> None:
+    """Weigh every word of a corpus and write it with its words repeated by their weights.
+
+    Every document is written, with all its fields and the field `weighted`. The weights are made
+    in shards: work that was killed goes on behind the last one, and another rendering of the same
+    weights costs no weighing.
+    """
+    from adducir.cli.console import near, note, open_progress
+    from adducir.corpora.documents import open_corpus
+    from adducir.deepct.expanded import ExpandedCorpus
+    from adducir.deepct.folders import model_folder
+    from adducir.deepct.rendering import Rendering
+    from adducir.deepct.settings import load_settings
+    from adducir.deepct.weighing import weigh_corpus
+    from adducir.deepct.writing import write_expanded, write_pairs
+
+    if scale <= 0:
+        raise UsageError("--scale must be more than 0.")
+    if keep and not pairs:
+        raise UsageError("--keep means nothing without --pairs: all fields are kept.")
+    folder = model_folder(model)
+    target = weights or output.with_name(_stem(output.name) + ".weights")
+    with open_progress() as progress:
+        documents = open_corpus(
+            corpus,
+            docno_field=docno_field,
+            format=format_name.value if format_name else None,
+            progress=progress,
+        )
+        settings = load_settings(folder)
+        manifest = weigh_corpus(
+            folder,
+            documents,
+            target,
+            device=device.value,
+            threads=threads,
+            precision=precision.value,
+            rebuild=rebuild,
+            progress=progress,
+        )
+        rendering = Rendering(scale=scale, transform=transform.value)
+        expanded = ExpandedCorpus(documents, target, manifest.fingerprint, settings, rendering)
+        if pairs:
+            written = write_pairs(expanded, output, options.listed(keep), progress)
+        else:
+            written = write_expanded(expanded, output, progress)
+    lost = f", {written.lost:,} of which keep their words once" if written.lost else ""
+    words = manifest.counts["words"]
+    note(f"{near(output)}: {written.documents:,} documents of {words:,} weighted words{lost}")
+
+
+def _stem(name: str) -> str:
+    for ending in (".gz", ".jsonl", ".ndjson", ".json"):
+        name = name.removesuffix(ending)
+    return name

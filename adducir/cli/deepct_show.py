@@ -1,0 +1,80 @@
+"""``adducir deepct show``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+
+if TYPE_CHECKING:
+    from adducir.deepct.weighing import Weighted
+
+
+def deepct_show(
+    model: Annotated[
+        Path,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="A term weighter's folder, or its recipe."
+        ),
+    ],
+    text: Annotated[
+        str, typer.Option("--text", "-t", metavar="TEXT", help="The text; '-' reads stdin.")
+    ],
+    top: Annotated[
+        int, typer.Option("--top", min=0, help="How many words to list by weight below the text.")
+    ] = 10,
+    device: options.Device = options.DeviceName.AUTO,
+) -> None:
+    """Print a text with the weight of each word, coloured in the terminal."""
+    import sys
+
+    from adducir.cli.console import is_terminal
+    from adducir.deepct.folders import model_folder
+    from adducir.deepct.model import TermWeighter
+    from adducir.deepct.weighing import weigh
+    from adducir.models.machine import choose_device
+
+    shown = sys.stdin.read() if text == "-" else text
+    weighter = TermWeighter.load(model_folder(model)).to(choose_device(device.value))
+    (found,) = weigh(weighter, [shown])
+    if is_terminal(sys.stdout):
+        _print_coloured(shown, found)
+    else:
+        typer.echo(_plain(shown, found))
+    for word, weight in _best(found, top):
+        typer.echo(f"{weight:7.3f}  {word}")
+
+
+def _plain(text: str, found: "Weighted") -> str:
+    """The text with each word's weight behind it."""
+    parts, done = [], 0
+    for word, weight in zip(found.words, found.weights.tolist(), strict=True):
+        parts.append(f"{text[done : word.end]}[{weight:.2f}]")
+        done = word.end
+    return "".join(parts) + text[done:]
+
+
+def _print_coloured(text: str, found: "Weighted") -> None:
+    """The text; the greater a word's weight, the stronger its background."""
+    from rich.console import Console
+    from rich.text import Text
+
+    shown = Text(text)
+    for word, weight in zip(found.words, found.weights.tolist(), strict=True):
+        share = min(1.0, max(0.0, weight))
+        if share >= 0.05:
+            # From white to a deep blue, on which the text turns white.
+            red, green = round(255 - 235 * share), round(255 - 165 * share)
+            ink = "white" if share > 0.5 else "black"
+            shown.stylize(f"{ink} on rgb({red},{green},255)", word.start, word.end)
+    Console(highlight=False).print(shown, soft_wrap=False)
+
+
+def _best(found: "Weighted", top: int) -> list[tuple[str, float]]:
+    """The different words of the greatest weights."""
+    greatest: dict[str, float] = {}
+    for word, weight in zip(found.words, found.weights.tolist(), strict=True):
+        key = word.text.lower()
+        greatest[key] = max(weight, greatest.get(key, weight))
+    return sorted(greatest.items(), key=lambda item: (-item[1], item[0]))[:top]

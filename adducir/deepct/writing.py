@@ -1,0 +1,82 @@
+"""Expanded corpora as files: documents with their weighted words, or (word, count) pairs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from adducir.deepct.expanded import ExpandedCorpus
+from adducir.deepct.rendering import weighted_counts
+from adducir.deepct.weighing import TermWeights
+from adducir.deepct.words import match_key, words
+from adducir.study.files import writing_bytes
+from adducir.study.progress import SILENT, Progress
+
+WEIGHTS_FIELD = "weights"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: documents, and how many of them keep their words once."""
+
+    documents: int
+    lost: int
+
+
+def write_expanded(corpus: ExpandedCorpus, output: Path, progress: Progress = SILENT) -> Written:
+    """Write the documents as JSON lines, with the field ``weighted`` more than they had.
+
+    Raises:
+        InputError, MachineError: As :func:`adducir.study.files.writing_bytes`.
+        ProductError: The weights are not of this corpus.
+    """
+    count = 0
+    progress.start("expanding", corpus.size_hint(), "documents")
+    try:
+        with writing_bytes(output) as file:
+            for docno, fields in corpus:
+                file.write(orjson.dumps({"docno": docno, **fields}) + b"\n")
+                count += 1
+                progress.advance(1)
+    finally:
+        progress.finish()
+    return Written(count, corpus.lost())
+
+
+def write_pairs(
+    corpus: ExpandedCorpus, output: Path, keep: Sequence[str] = (), progress: Progress = SILENT
+) -> Written:
+    """Write for each document how often each word counts: ``{"docno": …, "weights": {…}}``.
+
+    Args:
+        corpus: The documents; their weighted words are counted, not repeated.
+        output: JSON lines, which ``adducir index --format weights`` reads.
+        keep: Fields whose words count as often as they come, beside the weighted ones.
+        progress: Told of each document.
+
+    Raises:
+        InputError, MachineError: As :func:`adducir.study.files.writing_bytes`.
+        ProductError: The weights are not of this corpus.
+    """
+    stored = TermWeights(corpus.weights, corpus.settings.text, corpus.settings.keys)
+    count = 0
+    progress.start("expanding", corpus.size_hint(), "documents")
+    try:
+        with writing_bytes(output) as file:
+            for document, found in stored.of(corpus.base):
+                counts = weighted_counts(found, corpus.rendering)
+                _add(counts, document.fields, keep)
+                file.write(orjson.dumps({"docno": document.docno, WEIGHTS_FIELD: counts}) + b"\n")
+                count += 1
+                progress.advance(1)
+    finally:
+        progress.finish()
+    return Written(count, corpus.lost())
+
+
+def _add(counts: dict[str, int], fields: Mapping[str, str], keep: Sequence[str]) -> None:
+    for name in keep:
+        for word in words(fields.get(name, "")):
+            key = match_key(word.text)
+            counts[key] = counts.get(key, 0) + 1
