@@ -1,0 +1,134 @@
+"""Late interaction: the score of a query and a document that have a vector for each token.
+
+ColBERT (Khattab and Zaharia, SIGIR 2020): score(q, d) = sum over q's vectors of the greatest inner
+product with any of d's vectors. What is padding must not take part. Padding that is set to zero
+does take part: where a query vector's products with all true vectors are negative, the zero is
+greater. So padding is set to minus infinity before the maximum is taken, and a padding of the query
+adds nothing to the sum.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+Floats = NDArray[np.float32]
+
+PRODUCTS = 1 << 24
+"""Inner products that are held at a time: 64 MB."""
+
+
+def maxsim(
+    queries: "torch.Tensor",
+    documents: "torch.Tensor",
+    query_mask: "torch.Tensor",
+    document_mask: "torch.Tensor",
+) -> "torch.Tensor":
+    """Scores of queries and documents in padded arrays, with gradient.
+
+    The leading dimensions are broadcast. Pairs come as (B, Tq, D) with (B, Td, D), the documents
+    of each query as (B, 1, Tq, D) with (B, K, Td, D), all queries with all documents as
+    (Q, 1, Tq, D) with (N, Td, D); see :func:`maxsim_all` for the last.
+
+    Args:
+        queries: (..., Tq, D).
+        documents: (..., Td, D).
+        query_mask: (..., Tq), true or 1 where a vector counts.
+        document_mask: (..., Td), likewise.
+
+    Returns:
+        (...); minus infinity for a document without a vector, 0 for a query without one.
+    """
+    products = queries @ documents.transpose(-1, -2)
+    hidden = document_mask.bool().logical_not().unsqueeze(-2)
+    best = products.masked_fill(hidden, float("-inf")).amax(dim=-1)
+    return best.masked_fill(query_mask.bool().logical_not(), 0.0).sum(dim=-1)
+
+
+def maxsim_all(
+    queries: "torch.Tensor",
+    documents: "torch.Tensor",
+    query_mask: "torch.Tensor",
+    document_mask: "torch.Tensor",
+) -> "torch.Tensor":
+    """All queries (Q, Tq, D) with all documents (N, Td, D): scores (Q, N); see :func:`maxsim`."""
+    return maxsim(queries.unsqueeze(1), documents, query_mask.unsqueeze(1), document_mask)
+
+
+@dataclass(frozen=True, eq=False)
+class MultiVectors:
+    """The vectors of N texts one behind the other, without padding.
+
+    Attributes:
+        values: (T, D) float32.
+        starts: (N + 1,) int64: where the vectors of each text begin.
+    """
+
+    values: Floats
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def rows(self, first: int, last: int) -> "MultiVectors":
+        """The texts ``first`` to ``last`` - 1."""
+        begin, end = self.starts[first], self.starts[last]
+        return MultiVectors(self.values[begin:end], self.starts[first : last + 1] - begin)
+
+    @classmethod
+    def of(cls, parts: "list[Floats]", width: int) -> "MultiVectors":
+        """From the (T_i, D) vectors of each text; ``width`` is D, for when there is no text."""
+        starts = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(part) for part in parts], out=starts[1:])
+        none = np.zeros((0, width), dtype=np.float32)
+        return cls(np.concatenate([none, *parts]).astype(np.float32, copy=False), starts)
+
+
+def maxsim_packed(
+    queries: MultiVectors, documents: MultiVectors, *, products: int = PRODUCTS
+) -> Floats:
+    """All queries with all documents, without any padding: what ranks a set of candidates in full.
+
+    Args:
+        queries: Q texts.
+        documents: N texts.
+        products: How many inner products are held at a time; no score depends on it.
+
+    Returns:
+        (Q, N) float32; minus infinity for a document without a vector.
+    """
+    scores = np.full((len(queries), len(documents)), -np.inf, dtype=np.float32)
+    width = max(1, len(queries.values))
+    for first, last in _portions(documents.starts, max(1, products // width)):
+        some = documents.rows(first, last)
+        found: Floats = queries.values @ some.values.T
+        filled = np.flatnonzero(np.diff(some.starts))
+        if len(filled):
+            best = np.maximum.reduceat(found, some.starts[filled], axis=1)
+            scores[:, first + filled] = _sums(best, queries.starts)
+    return scores
+
+
+def _sums(values: Floats, starts: NDArray[np.int64]) -> Floats:
+    """Sums of the rows of each part; 0 for an empty part."""
+    sums = np.zeros((len(starts) - 1, values.shape[1]), dtype=np.float32)
+    filled = np.flatnonzero(np.diff(starts))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, starts[filled], axis=0)
+    return sums
+
+
+def _portions(starts: NDArray[Any], most: int) -> "list[tuple[int, int]]":
+    """Runs of texts that have at most ``most`` vectors together, or one text that has more."""
+    runs: list[tuple[int, int]] = []
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        last = max(last, first + 1)
+        runs.append((first, last))
+        first = last
+    return runs
