@@ -73,6 +73,14 @@ def index(
         options.Engine,
         typer.Option("--engine", help="Lucene, or arrays in memory that rank as Lucene does."),
     ] = options.Engine.LUCENE,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="SOURCE is JSON lines of words with weights, as `deepct expand --pairs` writes; "
+            "for --engine memory.",
+        ),
+    ] = False,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Build an index from a corpus.
@@ -98,7 +106,20 @@ def index(
         vectors=vectors,
         accurate_length=accurate_length,
     )
+    if pairs and (engine != options.Engine.MEMORY or fields or docno_field or format_name):
+        raise UsageError(
+            "--pairs needs --engine memory, and goes with none of --fields, --docno-field, "
+            "--format."
+        )
     with open_progress() as progress:
+        if pairs:
+            from adducir.indexes.memory.pairs import build_from_pairs
+
+            manifest = build_from_pairs(
+                Path(source), output, settings, rebuild=rebuild, progress=progress
+            )
+            progress.note(f"{output}: {summary(manifest)}")
+            return
         corpus = open_corpus(
             source,
             docno_field=docno_field,
@@ -115,7 +136,7 @@ def index(
 def summary(manifest: "Manifest") -> str:
     """What an index holds, in one line."""
     counts = manifest.counts
-    empty = counts["empty"]
+    empty = counts.get("empty", 0)
     without = f" ({empty:,} without text, which cannot be found)" if empty else ""
     return (
         f"{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
