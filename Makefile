@@ -36,7 +36,7 @@ lint: $(VENV)/.tested
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.tested
-	@for each in startup indexing searching evaluation significance candidates; do \
+	@for each in startup indexing searching evaluation significance candidates beam; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each.py || exit 1; done
 
 jar: $(VENV)/.installed

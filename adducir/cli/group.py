@@ -36,6 +36,8 @@ COMMANDS = {
     "evaluate": Entry("Measure runs, test their differences and print the table.", STEPS),
     "tune": Entry("Choose parameters by cross-validated grid search.", STEPS),
     "corpora examples": Entry("Take examples in context out of answers and books.", STEPS),
+    "corpora hotpotqa": Entry("Give HotpotQA's questions pools of paragraphs.", STEPS),
+    "corpora mnli12": Entry("Make MNLI-12 out of MultiNLI.", STEPS),
     "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STEPS),
     "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", STEPS),
     "proxy make": Entry(

@@ -1,0 +1,155 @@
+"""``adducir corpora hotpotqa``."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.cli.parts import Shares, counts_of, part_path, shares_of
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adducir.corpora.evidence_sets.hotpotqa import HotpotQuestion
+    from adducir.corpora.evidence_sets.record import EvidenceQuestion
+
+
+class Gold(StrEnum):
+    """Whether a pool gets true paragraphs that were not found."""
+
+    ALWAYS = "always"
+    FOUND = "found"
+
+
+def corpora_hotpotqa(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE",
+            help="HotpotQA's JSON, or the same objects one a line; plain or .gz.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The questions to write, such as X.jsonl.gz."
+        ),
+    ],
+    passages: Annotated[
+        int, typer.Option("--passages", min=1, help="Paragraphs of a question's pool.")
+    ] = 50,
+    own: Annotated[
+        bool, typer.Option("--own", help="No pool: each question's own paragraphs.")
+    ] = False,
+    gold: Annotated[
+        Gold,
+        typer.Option(
+            "--gold",
+            help="found: the pool as BM25 makes it; always: with all true paragraphs, and without "
+            "questions that lack one.",
+        ),
+    ] = Gold.ALWAYS,
+    paragraphs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--paragraphs",
+            metavar="CORPUS",
+            help="More paragraphs to search, a corpus with titles and texts; repeatable.",
+            show_default="the questions' own",
+        ),
+    ] = None,
+    k1: Annotated[float, typer.Option("--k1", help="BM25's term saturation.")] = 0.9,
+    b: Annotated[float, typer.Option("--b", help="BM25's length weight.")] = 0.4,
+    negatives: Annotated[
+        int, typer.Option("--negatives", min=0, help="False pairs of a question to train on.")
+    ] = 8,
+    shares: Shares = None,
+    seed: Annotated[int, typer.Option("--seed", help="Decides parts and pairs.")] = 0,
+) -> None:
+    """Give HotpotQA's questions pools of paragraphs.
+
+    The pools come from bigram BM25, as those of HotpotQA-50. Searched are the paragraphs of all
+    questions and those of --paragraphs. Prints how many true pairs are at hand and found: the upper
+    bound of any selection.
+    """
+    if own and paragraphs:
+        raise UsageError("--paragraphs means nothing with --own.")
+    wanted = shares_of(shares)
+    for name in wanted or [""]:
+        options.refuse_overwriting(part_path(output, name), [*sources, *(paragraphs or [])])
+
+    from adducir.cli.console import note, show
+    from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa
+    from adducir.corpora.evidence_sets.record_files import write_questions
+    from adducir.corpora.evidence_sets.splitting import split
+
+    questions = [question for path in sources for question in read_hotpotqa(path)]
+    if not questions:
+        raise UsageError("there is no question.")
+    if own:
+        made, report = _own(questions, gold, negatives, seed)
+    else:
+        made, report = _pools(questions, paragraphs or [], passages, gold, (k1, b), negatives, seed)
+    parts = {"": made} if wanted is None else split(made, lambda one: one.id, wanted, seed)
+    for name, part in parts.items():
+        path = part_path(output, name)
+        write_questions(part, path)
+        note(f"wrote {path}: {len(part):,} questions")
+    show(report)
+
+
+def _own(
+    questions: "Sequence[HotpotQuestion]", gold: Gold, negatives: int, seed: int
+) -> "tuple[list[EvidenceQuestion], str]":
+    from adducir.corpora.evidence_sets.hotpotqa import own_passages
+    from adducir.corpora.evidence_sets.sampling import with_sets
+
+    whole = [with_sets(own_passages(q), negatives=negatives, seed=seed) for q in questions]
+    found = [question for question in whole if not any(question.missing)]
+    made = whole if gold is Gold.FOUND else found
+    rows = [
+        ("questions read", len(questions)),
+        ("  with all true paragraphs in their own", sum(bool(one.gold) for one in found)),
+        ("questions written", len(made)),
+    ]
+    return made, counts_of(rows)
+
+
+def _pools(
+    questions: "Sequence[HotpotQuestion]",
+    corpora: "Sequence[str]",
+    passages: int,
+    gold: Gold,
+    parameters: tuple[float, float],
+    negatives: int,
+    seed: int,
+) -> "tuple[list[EvidenceQuestion], str]":
+    from adducir.corpora.evidence_sets.hotpotqa import paragraphs_of, paragraphs_of_corpus
+    from adducir.indexes.models import BM25
+    from adducir.indexes.pools import bm25_pools
+
+    searched = paragraphs_of(questions)
+    for source in corpora:
+        for title, text in paragraphs_of_corpus(source):
+            searched.setdefault(title, text)
+    made = bm25_pools(
+        questions,
+        searched,
+        passages=passages,
+        gold=gold.value,
+        negatives=negatives,
+        model=BM25(*parameters),
+        seed=seed,
+    )
+    rows = [
+        ("questions read", made.counts.questions),
+        ("paragraphs searched", len(searched)),
+        ("  questions with a true paragraph nowhere at hand", made.counts.unknown),
+        ("  questions whose true paragraphs BM25 found", made.counts.found),
+        ("questions written", made.counts.made),
+    ]
+    return made.questions, counts_of(rows)

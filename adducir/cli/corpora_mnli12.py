@@ -1,0 +1,77 @@
+"""``adducir corpora mnli12``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.cli.parts import Shares, counts_of, part_path, shares_of
+
+if TYPE_CHECKING:
+    from adducir.corpora.evidence_sets.mnli12 import Dropped
+
+
+def corpora_mnli12(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE",
+            help="MultiNLI: JSONL or tables with tabs; plain or .gz.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The questions to write, such as X.jsonl.gz."
+        ),
+    ],
+    min_words: Annotated[
+        int, typer.Option("--min-words", min=1, help="Words of a segment, at least.")
+    ] = 6,
+    negatives: Annotated[
+        int, typer.Option("--negatives", min=0, help="False pairs of a question to train on.")
+    ] = 8,
+    shares: Shares = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Decides parts, cuts, other premises, order and pairs.")
+    ] = 0,
+) -> None:
+    """Make MNLI-12 out of MultiNLI.
+
+    The task is to find the two halves of what a premise entails. Each hypothesis is cut in two; a
+    question has the six halves of its premise's hypotheses and six of another's. Parts share no
+    premise. Prints what was left out, and why.
+    """
+    wanted = shares_of(shares)
+    for name in wanted or [""]:
+        options.refuse_overwriting(part_path(output, name), sources)
+
+    from adducir.cli.console import note, show
+    from adducir.corpora.evidence_sets.mnli import read_mnli
+    from adducir.corpora.evidence_sets.mnli12 import build_mnli12, group_premises, split_premises
+    from adducir.corpora.evidence_sets.record_files import write_questions
+
+    premises = group_premises((path, read_mnli(path)) for path in sources)
+    parts = {"": premises} if wanted is None else split_premises(premises, wanted, seed)
+    for name, part in parts.items():
+        made = build_mnli12(part, min_words=min_words, negatives=negatives, seed=seed)
+        path = part_path(output, name)
+        write_questions(made.questions, path)
+        show(_report(made.dropped, name))
+        note(f"wrote {path}: {made.dropped.questions:,} questions")
+
+
+def _report(dropped: "Dropped", part: str) -> str:
+    """The counts, as a table."""
+    rows = [
+        ("pairs read", dropped.pairs),
+        ("  dropped: no agreed label", dropped.unlabelled),
+        (f"premises{f' in {part}' if part else ''}", dropped.premises),
+        ("  dropped: not one hypothesis of each label", dropped.incomplete),
+        ("  dropped: a hypothesis is too short to cut", dropped.short),
+        ("  dropped: a true half comes again", dropped.repeated),
+        ("questions", dropped.questions),
+    ]
+    return counts_of(rows)

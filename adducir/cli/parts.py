@@ -1,0 +1,53 @@
+"""What the commands that make collections share: outputs in parts, and tables of counts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adducir.study.errors import UsageError
+
+Shares = Annotated[
+    str | None,
+    typer.Option(
+        "--shares",
+        metavar="T,V,T",
+        help="Shares of training, validation and test: a file for each that is not 0.",
+        show_default="one file",
+    ),
+]
+
+
+def shares_of(text: str | None) -> dict[str, float] | None:
+    """The shares of the parts, or None for one undivided file.
+
+    Raises:
+        UsageError: The text is not three numbers with commas.
+    """
+    if text is None:
+        return None
+    from adducir.corpora.spans.splitting import PARTS
+
+    try:
+        numbers = [float(one) for one in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != len(PARTS):
+        raise UsageError(f"--shares takes three numbers with commas, not {text!r}.")
+    return {name: share for name, share in zip(PARTS, numbers, strict=True) if share}
+
+
+def part_path(path: Path, part: str) -> Path:
+    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself where there are no parts."""
+    if not part:
+        return path
+    first, dot, endings = path.name.partition(".")
+    return path.with_name(f"{first}.{part}{dot}{endings}")
+
+
+def counts_of(rows: Sequence[tuple[str, int]]) -> str:
+    """Names and counts as two columns."""
+    cells = [(name, f"{count:,}") for name, count in rows]
+    widths = [max(len(cell[side]) for cell in cells) for side in (0, 1)]
+    return "\n".join(f"{name:{widths[0]}}  {count:>{widths[1]}}" for name, count in cells)
