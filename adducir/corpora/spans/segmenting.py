@@ -53,7 +53,7 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
         Half-open ranges that do not overlap; none where there is white space alone.
     """
     bounds: list[tuple[int, int]] = []
-    for start, end in _paragraphs(text):
+    for start, end in paragraph_bounds(text):
         cuts = [cut for cut in _cuts(text[start:end]) if 0 < cut < end - start]
         for first, past in zip([0, *cuts], [*cuts, end - start], strict=True):
             piece = text[start + first : start + past]
@@ -61,8 +61,8 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
     return bounds
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """What blank lines part, trimmed of white space."""
+def paragraph_bounds(text: str) -> Iterator[tuple[int, int]]:
+    """The ranges of text that blank lines part, trimmed of white space; empty ones left out."""
     start = 0
     ends = [(match.start(), match.end()) for match in _PARAGRAPHS.finditer(text)]
     for end, following in [*ends, (len(text), len(text))]:

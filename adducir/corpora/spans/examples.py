@@ -1,0 +1,162 @@
+"""Examples in context: EGRET's data set from answers and books.
+
+Each exemplifying unit gives one masked span: what stands left of it, the unit, what stands right
+(EGRET paper, sections 2.1 and 3.1, Table 1). Units that read alike are one candidate, so that no
+true answer is counted as a false one.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from adducir.corpora.spans.record import MaskedSpan
+from adducir.corpora.spans.sentences import Bounds, Sentences
+from adducir.corpora.spans.texts import BOOK, Text
+from adducir.corpora.spans.units import DUPLICATE, Unit, find_units
+
+CONTEXT_WORDS = 256
+"""Words to keep on each side by default: the paper cuts to the 256 tokens nearest to the mask."""
+LONGEST_UNIT = 256
+"""Words of a unit, by default: what is longer is a table, or text without full stops."""
+
+_ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+
+
+@dataclass
+class Tally:
+    """What an extraction found; filled while its spans are read.
+
+    Attributes:
+        texts: Answers or books read.
+        groups: Questions or books that gave a unit.
+        spans: Units.
+        candidates: Different units, by their words.
+        left, unit, right: Words on the left, of the units, on the right, all together.
+        kinds: Units by form and marker.
+        dropped: What was dropped, by reason.
+    """
+
+    texts: int = 0
+    groups: int = 0
+    spans: int = 0
+    candidates: int = 0
+    left: int = 0
+    unit: int = 0
+    right: int = 0
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    def means(self) -> tuple[float, float, float]:
+        """Mean words of left context, unit and right context; zeros where there is no unit."""
+        count = max(1, self.spans)
+        return self.left / count, self.unit / count, self.right / count
+
+
+def extract_examples(
+    texts: Iterable[Text],
+    tally: Tally | None = None,
+    *,
+    words: int | None = CONTEXT_WORDS,
+    min_words: int = 1,
+    max_words: int | None = LONGEST_UNIT,
+) -> Iterator[MaskedSpan]:
+    """Yield the exemplifying units of texts with their contexts.
+
+    A unit is a duplicate where another one before it has the same words, and the sentence left
+    of it has as well; only the first is yielded. Time grows linearly; of what was yielded, two
+    digests of 16 bytes and an id are kept for each unit.
+
+    Args:
+        texts: Answers, passages, books.
+        tally: Receives counts.
+        words: Whole sentences are kept on each side until they have so many words; None: all.
+        min_words: Words that a unit must have beside its markers.
+        max_words: Words that it may have beside them; None: any number.
+    """
+    tally = Tally() if tally is None else tally
+    seen: set[bytes] = set()
+    first_of: dict[bytes, str] = {}
+    groups: set[str] = set()
+    for text in texts:
+        tally.texts += 1
+        sentences = Sentences(text.content)
+        for unit in find_units(sentences, min_words, max_words):
+            if unit.reason is not None:
+                tally.dropped[unit.reason] += 1
+                continue
+            span = _span_of(text, sentences, unit, words)
+            key = _digest(span.text)
+            whole = key + _digest(span.left[-1] if span.left else "")
+            if whole in seen:
+                tally.dropped[DUPLICATE] += 1
+                continue
+            seen.add(whole)
+            groups.add(span.group)
+            tally.groups = len(groups)
+            candidate = first_of.setdefault(key, span.id)
+            tally.candidates = len(first_of)
+            _count(tally, span, unit)
+            yield MaskedSpan(
+                span.id, span.group, span.left, span.span, span.right, candidate, span.extra
+            )
+
+
+def _span_of(text: Text, sentences: Sentences, unit: Unit, words: int | None) -> MaskedSpan:
+    left = _until(sentences.before(unit.start), sentences.text, words)
+    right = _until(sentences.after(unit.end), sentences.text, words)
+    book = text.kind == BOOK
+    extra = {
+        "kind": "example",
+        "form": unit.form,
+        "marker": unit.marker.kind,
+        "start": unit.start + text.offset,
+        "end": unit.end + text.offset,
+        "source": text.source,
+    }
+    if text.question is not None:
+        extra["question"] = text.question
+    return MaskedSpan(
+        id=f"{text.id}:{unit.start + text.offset}",
+        group=text.group,
+        left=_clean(sentences.text, reversed(left), book),
+        span=_clean(sentences.text, sentences.within(unit.start, unit.end), book),
+        right=_clean(sentences.text, right, book),
+        extra=extra,
+    )
+
+
+def _until(pieces: Iterator[Bounds], text: str, words: int | None) -> list[Bounds]:
+    """Sentences, nearest first, until they have so many words."""
+    if words is None:
+        return list(pieces)
+    taken: list[Bounds] = []
+    count = 0
+    while count < words and (piece := next(pieces, None)) is not None:
+        taken.append(piece)
+        count += len(text[piece[0] : piece[1]].split())
+    return taken
+
+
+def _clean(text: str, pieces: Iterable[Bounds], book: bool) -> tuple[str, ...]:
+    """The sentences without line breaks and, in books, without the signs of italics."""
+    sentences = (text[start:end] for start, end in pieces)
+    if book:
+        sentences = (_ITALICS.sub("", sentence) for sentence in sentences)
+    narrowed = (" ".join(sentence.split()) for sentence in sentences)
+    return tuple(sentence for sentence in narrowed if sentence)
+
+
+def _digest(sentence: str) -> bytes:
+    """The words of a sentence, whatever their capitals, spaces and punctuation, in 16 bytes."""
+    words = " ".join(re.findall(r"\w+", sentence.casefold()))
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _count(tally: Tally, span: MaskedSpan, unit: Unit) -> None:
+    tally.spans += 1
+    tally.left += sum(len(sentence.split()) for sentence in span.left)
+    tally.unit += sum(len(sentence.split()) for sentence in span.span)
+    tally.right += sum(len(sentence.split()) for sentence in span.right)
+    tally.kinds[unit.form, unit.marker.kind] += 1

@@ -1,0 +1,217 @@
+"""Texts in which examples are looked for: answers, passages, books.
+
+========  ==========================================================================
+format    a file of it
+========  ==========================================================================
+eli5      JSONL: ``q_id``, ``title``, ``answers`` with the lists ``a_id`` and ``text``
+kilt      JSONL: ``id``, ``input``, ``output``, a list of objects with ``answer``
+nq        JSONL of Natural Questions; see :mod:`adducir.corpora.spans.nq`
+qa        JSONL: ``id`` (or ``q_id``, ``qid``), ``question``, and ``answer``, a text, or
+          ``answers``, a list of texts
+book      plain text, with or without Project Gutenberg's licence around it
+========  ==========================================================================
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from adducir.corpora.spans.gutenberg import body_bounds
+from adducir.study.errors import InputError, UsageError
+from adducir.study.files import read_lines, read_text
+
+ANSWER = "answer"
+BOOK = "book"
+FORMATS = ("eli5", "kilt", "nq", "qa", "book")
+_LINES = (".jsonl", ".jsonl.gz")
+_TEXTS = (".txt", ".txt.gz")
+_IDS = ("id", "q_id", "qid", "question_id", "example_id")
+_ANSWERS = ("answers", "answer", "answer_paragraph")
+
+Answers = Iterable[tuple[str, str | None]]
+"""The name of each answer of a question, unique among them, and its text."""
+
+NO_ANSWER = "questions without an answer"
+
+
+class Text(NamedTuple):
+    """A text to look for examples in.
+
+    Attributes:
+        id: Names it; no white space.
+        group: The question that it answers, or the book that it is.
+        content: The text itself.
+        kind: :data:`ANSWER` or :data:`BOOK`.
+        source: The name of its file.
+        question: The question, of an answer.
+        offset: Where the text begins in its file, in characters; 0 for an answer.
+    """
+
+    id: str
+    group: str
+    content: str
+    kind: str
+    source: str
+    question: str | None = None
+    offset: int = 0
+
+
+def read_texts(
+    paths: Iterable[Path],
+    format: str | None = None,  # noqa: A002  (the word users know)
+    skipped: Counter[str] | None = None,
+) -> Iterator[Text]:
+    """Yield the texts of files and folders, in the order of the files.
+
+    A folder stands for its ``.txt`` and ``.jsonl`` files, gzipped or not, by name.
+
+    Args:
+        paths: Files and folders.
+        format: One of :data:`FORMATS`; by default what each file's name and first record tell.
+        skipped: Receives counts of records that give no text, by reason.
+
+    Raises:
+        InputError: A file cannot be read as what it seems, or two texts have one id.
+        UsageError: There is no such format.
+    """
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"there is no format {format!r}; the formats are {', '.join(FORMATS)}.")
+    skipped = Counter() if skipped is None else skipped
+    homes: dict[str, str] = {}
+    for path in _files(paths):
+        for line, text in _read(path, format or _format_of(path), skipped):
+            if text.id in homes:
+                raise InputError(
+                    f"the text {text.id!r} has been read from {homes[text.id]} already.",
+                    path=path,
+                    line=line,
+                    mend="Name each file once, and give each question and answer an id of its own.",
+                )
+            homes[text.id] = str(path) if line is None else f"{path}:{line}"
+            yield text
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        found = sorted(each for each in path.iterdir() if each.name.endswith(_LINES + _TEXTS))
+        if not found:
+            raise InputError("there is no .txt and no .jsonl file in this folder.", path=path)
+        yield from found
+
+
+def _format_of(path: Path) -> str:
+    """The format by the file's name and first record."""
+    if not path.name.endswith(_LINES):
+        return "book"
+    record = next((record for _, record in _records(path)), {})
+    if "output" in record:
+        return "kilt"
+    if "annotations" in record:
+        return "nq"
+    return "eli5" if isinstance(record.get("answers"), dict) else "qa"
+
+
+def _read(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int | None, Text]]:
+    if form == "book":
+        yield None, _book(path)
+        return
+    for line, record in _records(path):
+        try:
+            group = _id_of(record)
+            if form == "nq":
+                from adducir.corpora.spans.nq import long_answer
+
+                question: str | None = record.get("question_text")
+                answers: Answers = [("", long_answer(record, skipped))]
+            else:
+                question, answers = _READERS[form](record)
+        except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
+            raise _misshapen(path, line, form, error) from error
+        found = False
+        for name, content in answers:
+            if content and content.strip():
+                found = True
+                own = "_".join(f"{group}-{name}".split()) if name else group
+                yield line, Text(own, group, content, ANSWER, path.name, question)
+        if not found and form != "nq":
+            skipped[NO_ANSWER] += 1
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InputError(
+                f"this is not JSON: {error.msg} (character {error.pos + 1}).",
+                path=path,
+                line=number,
+                mend="Every line must hold one whole JSON object; books are named .txt, or take "
+                "--format book.",
+            ) from None
+        if not isinstance(record, dict):
+            raise InputError("this is not a JSON object.", path=path, line=number)
+        yield number, record
+
+
+def _misshapen(path: Path, line: int, form: str, error: Exception) -> InputError:
+    what = f"it lacks {error.args[0]}" if isinstance(error, KeyError) else str(error)
+    return InputError(
+        f"this record is not of the format {form}: {what}.",
+        path=path,
+        line=line,
+        mend="Name the right one with --format; docs/spans.md shows each.",
+    )
+
+
+def _id_of(record: dict[str, Any]) -> str:
+    value = next((record[name] for name in _IDS if record.get(name) not in (None, "")), None)
+    if value is None:
+        raise KeyError(f"an id ({', '.join(_IDS)})")
+    return "_".join(str(value).split())
+
+
+def _eli5(record: dict[str, Any]) -> tuple[str | None, Answers]:
+    answers = record["answers"]
+    return record.get("title"), zip(answers["a_id"], answers["text"], strict=True)
+
+
+def _kilt(record: dict[str, Any]) -> tuple[str | None, Answers]:
+    given = [(str(place), each.get("answer")) for place, each in enumerate(record["output"])]
+    return record.get("input"), given
+
+
+def _qa(record: dict[str, Any]) -> tuple[str | None, Answers]:
+    question = record.get("question")
+    name = next((name for name in _ANSWERS if name in record), None)
+    if name is None:
+        raise KeyError(f"an answer ({', '.join(_ANSWERS)})")
+    value = record[name]
+    if isinstance(value, str):
+        return question, [(str(record.get("a_id", "")), value)]
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{name!r} is no text and no list of texts")
+    return question, [(str(place), each) for place, each in enumerate(value)]
+
+
+_READERS: dict[str, Callable[[dict[str, Any]], tuple[str | None, Answers]]] = {
+    "eli5": _eli5,
+    "kilt": _kilt,
+    "qa": _qa,
+}
+
+
+def _book(path: Path) -> Text:
+    text = read_text(path)
+    start, end = body_bounds(text, path)
+    stem = path.name.removesuffix(".gz").removesuffix(".txt")
+    name = "_".join(stem.split())
+    return Text(name, name, text[start:end], BOOK, path.name, None, start)
