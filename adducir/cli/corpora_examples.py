@@ -1,0 +1,109 @@
+"""``adducir corpora examples``."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from adducir.corpora.spans.examples import Tally
+
+
+class TextFormat(StrEnum):
+    """Formats of texts."""
+
+    AUTO = "auto"
+    ELI5 = "eli5"
+    KILT = "kilt"
+    NQ = "nq"
+    QA = "qa"
+    BOOK = "book"
+
+
+def corpora_examples(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SOURCE",
+            help="Answers (JSONL) and books (plain text), or folders of them; plain or .gz.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The spans to write, such as X.jsonl.gz."
+        ),
+    ],
+    form: Annotated[
+        TextFormat,
+        typer.Option(
+            "--format", help="What the sources are; auto: by name and first record of each."
+        ),
+    ] = TextFormat.AUTO,
+    words: Annotated[
+        int,
+        typer.Option(
+            "--words", min=0, help="Keep sentences on each side until they have so many words."
+        ),
+    ] = 256,
+    min_words: Annotated[
+        int, typer.Option("--min-words", min=1, help="Words of a unit beside its marker.")
+    ] = 1,
+    max_words: Annotated[
+        int, typer.Option("--max-words", min=1, help="A longer unit is a table or a list.")
+    ] = 256,
+) -> None:
+    """Take examples in context out of answers and books.
+
+    Sentences that hold "for example" or "e.g.", and parenthesised clauses that open with them,
+    become masked spans. Prints how many there are, how long, and what was dropped and why.
+    """
+    options.refuse_overwriting(output, sources)
+
+    from collections import Counter
+
+    from adducir.cli.console import note, open_progress, show
+    from adducir.corpora.spans.examples import Tally, extract_examples
+    from adducir.corpora.spans.record import write_spans
+    from adducir.corpora.spans.texts import read_texts
+
+    tally, skipped = Tally(), Counter[str]()
+    wanted = None if form is TextFormat.AUTO else form.value
+    with open_progress() as progress:
+        progress.start("Taking examples", None, "units")
+        texts = read_texts(sources, wanted, skipped)
+        found = extract_examples(
+            texts, tally, words=words, min_words=min_words, max_words=max_words
+        )
+        write_spans((span for span in found if progress.advance(1) is None), output)
+        progress.finish()
+    show(_report(tally, skipped))
+    note(f"wrote {output}")
+
+
+def _report(tally: "Tally", skipped: "Counter[str]") -> str:
+    """What was found, in the terms of the paper's Table 1, and what was not taken."""
+    left, unit, right = tally.means()
+    rows = [
+        ("examples", f"{tally.spans:,}"),
+        ("  different ones (candidates)", f"{tally.candidates:,}"),
+        ("  questions or books with one", f"{tally.groups:,}"),
+        ("answers or books read", f"{tally.texts:,}"),
+        ("mean words of left context", f"{left:.1f}"),
+        ("mean words of example", f"{unit:.1f}"),
+        ("mean words of right context", f"{right:.1f}"),
+        *[
+            (f'{form} with "{marker}"', f"{count:,}")
+            for (form, marker), count in sorted(tally.kinds.items())
+        ],
+        *[(f"dropped: {reason}", f"{count:,}") for reason, count in sorted(tally.dropped.items())],
+        *[(f"not read: {reason}", f"{count:,}") for reason, count in sorted(skipped.items())],
+    ]
+    names, values = (max(len(row[side]) for row in rows) for side in (0, 1))
+    return "\n".join(f"{name:{names}}  {value:>{values}}" for name, value in rows)
