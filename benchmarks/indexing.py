@@ -1,16 +1,20 @@
-"""Indexing through Adducir against Anserini's own IndexCollection: documents a second.
+"""Indexing through Adducir against Anserini's own IndexCollection: documents a second, memory.
 
 The same documents, cut into eight files, and the same number of threads. Adducir reads and checks
-them, keeps their texts beside the index and writes positions and document vectors; Anserini is run
-with the same options, without and with stored raw text (pyserini's usual index). Each run is a
-process of its own; the JVM's start is not counted for either.
+them and keeps their texts beside the index. Its Lucene index has positions and document vectors:
+Anserini is run with the same options, without and with stored raw text (pyserini's usual index).
+Its memory index has document vectors and no positions: Anserini is run without both, and with
+vectors. Each run is a process of its own; the JVM's start is not counted for either. The memory
+is the most that the process, its JVM included, held at any moment (resident set).
 
-    python benchmarks/indexing.py [--documents 100000] [--length 200] [--rounds 3] [--threads 2]
+    python benchmarks/indexing.py [--engine lucene] [--documents 100000] [--length 200] [--rounds 3]
+        [--threads 2]
 """
 
 import argparse
 import json
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -22,27 +26,37 @@ from peers import in_turn, report, run_apart
 from synthetic import write_jsonl
 
 _ANSERINI = ["-collection", "JsonCollection", "-generator", "DefaultLuceneDocumentGenerator"]
-_ANSERINI += ["-storePositions", "-storeDocvectors"]
+_POSITIONS, _VECTORS, _RAW = "-storePositions", "-storeDocvectors", "-storeRaw"
+PEERS = {
+    "lucene": {
+        "Anserini": [_POSITIONS, _VECTORS],
+        "Anserini, raw text stored": [_POSITIONS, _VECTORS, _RAW],
+    },
+    "memory": {"Anserini, no vectors": [], "Anserini": [_VECTORS]},
+}
+OURS = "Adducir"
 
 
-def index(peer: str, source: Path, target: Path, threads: int) -> float:
+def index(engine: str, peer: str, source: Path, target: Path, threads: int) -> float:
     """Build the index and return the seconds it took."""
     from adducir.corpora.documents import open_corpus
-    from adducir.indexes import build_index, jvm
+    from adducir.indexes import build_index, build_memory_index, jvm
 
     jvm.start()
     started = time.perf_counter()
-    if peer == "adducir":
-        build_index(open_corpus(source), target, threads=threads)
+    if peer == OURS:
+        build = build_memory_index if engine == "memory" else build_index
+        build(open_corpus(source), target, threads=threads)
     else:
         options = ["-input", str(source), "-index", str(target), "-threads", str(threads)]
-        options += ["-storeRaw"] if peer == "anserini-raw" else []
+        options += PEERS[engine][peer]
         jvm.java_class("io.anserini.index.IndexCollection").main(_ANSERINI + options)
     return time.perf_counter() - started
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", choices=sorted(PEERS), default="lucene")
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--length", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
@@ -53,21 +67,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if options.peer:
-            seconds = index(options.peer, options.source, folder / "index", options.threads)
+            seconds = index(
+                options.engine, options.peer, options.source, folder / "index", options.threads
+            )
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
             # The JVM's log lines may share the terminal; the figures stand in the last line.
+            figures = {"rate": options.documents / seconds, "peak": peak}
             sys.stdout.flush()
-            os.write(1, b"\n" + json.dumps({"rate": options.documents / seconds}).encode() + b"\n")
+            os.write(1, b"\n" + json.dumps(figures).encode() + b"\n")
             return
         source = folder / "documents"
         size = write_jsonl(source, options.documents, options.length, files=8)
         print(f"{options.documents:,} documents, {size / 1e6:.0f} MB, {options.threads} threads")
         common = ["--source", str(source), "--documents", str(options.documents)]
-        common += ["--threads", str(options.threads), "--peer"]
+        common += ["--threads", str(options.threads), "--engine", options.engine, "--peer"]
         peers = {
             peer: partial(run_apart, __file__, *common, peer)
-            for peer in ("adducir", "anserini", "anserini-raw")
+            for peer in (OURS, *PEERS[options.engine])
         }
-        report(in_turn(peers, options.rounds), "rate", "documents/s", ours="adducir")
+        figures = in_turn(peers, options.rounds)
+        report(figures, "rate", "documents/s", ours=OURS)
+        report(figures, "peak", "MB at most", ours=OURS)
         shutil.rmtree(source)
 
 

@@ -66,16 +66,15 @@ def gather(
     place = 0
     out_starts[0] = 0
     for row in range(len(order)):
-        document = order[row]
-        first, last = starts[document], starts[document + 1]
+        first, last = starts[order[row]], starts[order[row] + 1]
         size = last - first
-        mine = np.empty(size, dtype=np.int32)
+        keys = np.empty(size, dtype=np.int64)  # a term, and where it is in the document
         for i in range(size):
-            mine[i] = renumber[terms[first + i]]
-        sorting = np.argsort(mine)
+            keys[i] = (np.int64(renumber[terms[first + i]]) << 32) | i
+        keys.sort()
         for i in range(size):
-            out_terms[place + i] = mine[sorting[i]]
-            out_tfs[place + i] = tfs[first + sorting[i]]
+            out_terms[place + i] = keys[i] >> 32
+            out_tfs[place + i] = tfs[first + (keys[i] & 0xFFFFFFFF)]
         place += size
         out_starts[row + 1] = place
 
@@ -89,8 +88,13 @@ def scatter(
     cursors: Array,
     docs: Array,
     out_tfs: Array,
+    lengths: Array,
+    collection: Array,
 ) -> None:
-    """Append the documents of a block to the postings; ``cursors`` (V,) move on."""
+    """Append the documents of a block to the postings; ``cursors`` (V,) move on.
+
+    Their frequencies are added to their ``lengths`` (N,) and to the terms' ``collection`` (V,).
+    """
     for row in range(len(starts) - 1):
         for i in range(starts[row], starts[row + 1]):
             term = terms[i]
@@ -98,3 +102,5 @@ def scatter(
             docs[place] = first_document + row
             out_tfs[place] = tfs[i]
             cursors[term] = place + 1
+            lengths[first_document + row] += tfs[i]
+            collection[term] += tfs[i]

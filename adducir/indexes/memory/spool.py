@@ -1,5 +1,6 @@
 """Arrays that grow on disk while they are written."""
 
+import mmap
 from pathlib import Path
 from types import TracebackType
 
@@ -57,3 +58,15 @@ class Spool:
         self.dtype = dtype
         self._file = self._path.open("wb")
         narrow.astype(dtype).tofile(self._file)
+
+
+def let_go(*arrays: Array) -> None:
+    """Give mapped files' pages back to the system; they are read again when they are needed.
+
+    Pages that were written stay with the system until they are on disk. A mapped file counts as
+    this process's memory page by page as it is used, and a long pass would use all of it.
+    """
+    for array in arrays:
+        mapping = getattr(array, "_mmap", None)
+        if isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            mapping.madvise(mmap.MADV_DONTNEED)

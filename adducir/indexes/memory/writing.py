@@ -10,9 +10,9 @@ from adducir.indexes.memory.files import DOCNOS, TERMS, Array
 from adducir.indexes.memory.forward import encode
 from adducir.indexes.memory.inverting import gather, scatter
 from adducir.indexes.memory.norms import norms_of
-from adducir.indexes.memory.spool import Spool
+from adducir.indexes.memory.spool import Spool, let_go
 
-_CHUNK_POSTINGS = 1 << 22
+_CHUNK_POSTINGS = 1 << 21
 _GREATEST_VARINT = 10  # bytes that a 64-bit number takes
 
 
@@ -82,7 +82,7 @@ def write_arrays(
     full = np.flatnonzero(sizes)
     empty = arrived.count - len(full) if empty is None else empty
     order = full[np.argsort(np.array([docnos[row] for row in full], dtype=object), kind="stable")]
-    frequency = np.bincount(terms, minlength=len(arrived.terms))
+    frequency = _frequencies(terms, len(arrived.terms))
     ranked = _ranked_terms(arrived.terms, frequency)
     renumber = np.empty(len(arrived.terms), dtype=np.int32)
     renumber[ranked] = np.arange(len(ranked), dtype=np.int32)
@@ -134,26 +134,32 @@ def _write_postings(
     forward_offsets = np.zeros(len(order) + 1, dtype=np.int64)
     cursors = offsets[:-1].copy()
     with Spool(folder / ".forward.spool", np.uint8) as forward:
-        for first, last in _chunks(np.diff(starts)[order]):
-            rows = order[first:last]
-            size = int(np.diff(starts)[rows].sum())
+        sizes = np.diff(starts)[order]
+        for first, last in _chunks(sizes):
+            rows, size = order[first:last], int(sizes[first:last].sum())
             mine, mine_tfs = np.empty(size, dtype=np.int32), np.empty(size, dtype=tfs.dtype)
             bounds = np.empty(len(rows) + 1, dtype=np.int64)
             gather(starts, terms, tfs, rows, renumber, mine, mine_tfs, bounds)
-            scatter(first, bounds, mine, mine_tfs, cursors, docs, out_tfs)
-            lengths[first:last] = np.add.reduceat(mine_tfs, bounds[:-1], dtype=lengths.dtype)
-            collection += np.bincount(mine, weights=mine_tfs, minlength=len(collection)).astype(
-                collection.dtype
-            )
+            scatter(first, bounds, mine, mine_tfs, cursors, docs, out_tfs, lengths, collection)
             if whole:
                 code = np.empty(_GREATEST_VARINT * size, dtype=np.uint8)
                 encoded = np.empty(len(rows) + 1, dtype=np.int64)
                 encode(bounds, mine, mine_tfs, code, encoded)
                 forward.append(code[: encoded[-1]])
                 forward_offsets[first + 1 : last + 1] = forward_offsets[first] + encoded[1:]
+            let_go(terms, tfs, docs, out_tfs)
         np.save(folder / "forward.bytes.npy", forward.close())
     np.save(folder / "forward.offsets.npy", forward_offsets)
     return lengths, collection
+
+
+def _frequencies(terms: Array, count: int) -> Array:
+    """(count,) in how many documents each term is."""
+    found = np.zeros(count, dtype=np.int64)
+    for first in range(0, len(terms), _CHUNK_POSTINGS):
+        found += np.bincount(terms[first : first + _CHUNK_POSTINGS], minlength=count)
+        let_go(terms)
+    return found
 
 
 def _chunks(sizes: Array) -> list[tuple[int, int]]:
