@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adducir.rerankers.complementary.beam import HOTPOTQA50, MNLI12, BeamSettings, select_sets
@@ -80,6 +80,7 @@ def found_sets(selection, q: int):
     st.integers(0, 1000),
     st.booleans(),
 )
+@example([7], 2, 5, 4, 2, True)  # three vectors cancel
 @settings(max_examples=150)
 def test_it_is_algorithm_1(passages, beam, candidates, size, seed, coarse) -> None:
     candidates = max(candidates, size)
@@ -195,6 +196,16 @@ def test_half_precision_and_vectors_that_cancel() -> None:
     assert found.scores[0].tolist() == pytest.approx(
         [1 + 1 / math.sqrt(2), 1, 1 - 1 / math.sqrt(2)]
     )
+
+
+def test_a_sum_that_cancels_but_for_rounding_has_no_direction() -> None:
+    turns = torch.tensor([0, 2 * math.pi / 3, 4 * math.pi / 3], dtype=torch.float64)
+    vectors = 7.3 * torch.stack([turns.cos(), turns.sin()], -1)[None]
+    relevance, question = torch.full((1, 3), 0.5), torch.tensor([[0.3, 0.7]])
+    mask = torch.ones(1, 3, dtype=torch.bool)
+    found = select_sets(relevance, vectors, question, mask, Weights(0, 1), BeamSettings(3, 3, 3))
+    assert found.scores[0, 0].item() == 1.5
+    assert set_scores(relevance[0], vectors[0], question[0].double(), Weights(0, 1)) == 1.5
 
 
 def test_what_is_not_finite_is_refused() -> None:

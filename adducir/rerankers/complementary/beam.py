@@ -23,7 +23,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from adducir.rerankers.complementary.scoring import EPSILON, Weights, distances
+from adducir.rerankers.complementary.scoring import CANCELLED, EPSILON, Weights, distances
 from adducir.study.errors import UsageError
 
 _BITS = 62
@@ -143,8 +143,11 @@ class _Pool(NamedTuple):
     def scores(self, hot: Tensor, weights: Weights) -> Tensor:
         """The score g of sets given as one-hot rows (Q, B, N); (Q, B)."""
         squared = ((hot @ self.products) * hot).sum(-1)
-        lengths = squared.clamp(min=0).sqrt().clamp(min=EPSILON)
-        compactness = (hot @ self.towards[..., None]).squeeze(-1) / lengths
+        lengths = squared.clamp(min=0).sqrt()
+        members = self.products.diagonal(dim1=1, dim2=2).sqrt()
+        cancelled = lengths <= CANCELLED * (hot @ members[..., None]).squeeze(-1)
+        compactness = (hot @ self.towards[..., None]).squeeze(-1) / lengths.clamp(min=EPSILON)
+        compactness = compactness.masked_fill(cancelled, 0)
         diversity = ((hot @ self.apart) * hot).sum(-1) / 2
         relevance = (hot @ self.relevance[..., None]).squeeze(-1)
         return relevance + weights.compactness * compactness + weights.diversity * diversity

@@ -24,6 +24,8 @@ from torch.nn import functional
 from adducir.study.errors import UsageError
 
 EPSILON = 1e-12
+CANCELLED = 1e-6
+"""A sum shorter than this share of its members' lengths is rounding: its cosine counts 0."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def set_scores(
     vectors = single(vectors).masked_fill(~mask[..., None], 0)
     pairs = (mask[..., :, None] & mask[..., None, :]).triu(1)
     diversity = distances(vectors).masked_fill(~pairs, 0).sum((-2, -1))
-    compactness = functional.cosine_similarity(
-        vectors.sum(-2), single(question), dim=-1, eps=EPSILON
-    )
+    total = vectors.sum(-2)
+    compactness = functional.cosine_similarity(total, single(question), dim=-1, eps=EPSILON)
+    cancelled = total.norm(dim=-1) <= CANCELLED * vectors.norm(dim=-1).sum(-1)
+    compactness = compactness.masked_fill(cancelled, 0)
     return relevance.sum(-1) + weights.compactness * compactness + weights.diversity * diversity
