@@ -47,6 +47,9 @@ COMMANDS = {
         "Score what judges, and models, chose: accuracy with its interval, and agreement.", STEPS
     ),
     "deepct train": Entry("Train a DeepCT term weighter.", STEPS),
+    "deepct evaluate": Entry(
+        "Tell how well a term weighter recovers the reference terms of passages held out.", STEPS
+    ),
     "deepct expand": Entry(
         "Weigh every word of a corpus and write it with its words repeated by their weights.",
         STEPS,

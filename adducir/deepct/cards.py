@@ -66,6 +66,7 @@ def card(name: str, course: "Course", counts: Mapping[str, Any], history: Histor
                     "stop_words_in_loss",
                     "passages",
                     "keep_empty",
+                    "most",
                     "held_out",
                     "training",
                 },

@@ -49,16 +49,18 @@ class WithoutPart(Recipe):
 
 
 class HeldOutPart(Recipe):
-    """What is kept for validation.
+    """What is kept from training.
 
     Attributes:
-        share: Of the documents, or of the groups.
+        share: Of the documents, or of the groups: for validation.
+        test: The share that training never sees, for `adducir deepct evaluate`.
         by: The field whose documents stay together, such as ``topic``; by default documents are
             held out one by one.
         seed: Another one holds out others.
     """
 
     share: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    test: Annotated[float, Field(ge=0, lt=1)] = 0.0
     by: str | None = None
     seed: Annotated[int, Field(ge=0)] = 0
 
@@ -83,6 +85,7 @@ class DeepCTRecipe(Recipe):
     stopwords: str = "english"
     passages: PassageRecipe = PassageRecipe()
     keep_empty: bool = True
+    most: Annotated[int, Field(ge=1)] | None = None
     held_out: HeldOutPart = HeldOutPart()
     training: TrainingRecipe = TrainingRecipe()
 

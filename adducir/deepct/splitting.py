@@ -53,6 +53,21 @@ def split(
     return parts
 
 
+def sample(examples: Sequence[Example], most: int | None, seed: int = 0) -> list[Example]:
+    """At most so many examples, those whose seeded hash comes first; their order is kept.
+
+    Args:
+        examples: The examples.
+        most: How many; None for all.
+        seed: Another number takes others.
+    """
+    if most is None or most >= len(examples):
+        return list(examples)
+    names = [f"{example.docno}\0{example.number}" for example in examples]
+    taken = set(sorted(range(len(names)), key=lambda row: _place(names[row], seed))[:most])
+    return [example for row, example in enumerate(examples) if row in taken]
+
+
 def _place(name: str, seed: int) -> tuple[bytes, str]:
     digest = hashlib.sha256(f"{seed}\0{name}".encode("utf-8", "surrogatepass")).digest()
     return digest, name

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adducir.corpora.documents import Corpus, open_corpus
 from adducir.corpora.qrels import load_qrels
@@ -16,10 +16,10 @@ from adducir.deepct.learning import DeepCTLearner, Lesson
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import remembering
 from adducir.deepct.recipe import DeepCTRecipe, listed
-from adducir.deepct.splitting import split
+from adducir.deepct.splitting import sample, split
 from adducir.deepct.stopwords import NAMES, StopWords, stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
-from adducir.models.machine import choose_device, using_threads
+from adducir.models.machine import choose_device, seed_of, using_threads
 from adducir.models.sources import ModelSource, model_source
 from adducir.models.training import History, train
 from adducir.study.errors import InputError
@@ -174,10 +174,11 @@ def model_versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Taught:
-    """The examples of a course, split."""
+    """The examples of a course, split: to learn from, to validate with, to test with."""
 
     training: list[Example]
     held_out: list[Example]
+    test: list[Example]
     counts: Counts
 
     def record(self) -> dict[str, Any]:
@@ -185,6 +186,7 @@ class Taught:
         return self.counts.record() | {
             "training_examples": len(self.training),
             "held_out_examples": len(self.held_out),
+            "test_examples": len(self.test),
         }
 
 
@@ -223,9 +225,11 @@ def teach(course: Course, weighter: TermWeighter, progress: Progress = SILENT) -
     for warning in made.counts.warnings():
         progress.note(warning)
     part_of = recipe.held_out
-    by = "group" if part_of.by else "docno"
-    training, held_out = split(made.examples, part_of.share, part_of.seed, by)  # type: ignore[arg-type]
-    return Taught(training, held_out, made.counts)
+    by: Literal["docno", "group"] = "group" if part_of.by else "docno"
+    rest, test = split(made.examples, part_of.test, seed_of(part_of.seed, "test"), by)
+    training, held_out = split(rest, part_of.share, part_of.seed, by)
+    training = sample(training, recipe.most, recipe.training.seed)
+    return Taught(training, held_out, test, made.counts)
 
 
 def _make(

@@ -9,6 +9,7 @@ from typing import Any
 
 from adducir.experiments.recipe import (
     ComparisonRecipe,
+    CorpusRecipe,
     ExperimentRecipe,
     SystemRecipe,
     file_name,
@@ -25,6 +26,8 @@ def inconsistencies(recipe: ExperimentRecipe, data: Mapping[str, Any]) -> Iterat
         data: The whole file, which says what names there are.
     """
     names = _Names(data)
+    for name, corpus in recipe.corpora.items():
+        yield from _corpus(name, corpus, recipe, names)
     for name, index in recipe.indexes.items():
         yield from names.check(("indexes", name, "corpus"), "corpora", index.corpus)
     for name, system in recipe.systems.items():
@@ -58,6 +61,17 @@ class _Names:
 
 def _is_section(data: Mapping[str, Any], key: str) -> bool:
     return data.get(key) is None or isinstance(data[key], Mapping)
+
+
+def _corpus(
+    name: str, corpus: CorpusRecipe, recipe: ExperimentRecipe, names: _Names
+) -> Iterator[Fault]:
+    if corpus.expand is None:
+        return
+    place = ("corpora", name, "expand")
+    yield from names.check(place, "corpora", corpus.expand)
+    if corpus.expand in recipe.corpora and recipe.corpora[corpus.expand].expand is not None:
+        yield Fault(place, f"`{corpus.expand}` is itself expanded")
 
 
 def _system(

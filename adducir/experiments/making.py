@@ -41,6 +41,8 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
     if kept:
         share = f"all {kept}" if not made else f"{kept} of {len(steps)}"
         progress.note(f"{share} runs are there and kept")
+    for expansion in plan.needed_expansions(needed):
+        expansion.make(threads, progress)
     for index in needed:
         _build(plan, index, threads, progress)
     opened: dict[str, Index] = {}

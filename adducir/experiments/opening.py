@@ -16,6 +16,7 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.experiments.evaluation import providers, vectorised
 from adducir.experiments.evaluation.evaluate import Evaluator
 from adducir.experiments.evaluation.measures import Measure, parse_measure, parse_measures
+from adducir.experiments.expansion import Expansion, open_expansion
 from adducir.experiments.faults import Faults
 from adducir.experiments.recipe import (
     CorpusRecipe,
@@ -61,6 +62,7 @@ class Opened:
 
     Attributes:
         corpora: By name.
+        expansions: How those of them are made that are expanded.
         indexes: By name, those that a system searches.
         topic_sets: By name.
         measures: In the file's order, each once.
@@ -71,6 +73,7 @@ class Opened:
     """
 
     corpora: dict[str, Corpus] = field(default_factory=dict)
+    expansions: dict[str, Expansion] = field(default_factory=dict)
     indexes: dict[str, OpenedIndex] = field(default_factory=dict)
     topic_sets: dict[str, TopicSet] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
@@ -101,7 +104,11 @@ def open_all(
     opening.measures()
     opening.measure_names()
     for name, corpus in recipe.corpora.items():
-        opening.corpus(name, corpus)
+        if corpus.expand is None:
+            opening.corpus(name, corpus)
+    for name, corpus in recipe.corpora.items():
+        if corpus.expand is not None and corpus.expand in opening.opened.corpora:
+            opening.expansion(name, corpus, opening.opened.corpora[corpus.expand])
     for name, index in recipe.indexes.items():
         opening.index(name, index)
     for name, topics in recipe.topics.items():
@@ -155,7 +162,7 @@ class _Opening:
     def corpus(self, name: str, corpus: CorpusRecipe) -> None:
         """Open a corpus; its documents are not read."""
         place = ("corpora", name, "source")
-        source = self._source(place, corpus.source)
+        source = self._source(place, str(corpus.source))
         if source is None:
             return
         open_it = partial(
@@ -168,6 +175,14 @@ class _Opening:
         found = self.faults.opening(place, open_it)
         if found is not None:
             self.opened.corpora[name] = found
+
+    def expansion(self, name: str, corpus: CorpusRecipe, base: Corpus) -> None:
+        """Open a corpus that is another one expanded; nothing is trained or weighed."""
+        open_it = partial(open_expansion, corpus, base, self.folder, self.progress)
+        found = self.faults.opening(("corpora", name, "model"), open_it)
+        if found is not None:
+            self.opened.expansions[name] = found
+            self.opened.corpora[name] = found.corpus
 
     def index(self, name: str, index: IndexRecipe) -> None:
         """Settle how an index is to be built, if a system searches it."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
+from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
 from adducir.experiments import tuned
 from adducir.experiments.consistency import inconsistencies
 from adducir.experiments.currency import ASKED, MISSING, why_index, why_run
@@ -173,14 +174,19 @@ def _refuse_unknown_fields(corpus: Corpus, fields: tuple[str, ...]) -> None:
     Raises:
         InputError: A field is in no document, or a record is malformed.
     """
+    unseen, found = set(fields), set[str]()
+    if isinstance(corpus, ExpandedCorpus):
+        # Its documents cannot be read before they are weighed.
+        corpus, unseen, found = corpus.base, unseen - {WEIGHTED}, {WEIGHTED}
     if not isinstance(corpus, LocalCorpus):
         return
-    unseen, found = set(fields), set[str]()
-    for document in corpus:
+    for document in corpus if unseen else ():
         unseen -= document.fields.keys()
         if not unseen:
             return
         found |= document.fields.keys()
+    if not unseen:
+        return
     raise InputError(
         f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
         mend=f"The fields are {', '.join(sorted(found))}.",

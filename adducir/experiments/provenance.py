@@ -32,7 +32,7 @@ def of_search(plan: Plan, step: RunStep, found: Search) -> dict[str, Any]:
     return {
         "method": {"retrieval": [found.settings]},
         "data": {
-            "corpus": {"source": corpus.source, "fields": list(index.settings.fields)},
+            "corpus": {"source": corpus.told, "fields": list(index.settings.fields)},
             **_topics(plan, step),
         },
         "resources": {"runtime": {"wallclock": f"{found.seconds:.3f} s"}},
@@ -136,10 +136,11 @@ def _evaluators() -> dict[str, str]:
 def _index(plan: Plan, step: IndexStep) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "folder": plan.shown(step.path),
-        "corpus": plan.recipe.corpora[step.corpus].source,
+        "corpus": plan.recipe.corpora[step.corpus].told,
         "fingerprint": step.fingerprint,
         "engine": step.engine,
         **step.settings.recipe(),
+        **_expansion(plan, step),
     }
     try:
         manifest = read_manifest(step.path)
@@ -153,6 +154,20 @@ def _index(plan: Plan, step: IndexStep) -> dict[str, Any]:
             "built with": dict(manifest.versions),
         }
     return facts
+
+
+def _expansion(plan: Plan, step: IndexStep) -> dict[str, Any]:
+    """The model that weighted the words of an index's documents, and how."""
+    expansion = plan.opened.expansions.get(step.corpus)
+    if expansion is None:
+        return {}
+    return {
+        "model": plan.shown(expansion.model),
+        "model fingerprint": expansion.model_fingerprint,
+        "weights fingerprint": expansion.corpus.weights_fingerprint,
+        "rendering": expansion.corpus.rendering.model_dump(mode="json"),
+        "precision": expansion.said.precision,
+    }
 
 
 def _topic_set(plan: Plan, name: str) -> dict[str, Any]:

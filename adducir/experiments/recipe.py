@@ -26,6 +26,7 @@ from adducir.experiments.tuning.combining import fusion_knobs
 from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import MODELS, lexical_knobs
+from adducir.models.machine import Precision
 from adducir.study.recipe import FaultsAt, Recipe
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
@@ -51,11 +52,42 @@ Weight = Annotated[float, Field(ge=0)]
 
 
 class CorpusRecipe(Recipe):
-    """Where documents come from: an ir_datasets id, a file or a folder."""
+    """Where documents come from: a source, or another corpus with the words weighted by DeepCT.
 
-    source: str
+    Exactly one of ``source`` (an ir_datasets id, a file or a folder) and ``expand`` (the name of a
+    corpus) says which. ``model`` is the term weighter's recipe or folder.
+    """
+
+    source: str | None = None
     format: str | None = None
     docno_field: str | None = None
+    expand: Name | None = None
+    model: str | None = None
+    scale: Annotated[float, Field(gt=0)] = 100.0
+    transform: Literal["linear", "sqrt"] = "linear"
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "CorpusRecipe":
+        if (self.source is None) == (self.expand is None):
+            raise ValueError("a corpus has exactly one of `source` and `expand`")
+        allowed = {"source", "format", "docno_field"}
+        if self.expand is not None:
+            allowed = {"expand", "model", "scale", "transform", "precision"}
+        if self.model_fields_set - allowed:
+            kind = "expand" if self.expand is not None else "source"
+            what = _listed(self.model_fields_set - allowed)
+            raise ValueError(f"{what} means nothing beside `{kind}`")
+        if self.expand is not None and self.model is None:
+            raise ValueError("`expand` needs a `model`: a recipe, such as deepct/NAME.yaml")
+        return self
+
+    @property
+    def told(self) -> str:
+        """What it is, in a few words."""
+        return (
+            self.source if self.source is not None else f"{self.expand}, expanded by {self.model}"
+        )
 
 
 class IndexRecipe(Recipe):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.experiments.currency import MISSING
+from adducir.experiments.expansion import Expansion
 from adducir.experiments.opening import Opened
 from adducir.experiments.recipe import ExperimentRecipe
 from adducir.indexes.build import IndexSettings
@@ -107,11 +108,20 @@ class Plan:
         """What running it would do, a line a step."""
         return [f"{verb:6} {what}" for verb, what in self._lines()]
 
+    def needed_expansions(self, needed: list[IndexStep]) -> list[Expansion]:
+        """The expansions of the corpora of those indexes that are not there, each once."""
+        names = dict.fromkeys(step.corpus for step in needed if step.why is not None)
+        return [self.opened.expansions[name] for name in names if name in self.opened.expansions]
+
     def _lines(self) -> Iterator[tuple[str, str]]:
         made = [step for step in self.distinct_runs() if step.why]
         needed = self.needed_indexes(made)
+        prepared: dict[tuple[str, str], None] = {}
+        for expansion in self.needed_expansions(needed):
+            prepared |= dict.fromkeys(expansion.steps(self.shown))
+        yield from prepared
         for index in self.indexes.values():
-            source = self.recipe.corpora[index.corpus].source
+            source = self.recipe.corpora[index.corpus].told
             what = f"index {self.shown(index.path)} of {source}"
             if index.why is None:
                 yield "keep", what

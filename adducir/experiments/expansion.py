@@ -1,0 +1,123 @@
+"""Corpora that an experiment file expands: the model and the weights that they need."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from adducir.corpora.documents import Corpus
+from adducir.corpora.references import file_path
+from adducir.deepct.expanded import ExpandedCorpus
+from adducir.deepct.folders import RECIPES
+from adducir.deepct.recipe import DeepCTRecipe
+from adducir.deepct.rendering import Rendering
+from adducir.deepct.settings import Settings, load_settings
+from adducir.deepct.training import Course, open_course, train_model
+from adducir.deepct.weighing import weigh_corpus, weights_fingerprint
+from adducir.experiments.recipe import CorpusRecipe, file_name
+from adducir.models.sources import ModelSource
+from adducir.study.errors import InputError
+from adducir.study.folders import study_folder
+from adducir.study.products import is_current
+from adducir.study.progress import SILENT, Progress
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """How a corpus is expanded.
+
+    Attributes:
+        said: What the experiment file says.
+        model: The term weighter's folder.
+        model_fingerprint: Of the model that is wanted there.
+        course: How it is trained; None for one that is only read.
+        base: The corpus that is expanded.
+        corpus: The expanded one.
+    """
+
+    said: CorpusRecipe
+    model: Path
+    model_fingerprint: str
+    course: Course | None
+    base: Corpus
+    corpus: ExpandedCorpus
+
+    def steps(self, shown: Callable[[Path], str]) -> list[tuple[str, str]]:
+        """What has to be made before documents can be read: verbs and what they make."""
+        if is_current(self.corpus.weights, self.corpus.weights_fingerprint):
+            return []
+        weigh = ("weigh", f"{shown(self.corpus.weights)} by {shown(self.model)}")
+        if self.course is None or is_current(self.model, self.model_fingerprint):
+            return [weigh]
+        return [("train", shown(self.model)), weigh]
+
+    def make(self, threads: int | None, progress: Progress) -> None:
+        """Train the model and weigh the corpus, as far as they are not there.
+
+        Raises:
+            AdducirError: A record is malformed, the disk is full, and the like.
+        """
+        if is_current(self.corpus.weights, self.corpus.weights_fingerprint):
+            return
+        if self.course is not None:
+            train_model(self.course, self.model, threads=threads, progress=progress)
+        weigh_corpus(
+            self.model,
+            self.base,
+            self.corpus.weights,
+            threads=threads,
+            precision=self.said.precision,
+            progress=progress,
+        )
+
+
+def open_expansion(
+    said: CorpusRecipe, base: Corpus, folder: Path, progress: Progress = SILENT
+) -> Expansion:
+    """Open the model that expands a corpus, or the recipe that makes it.
+
+    Args:
+        said: An entry of ``corpora`` with ``expand``.
+        base: The corpus that it names.
+        folder: The study's folder.
+        progress: Told what ir_datasets downloads.
+
+    Raises:
+        InputError: There is no such model or recipe, or the recipe has faults.
+        MachineError: A source of the recipe cannot be downloaded.
+    """
+    path = file_path(str(said.model), folder)
+    if path.suffix in RECIPES:
+        recipe = validate(load(path), DeepCTRecipe)
+        course = open_course(recipe, study_folder(path), progress=progress)
+        model, settings, identity = path.with_suffix(""), recipe.model_settings, course.fingerprint
+        return _expansion(said, base, folder, model, settings, identity, course)
+    if not path.is_dir():
+        raise InputError(
+            "there is no such model.",
+            path=path,
+            mend="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
+        )
+    identity = ModelSource(str(path), path).identity()
+    return _expansion(said, base, folder, path, load_settings(path), identity, None)
+
+
+def _expansion(
+    said: CorpusRecipe,
+    base: Corpus,
+    folder: Path,
+    model: Path,
+    settings: Settings,
+    identity: str,
+    course: Course | None,
+) -> Expansion:
+    name = f"{model.name}.{file_name(str(said.expand))}.weights"
+    corpus = ExpandedCorpus(
+        base,
+        folder / "deepct" / name,
+        weights_fingerprint(base, identity, said.precision),
+        settings,
+        Rendering(scale=said.scale, transform=said.transform),
+    )
+    return Expansion(said, model, identity, course, base, corpus)
