@@ -124,23 +124,31 @@ def _read(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int | 
     for line, record in _records(path):
         try:
             group = _id_of(record)
-            if form == "nq":
-                from adducir.corpora.spans.nq import long_answer
-
-                question: str | None = record.get("question_text")
-                answers: Answers = [("", long_answer(record, skipped))]
-            else:
-                question, answers = _READERS[form](record)
-        except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
+            question, answers = _answers_of(record, form, skipped)
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise _misshapen(path, line, form, error) from error
-        found = False
         for name, content in answers:
-            if content and content.strip():
-                found = True
-                own = "_".join(f"{group}-{name}".split()) if name else group
-                yield line, Text(own, group, content, ANSWER, path.name, question)
-        if not found and form != "nq":
-            skipped[NO_ANSWER] += 1
+            own = "_".join(f"{group}-{name}".split()) if name else group
+            yield line, Text(own, group, content, ANSWER, path.name, question)
+
+
+def _answers_of(
+    record: dict[str, Any], form: str, skipped: Counter[str]
+) -> tuple[str | None, list[tuple[str, str]]]:
+    """The question of a record, and the name and text of each answer that has text."""
+    if form == "nq":
+        from adducir.corpora.spans.nq import long_answer
+
+        content = long_answer(record, skipped)
+        return record.get("question_text"), [] if content is None else [("", content)]
+    question, answers = _READERS[form](record)
+    given = [(str(name), content) for name, content in answers if content is not None]
+    if not all(isinstance(content, str) for _, content in given):
+        raise ValueError("an answer is no text")
+    kept = [(name, content) for name, content in given if content.strip()]
+    if not kept:
+        skipped[NO_ANSWER] += 1
+    return question, kept
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

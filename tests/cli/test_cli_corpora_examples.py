@@ -1,0 +1,39 @@
+"""``adducir corpora examples``."""
+
+from pathlib import Path
+
+import pytest
+
+from adducir.cli.app import main
+from adducir.corpora.spans import read_spans
+
+
+@pytest.fixture
+def books(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("books").mkdir()
+    Path("books/a.txt").write_text("Dogs help. For example, some guide the blind. (e.g. Fig. 3)\n")
+    Path("books/b.txt").write_text("Fish (e.g. eels) swim.\n\nHe (e.g. left.\n")
+    return tmp_path
+
+
+def test_what_it_writes_and_prints(books, capsys):
+    assert main(["corpora", "examples", "books", "-o", "out/x.jsonl.gz"]) == 0
+    spans = list(read_spans(Path("out/x.jsonl.gz")))
+    assert [span.id for span in spans] == ["a:11", "b:5"]
+    shown = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    rows = {name.strip(): value for name, value in shown.items()}
+    assert rows["examples"] == rows["different ones (candidates)"] == "2"
+    assert rows["answers or books read"] == rows["questions or books with one"] == "2"
+    assert rows["mean words of left context"] == "1.5"  # "Dogs help." and "Fish"
+    assert rows["mean words of example"] == "4.0"  # six and two
+    assert rows["dropped: parenthesis not closed"] == "1"
+    assert rows["dropped: points to a figure, table, page or book"] == "1"
+
+
+def test_faults(books, capsys):
+    assert main(["corpora", "examples", "books/a.txt", "-o", "books/a.txt"]) == 2
+    assert main(["corpora", "examples", "none.txt", "-o", "x.jsonl"]) == 3
+    assert main(["corpora", "examples", "books/a.txt", "--format", "qa", "-o", "x.jsonl"]) == 3
+    assert "books/a.txt:1" in capsys.readouterr().err
+    assert not Path("x.jsonl").exists()
