@@ -28,7 +28,7 @@ class DocumentWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file = (folder / TEXTS).open("xb")
+        self._file = (folder / TEXTS).open("xb", buffering=1 << 20)
         self._lengths: list[int] = []
 
     def add(self, document: Document) -> None:

@@ -1,8 +1,12 @@
 """Writes the files of a memory index from documents in the order in which they came."""
 
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +16,7 @@ from adducir.indexes.memory.inverting import gather, scatter
 from adducir.indexes.memory.norms import norms_of
 from adducir.indexes.memory.spool import Spool, let_go
 
-_CHUNK_POSTINGS = 1 << 21
+_CHUNK_POSTINGS = 1 << 22
 _GREATEST_VARINT = 10  # bytes that a 64-bit number takes
 
 
@@ -133,24 +137,64 @@ def _write_postings(
     collection = np.zeros(len(renumber), dtype=np.int64 if whole else np.float64)
     forward_offsets = np.zeros(len(order) + 1, dtype=np.int64)
     cursors = offsets[:-1].copy()
+    sizes = np.diff(starts)[order]
+
+    def gathered(span: tuple[int, int]) -> _Gathered:
+        return _gathered(starts, terms, tfs, order[slice(*span)], renumber)
+
     with Spool(folder / ".forward.spool", np.uint8) as forward:
-        sizes = np.diff(starts)[order]
-        for first, last in _chunks(sizes):
-            rows, size = order[first:last], int(sizes[first:last].sum())
-            mine, mine_tfs = np.empty(size, dtype=np.int32), np.empty(size, dtype=tfs.dtype)
-            bounds = np.empty(len(rows) + 1, dtype=np.int64)
-            gather(starts, terms, tfs, rows, renumber, mine, mine_tfs, bounds)
-            scatter(first, bounds, mine, mine_tfs, cursors, docs, out_tfs, lengths, collection)
-            if whole:
-                code = np.empty(_GREATEST_VARINT * size, dtype=np.uint8)
-                encoded = np.empty(len(rows) + 1, dtype=np.int64)
-                encode(bounds, mine, mine_tfs, code, encoded)
-                forward.append(code[: encoded[-1]])
-                forward_offsets[first + 1 : last + 1] = forward_offsets[first] + encoded[1:]
+        for first, chunk in _ahead(gathered, _chunks(sizes)):
+            last = first + len(chunk.bounds) - 1
+            rest = (cursors, docs, out_tfs, lengths, collection)
+            scatter(first, chunk.bounds, chunk.terms, chunk.tfs, *rest)
+            forward.append(chunk.code)
+            forward_offsets[first + 1 : last + 1] = forward_offsets[first] + chunk.code_ends
             let_go(terms, tfs, docs, out_tfs)
         np.save(folder / "forward.bytes.npy", forward.close())
     np.save(folder / "forward.offsets.npy", forward_offsets)
     return lengths, collection
+
+
+class _Gathered(NamedTuple):
+    """A chunk of documents in their final order, with their terms' final numbers.
+
+    Attributes:
+        bounds: (n + 1,) where each document's terms begin.
+        terms: (p,) their numbers, ascending within a document.
+        tfs: (p,) the frequency of each.
+        code: The documents as :mod:`.forward` has them; empty for weights.
+        code_ends: (n,) where each document ends there.
+    """
+
+    bounds: Array
+    terms: Array
+    tfs: Array
+    code: Array
+    code_ends: Array
+
+
+def _gathered(starts: Array, terms: Array, tfs: Array, rows: Array, renumber: Array) -> _Gathered:
+    size = int((starts[rows + 1] - starts[rows]).sum())
+    mine, mine_tfs = np.empty(size, dtype=np.int32), np.empty(size, dtype=tfs.dtype)
+    bounds = np.empty(len(rows) + 1, dtype=np.int64)
+    gather(starts, terms, tfs, rows, renumber, mine, mine_tfs, bounds)
+    encoded = np.zeros(len(rows) + 1, dtype=np.int64)
+    if tfs.dtype.kind == "f":
+        return _Gathered(bounds, mine, mine_tfs, np.empty(0, dtype=np.uint8), encoded[1:])
+    code = np.empty(_GREATEST_VARINT * size, dtype=np.uint8)
+    encode(bounds, mine, mine_tfs, code, encoded)
+    return _Gathered(bounds, mine, mine_tfs, code[: encoded[-1]], encoded[1:])
+
+
+def _ahead(
+    gathered: Callable[[tuple[int, int]], _Gathered], spans: list[tuple[int, int]]
+) -> Iterator[tuple[int, _Gathered]]:
+    """Each chunk and its first document; the next chunk is made in another thread meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = deque(pool.submit(gathered, span) for span in spans[:1])
+        for place, (first, _) in enumerate(spans):
+            coming.extend(pool.submit(gathered, span) for span in spans[place + 1 : place + 2])
+            yield first, coming.popleft().result()
 
 
 def _frequencies(terms: Array, count: int) -> Array:
