@@ -8,7 +8,7 @@ from adducir.study.lazy import offering
 
 _HOMES = {
     "Rules": "rules",
-    "build": "build",
+    "find_quotations": "build",
     "Built": "build",
     "RelicBook": "relic",
     "RelicQuote": "relic",
@@ -18,13 +18,13 @@ _HOMES = {
     "candidate_starts": "relic",
     "read_submission": "submission",
     "write_submission": "submission",
-    "relic_of": "construct",
-    "spans_of": "construct",
-    "construct": "construct",
+    "relic_of": "construction",
+    "spans_of": "construction",
+    "construct": "construction",
     "read_book": "sources",
     "read_work": "sources",
     "text_files": "sources",
-    "split_relic": "construct",
+    "split_relic": "construction",
     "read_pools": "pools",
 }
 

@@ -111,12 +111,18 @@ def _grow(
             block.last += 1
         else:
             break
-    if block.start and is_part(book[block.start - 1], work[block.first], rules.run, rules.alike):
+    before = book[block.start - 1] if block.start else ""
+    behind = book[block.end] if block.end < len(book) else ""
+    if _is_joined_on(before, work[block.first], rules, work[block.first].startswith(before)):
         block.start -= 1
-    if block.end < len(book) and is_part(
-        book[block.end], work[block.last - 1], rules.run, rules.alike
-    ):
+    if _is_joined_on(behind, work[block.last - 1], rules, work[block.last - 1].endswith(behind)):
         block.end += 1
+
+
+def _is_joined_on(sentence: str, edge: str, rules: Rules, at_the_edge: bool) -> bool:
+    """Whether a sentence of the book stands inside the critic's; a short one must be its edge."""
+    placed = at_the_edge or len(sentence) >= rules.run
+    return bool(sentence) and placed and is_part(sentence, edge, rules.run, rules.alike)
 
 
 def _belongs(near: str, expected: str, rules: Rules) -> bool:

@@ -34,7 +34,7 @@ class Built:
     report: Report
 
 
-def build(
+def find_quotations(
     books: Sequence[Source],
     works: Iterable[Source],
     rules: Rules | None = None,

@@ -16,7 +16,9 @@ _MARK = re.compile(
     r"|(?<=[^\s(\[])\[(?:[A-Za-z]|[*†‡§]+)\](?!\w)"  # word.[A]  word.[*], but not "[s]he"
     r"|\s*\{\d{1,4}\}"
 )
-_RAISED = re.compile(r"((?<=[a-z]{4}[.,;!?])|(?<=[a-z]{4}[.,;!?][\"”’]))\d{1,3}(?=\s+[A-Z“\"]|$)")
+_RAISED = re.compile(
+    r"((?<=[A-Za-z]{4}[.,;!?])|(?<=[A-Za-z]{4}[.,;!?][\"”’]))\d{1,3}(?=\s+[A-Z“\"]|$)"
+)
 _BRACKETED = re.compile(r"\s*\(([^()]{1,90})\)")
 _TOKEN = re.compile(r"[^\s,;:]+")
 _NUMBER = re.compile(

@@ -20,7 +20,7 @@ RUN = 6
 """Bytes of a run; at most 8, so that a run is one 64-bit number."""
 SHARED = 2
 """Different runs that a pair must share."""
-MOST_PAIRS = 1000
+MOST_PAIRS = 3000
 """A run that would pair more sentences than this is passed over, which bounds the work: it is at
 most this many pairs a run, and so grows in proportion to the text, not to its square."""
 

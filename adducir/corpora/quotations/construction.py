@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from adducir.corpora.quotations.build import Built, build
+from adducir.corpora.quotations.build import Built, find_quotations
 from adducir.corpora.quotations.relic import RelicBook, RelicQuote, spans_of_relic
 from adducir.corpora.quotations.rules import Rules
 from adducir.corpora.quotations.sources import Source, read_book, read_work, text_files
@@ -43,7 +43,7 @@ def construct(
             progress.advance(1)
 
     progress.start("Searching criticism", len(works_at), "works")
-    built = build(books, works(), rules)
+    built = find_quotations(books, works(), rules)
     progress.finish()
     return built
 

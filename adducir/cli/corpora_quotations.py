@@ -1,0 +1,186 @@
+"""``adducir corpora quotations``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from adducir.corpora.quotations.build import Built
+    from adducir.corpora.quotations.report import Report
+
+
+def corpora_quotations(
+    primary: Annotated[
+        list[Path],
+        typer.Option(
+            "--primary", metavar="BOOKS", help="Books: text files or folders of them; repeatable."
+        ),
+    ],
+    secondary: Annotated[
+        list[Path],
+        typer.Option(
+            "--secondary", metavar="CRITICISM", help="Works that quote the books, likewise."
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="RELiC's JSON, such as relic.json."),
+    ],
+    spans: Annotated[
+        Path | None,
+        typer.Option(
+            "--spans", metavar="FILE", help="The windows as masked spans, such as X.jsonl.gz."
+        ),
+    ] = None,
+    shares: Annotated[
+        str | None,
+        typer.Option(
+            "--shares",
+            metavar="T,V,T",
+            help="Shares of training, validation and test, by book: three files of each output.",
+            show_default="one file",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Decides which book goes to which part, and the sample.")
+    ] = 0,
+    sample: Annotated[
+        int, typer.Option("--sample", min=0, help="Print so many windows, for reading.")
+    ] = 0,
+    words: Annotated[int, typer.Option("--words", help="Words that a sought sentence has.")] = 10,
+    alike: Annotated[float, typer.Option("--alike", help="QRatio that makes a match.")] = 80.0,
+    run: Annotated[
+        int, typer.Option("--run", help="Characters in a row by which a block grows.")
+    ] = 15,
+    context: Annotated[
+        int, typer.Option("--context", help="Sentences of criticism on each side.")
+    ] = 4,
+    longest: Annotated[
+        int, typer.Option("--longest", max=5, help="Sentences of a quotation, at most.")
+    ] = 5,
+    fewest: Annotated[
+        int, typer.Option("--fewest", help="Matches of a book that a work has, at least.")
+    ] = 3,
+    most: Annotated[
+        int, typer.Option("--most", help="Matches of a book that a work has, at most.")
+    ] = 500,
+    echo: Annotated[
+        int,
+        typer.Option("--echo", help="Characters in a row that the context must not repeat."),
+    ] = 25,
+) -> None:
+    """Find quotations of books in criticism, as RELiC does.
+
+    Each sentence of the books is sought in the criticism; what is found becomes a masked quotation
+    with the critic's sentences around it. Prints the counts of each book, and what was dropped and
+    why.
+    """
+    outputs = [path for path in (output, spans) if path is not None]
+    for path in outputs:
+        options.refuse_overwriting(path, [*primary, *secondary])
+    if spans is not None and spans.absolute() == output.absolute():
+        raise UsageError("--spans and --output name one file.")
+    wanted = _shares(shares)
+
+    from adducir.cli.console import note, open_progress, show
+    from adducir.corpora.quotations.construction import construct
+    from adducir.corpora.quotations.rules import Rules
+
+    rules = Rules(words, alike, run, context, longest, fewest, most, echo)
+    with open_progress() as progress:
+        built = construct(primary, secondary, rules, progress)
+    show(_report(built.report))
+    for name, count in _write(built, output, spans, wanted, seed):
+        note(f"wrote {name}: {count:,} quotations")
+    if sample:
+        show(_sample(built, sample, seed))
+
+
+def _shares(text: str | None) -> dict[str, float] | None:
+    """The shares of the parts, or None for one undivided file."""
+    if text is None:
+        return None
+    from adducir.corpora.spans.splitting import PARTS
+
+    try:
+        numbers = [float(one) for one in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != len(PARTS):
+        raise UsageError(f"--shares takes three numbers with commas, not {text!r}.")
+    return dict(zip(PARTS, numbers, strict=True))
+
+
+def _write(
+    built: "Built",
+    output: Path,
+    spans: Path | None,
+    shares: dict[str, float] | None,
+    seed: int,
+) -> list[tuple[Path, int]]:
+    """Write all files; what was written, with the quotations of each."""
+    from adducir.corpora.quotations.construction import relic_of, spans_of, split_relic
+    from adducir.corpora.quotations.relic_files import write_relic
+    from adducir.corpora.spans.record import write_spans
+
+    books = relic_of(built)
+    parts = {"": books} if shares is None else split_relic(books, shares, seed)
+    written: list[tuple[Path, int]] = []
+    for name, part in parts.items():
+        path = _part(output, name)
+        written.append((path, write_relic(part, path)))
+        if spans is not None:
+            path = _part(spans, name)
+            own = (span for span in spans_of(built) if span.group in part)
+            written.append((path, write_spans(own, path)))
+    return written
+
+
+def _part(path: Path, part: str) -> Path:
+    """``relic.json`` as ``relic.train.json``; the path itself where there are no parts."""
+    first, dot, endings = path.name.partition(".")
+    return path.with_name(f"{first}.{part}{dot}{endings}") if part else path
+
+
+def _report(report: "Report") -> str:
+    """The counts of each book as a table, and what the reasons of dropping mean."""
+    from adducir.corpora.quotations.report import REASONS, as_rows
+
+    rows = as_rows(report.books)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    used = [reason for reason in REASONS if reason in rows[0]]
+    lines += [f"{reason}: {REASONS[reason]}" for reason in used]
+    lines += [f"{name} was not searched: {REASONS[why]}" for name, why in report.refused.items()]
+    return "\n".join(lines)
+
+
+def _sample(built: "Built", count: int, seed: int) -> str:
+    """Windows drawn by chance, in their order, each as a paragraph for reading."""
+    import numpy as np
+
+    sentences = {book.name: book.sentences for book in built.books}
+    total = len(built.windows)
+    drawn = np.random.default_rng(seed).choice(total, min(count, total), replace=False)
+    texts: list[str] = []
+    for number in sorted(drawn.tolist()):
+        one = built.windows[number]
+        passage = sentences[one.book][one.start : one.start + one.length]
+        texts.append(
+            f"\n{number:06}  {one.book}, sentence {one.start}, in {one.work}\n"
+            f"  before: {' '.join(one.left)}\n"
+            f"  critic: {one.quoted}\n"
+            f"  book:   {' | '.join(passage)}\n"
+            f"  after:  {' '.join(one.right)}"
+        )
+    return "\n".join(texts)
