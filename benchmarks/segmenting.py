@@ -7,8 +7,9 @@ does not matter which sentence a bullet, quotation mark or bracket at the seam b
 Answers whose sentences cannot be found in their text are left out and counted.
 
 Then the books of collections/gutenberg between their START and END lines are cut, and it is told
-how fast (processor time), and how many of the boundaries each has that Adducir has not, and the other way round.
-Books have no labels: --show prints a sample of these differences, to be read.
+how fast (processor time, since the machine may be shared), how many of the boundaries each has that
+Adducir has not, and the other way round. Books have no labels: --show prints a sample of these
+differences, to be read.
 
 Rivals that are not installed are passed over: pip install pysbd sentencex blingfire
 sentence-splitter segtok

@@ -226,7 +226,9 @@ def test_the_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.Monk
     assert {"index", "search", "fuse", "check", "evaluate", "experiment", "new"} <= set(done)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/python.md", "docs/statistics.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"]
+)
 def test_python_lines_run(name: str, tmp_path: Path) -> None:
     lines = "\n".join(blocks(name, "python"))
     done = subprocess.run(
