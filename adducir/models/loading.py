@@ -36,13 +36,17 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
     return tokenizer
 
 
-def load_model(source: ModelSource, kind: str = "AutoModel", **options: Any) -> "PreTrainedModel":
+def load_model(
+    source: ModelSource, kind: str = "AutoModel", *, whole: bool = False, **options: Any
+) -> "PreTrainedModel":
     """The model in single precision, in evaluation mode, on the CPU.
 
     Args:
         source: Where it comes from.
         kind: The class in transformers that is wanted, such as ``AutoModel``,
             ``AutoModelForSequenceClassification`` or ``T5ForConditionalGeneration``.
+        whole: Refuse a folder that lacks weights of the model, where transformers would take
+            random ones. The pooler of BERT and its like may be missing: nothing here reads it.
         options: Passed on to its ``from_pretrained``.
 
     Raises:
@@ -58,13 +62,35 @@ def load_model(source: ModelSource, kind: str = "AutoModel", **options: Any) -> 
     options = {"dtype": torch.float32, **options}
     try:
         with _quiet():
-            model: PreTrainedModel = maker.from_pretrained(
-                folder, use_safetensors=True, trust_remote_code=False, **options
+            model: PreTrainedModel
+            model, told = maker.from_pretrained(
+                folder,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **options,
             )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise _unreadable("model", folder, error) from error
+    missing = [name for name in told["missing_keys"] if not name.startswith("pooler.")]
+    if whole and missing:
+        raise InputError(
+            f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
+            f"{min(missing)}.",
+            path=folder,
+            mend="Is this a model of another kind?",
+        )
     model.eval()  # type: ignore[no-untyped-call]
     return model
+
+
+def longest_input(model: Any, tokenizer: Any) -> int:
+    """The tokens that a model reads at most, special ones included."""
+    positions = getattr(model.config, "max_position_embeddings", None) or 512
+    # RoBERTa's positions begin behind its padding index.
+    if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+        positions -= model.config.pad_token_id + 1
+    return int(min(positions, tokenizer.model_max_length))
 
 
 class _quiet:  # noqa: N801 - reads as a statement

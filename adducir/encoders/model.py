@@ -1,0 +1,282 @@
+"""A dual encoder: two towers, or one for both sides, that put texts into one space.
+
+Contexts and queries go through the query tower, spans and documents through the document tower;
+vectors are compared by inner product (DPR, Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine
+as similarity all vectors have length 1.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from adducir.corpora.spans.record import MaskedSpan, context
+from adducir.encoders.layout import Layout, read_dense, read_layout, write_layout
+from adducir.encoders.network import Network, Pooling
+from adducir.encoders.reading import Ids, Reader, padded
+from adducir.encoders.settings import (
+    DOCUMENT_FOLDER,
+    QUERY_FOLDER,
+    ContextPart,
+    LengthPart,
+    Settings,
+    Similarity,
+    Towers,
+    save_settings,
+)
+from adducir.encoders.sources import EncoderSource
+from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
+from adducir.models.loading import load_model, load_tokenizer, longest_input
+from adducir.models.machine import Precision, computing_in
+from adducir.models.sources import ModelSource
+from adducir.study.errors import InputError
+
+Floats = NDArray[np.float32]
+Side = Literal["query", "document"]
+
+
+@dataclass(eq=False)
+class Tower:
+    """One network with its tokenizer.
+
+    Attributes:
+        network: Makes a vector of token ids.
+        reader: Makes token ids.
+        layout: What its folder says beside the weights.
+    """
+
+    network: Network
+    reader: Reader
+    layout: Layout
+
+    @classmethod
+    def load(cls, source: ModelSource, pooling: Pooling | None = None) -> "Tower":
+        """A tower from a model.
+
+        Args:
+            source: The model.
+            pooling: None for the one that its folder names; of a plain transformer the mean of
+                the tokens, as sentence-transformers takes it.
+
+        Raises:
+            InputError, MachineError: It cannot be loaded.
+        """
+        folder = source.local()
+        layout = read_layout(folder)
+        tokenizer = load_tokenizer(source)
+        model: Any = load_model(source, _kind_of(source), whole=True)
+        own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
+        chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
+        dense = [read_dense(one) for one in layout.dense]
+        network = Network(model, chosen, dense, normalise=layout.normalise)
+        longest = min(longest_input(model, tokenizer), layout.length or 1 << 30)
+        return cls(network, Reader(tokenizer, longest), layout)
+
+    def save(self, folder: Path, length: int, similarity: Similarity) -> None:
+        """Write the tower as sentence-transformers would."""
+        self.network.transformer.save_pretrained(folder)
+        self.reader.tokenizer.save_pretrained(folder)
+        prompts = {"query": "", "document": "", **self.layout.prompts}
+        write_layout(folder, self.network, length=length, similarity=similarity, prompts=prompts)
+
+    def forward(self, inputs: Sequence[Ids]) -> torch.Tensor:
+        """Vectors (n, D) of some inputs, with gradient where there is one."""
+        ids, mask = padded(inputs, self.reader.padding)
+        device = self.network.device
+        found: torch.Tensor = self.network(
+            torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+        )
+        return found
+
+
+def _kind_of(source: ModelSource) -> str:
+    """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(source.local(), trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"its config.json cannot be read: {error}.", path=source.folder) from error
+    if config.model_type == "t5":
+        return "T5EncoderModel"
+    if config.model_type == "dpr":
+        return str((config.architectures or ["DPRQuestionEncoder"])[0])
+    return "AutoModel"
+
+
+class DualEncoder(torch.nn.Module):
+    """Two towers, or one; see the module's text.
+
+    Attributes:
+        query: The tower of queries and contexts.
+        document: That of documents and spans; the same object where both share one.
+        settings: What is read, and how vectors are compared.
+    """
+
+    def __init__(self, query: Tower, document: Tower, settings: Settings) -> None:
+        super().__init__()
+        self.query, self.document = query, document
+        self.settings = settings
+        towers = {"query": query.network, "document": document.network}
+        if query is document:
+            towers = {"shared": query.network}
+        self.towers = torch.nn.ModuleDict(towers)
+
+    @classmethod
+    def load(
+        cls,
+        source: EncoderSource,
+        *,
+        context: ContextPart | None = None,
+        lengths: LengthPart | None = None,
+        similarity: Similarity | None = None,
+        pooling: Pooling | None = None,
+        towers: Towers | None = None,
+    ) -> "DualEncoder":
+        """An encoder by its source.
+
+        What is not said here is as the encoder was trained; a model that Adducir did not train
+        reads whole contexts without a mask, and its vectors are compared as its folder says.
+
+        Args:
+            source: From :func:`adducir.encoders.sources.encoder_source`.
+            context: What is read of contexts.
+            lengths: How much is read.
+            similarity: How vectors are compared; normalised ones are compared by cosine anyway.
+            pooling: How token vectors become one.
+            towers: ``separate`` makes two towers of one.
+
+        Raises:
+            InputError: It cannot be loaded, or two towers were to be made one.
+            MachineError: It cannot be fetched.
+        """
+        base = source.settings or Settings(towers="shared" if source.is_shared else "separate")
+        if towers == "shared" and not source.is_shared:
+            raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
+        query = Tower.load(source.query, pooling)
+        if source.is_shared and towers != "separate":
+            document = query
+        else:
+            document = Tower.load(source.document, pooling)
+        named = base.similarity if source.settings else query.layout.similarity
+        is_cosine = (similarity or named) == "cosine" or query.network.normalise
+        query.network.normalise = document.network.normalise = is_cosine
+        return cls(
+            query,
+            document,
+            Settings(
+                towers="shared" if query is document else "separate",
+                similarity="cosine" if is_cosine else "dot",
+                context=context or base.context,
+                lengths=lengths or base.lengths,
+            ),
+        )
+
+    @property
+    def width(self) -> int:
+        """D."""
+        return int(self.encode_documents(["a"]).shape[1])
+
+    def save(self, folder: Path) -> None:
+        """Write weights (safetensors), tokenizers and settings.
+
+        A shared tower lies in the folder itself, two lie in ``query/`` and ``document/``; each is
+        a folder that ``SentenceTransformer`` loads.
+        """
+        lengths = self.settings.lengths
+        sides = (
+            (self.query, QUERY_FOLDER, (lengths.context,)),
+            (self.document, DOCUMENT_FOLDER, (lengths.span,)),
+        )
+        if self.query is self.document:
+            sides = ((self.query, "", (lengths.context, lengths.span)),)  # type: ignore[assignment]
+        for tower, name, most in sides:
+            longest = max(one or tower.reader.longest for one in most)
+            (folder / name).mkdir(exist_ok=True)
+            tower.save(folder / name, min(longest, tower.reader.longest), self.settings.similarity)
+        save_settings(folder, self.settings)
+
+    def read_contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
+        """Token ids of the contexts of spans."""
+        part = self.settings.context
+        pairs = [context(span, part.left, part.right, part.words) for span in spans]
+        return self._read_pairs(pairs)
+
+    def read_queries(self, texts: Sequence[str]) -> list[Ids]:
+        """Token ids of free queries: to an encoder of masked contexts, a left context each."""
+        if self.settings.context.mask:
+            return self._read_pairs([(text, "") for text in texts])
+        prompt = self.query.layout.prompts.get("query", "")
+        return self.query.reader.texts(texts, self.settings.lengths.context, prompt)
+
+    def _read_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+        return self.query.reader.contexts(
+            pairs,
+            self.settings.lengths.context,
+            masked=self.settings.context.mask,
+            prompt=self.query.layout.prompts.get("query", ""),
+        )
+
+    def read_documents(self, texts: Sequence[str]) -> list[Ids]:
+        """Token ids of spans or documents."""
+        prompt = self.document.layout.prompts.get("document", "")
+        return self.document.reader.texts(texts, self.settings.lengths.span, prompt)
+
+    def tower(self, side: Side) -> Tower:
+        """One of the two."""
+        return self.query if side == "query" else self.document
+
+    def vectors(
+        self,
+        inputs: Sequence[Ids],
+        side: Side,
+        *,
+        tokens: int = DEFAULT_TOKENS,
+        precision: Precision = "float32",
+        told: Callable[[int], None] | None = None,
+    ) -> Floats:
+        """Vectors of token ids, in their order.
+
+        Args:
+            inputs: From one of the ``read_`` methods.
+            side: Which tower.
+            tokens: Padded tokens in a batch; no vector depends on it (to 1e-5).
+            precision: What the network computes in.
+            told: Told of each batch how many texts it had.
+
+        Returns:
+            (n, D) float32; (0, 0) for no input.
+        """
+        tower = self.tower(side)
+        self.eval()
+
+        def compute(numbers: NDArray[np.int64]) -> Floats:
+            with torch.inference_mode(), computing_in(precision, tower.network.device):
+                found: Floats = tower.forward([inputs[number] for number in numbers]).cpu().numpy()
+                return found
+
+        out: Floats | None = None
+        batches = token_batches([len(one) for one in inputs], tokens)
+        for numbers, values in computed(batches, compute):
+            if out is None:
+                out = np.empty((len(inputs), values.shape[1]), dtype=np.float32)
+            out[numbers] = values
+            if told is not None:
+                told(len(numbers))
+        return np.zeros((0, 0), dtype=np.float32) if out is None else out
+
+    def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:
+        """Vectors of contexts; for options and result see :meth:`vectors`."""
+        return self.vectors(self.read_contexts(spans), "query", **options)
+
+    def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
+        """Vectors of free queries; for options and result see :meth:`vectors`."""
+        return self.vectors(self.read_queries(texts), "query", **options)
+
+    def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
+        """Vectors of spans or documents; for options and result see :meth:`vectors`."""
+        return self.vectors(self.read_documents(texts), "document", **options)

@@ -1,0 +1,85 @@
+"""The network of a tower: a transformer, pooling, and what a sentence encoder puts behind it."""
+
+from typing import Any, Literal, get_args
+
+import torch
+
+Pooling = Literal["first", "mean", "max", "mean_sqrt", "last", "own"]
+"""How the vectors of a text's tokens become one: that of the first token ([CLS], <s>); their mean,
+their maximum, their sum over the root of their number; that of the last token; or the vector that
+the network itself gives (DPR)."""
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
+
+
+class Network(torch.nn.Module):
+    """Token ids in, one vector a text out.
+
+    Args:
+        transformer: A model of transformers.
+        pooling: How token vectors become one.
+        dense: Layers behind the pooling, of those sentence encoders that have some.
+        normalise: Whether vectors get length 1, so that inner products are cosines.
+    """
+
+    def __init__(
+        self,
+        transformer: Any,
+        pooling: Pooling,
+        dense: "list[torch.nn.Module] | None" = None,
+        *,
+        normalise: bool = False,
+    ) -> None:
+        super().__init__()
+        self.transformer = transformer
+        self.dense = torch.nn.ModuleList(dense or [])
+        self.pooling = pooling
+        self.normalise = normalise
+
+    @property
+    def device(self) -> torch.device:
+        """Where it runs."""
+        device: torch.device = self.transformer.device
+        return device
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Vectors of texts.
+
+        Args:
+            ids: (n, T) token ids, padded on the right.
+            mask: (n, T) 1 for what is no padding.
+
+        Returns:
+            (n, D) float32.
+        """
+        found = self.transformer(input_ids=ids, attention_mask=mask)
+        if self.pooling == "own":
+            vectors = found.pooler_output.float()
+        else:
+            vectors = pool(found.last_hidden_state.float(), mask, self.pooling)
+        for layer in self.dense:
+            vectors = layer(vectors)
+        vectors = vectors.float()
+        return torch.nn.functional.normalize(vectors, dim=-1) if self.normalise else vectors
+
+
+def pool(hidden: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+    """One vector of those of a text's tokens.
+
+    Args:
+        hidden: (n, T, D).
+        mask: (n, T) 1 for what is no padding, which is on the right.
+        pooling: See :data:`Pooling`; not ``own``.
+
+    Returns:
+        (n, D)
+    """
+    if pooling == "first":
+        return hidden[:, 0]
+    if pooling == "last":
+        ends = mask.sum(dim=1).clamp(min=1) - 1
+        return hidden[torch.arange(len(hidden), device=hidden.device), ends]
+    shown = mask.unsqueeze(-1).to(hidden.dtype)
+    if pooling == "max":
+        return hidden.masked_fill(shown == 0, float("-inf")).amax(dim=1)
+    count = shown.sum(dim=1).clamp(min=1)
+    return (hidden * shown).sum(dim=1) / (count.sqrt() if pooling == "mean_sqrt" else count)

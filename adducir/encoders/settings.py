@@ -1,0 +1,82 @@
+"""What an encoder does with contexts and spans; it is kept beside the weights."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from adducir.study.errors import InputError
+from adducir.study.files import read_text
+from adducir.study.recipe import Recipe
+
+SETTINGS_FILE = "encoder.json"
+QUERY_FOLDER, DOCUMENT_FOLDER = "query", "document"
+"""The folders of the two towers."""
+
+Similarity = Literal["dot", "cosine"]
+Towers = Literal["separate", "shared"]
+Some = Annotated[int, Field(ge=0)] | None
+
+
+class ContextPart(Recipe):
+    """What is read of a context; see :func:`adducir.corpora.spans.record.context`.
+
+    Attributes:
+        left: Sentences on the left of the mask, the nearest; None for all, 0 for none.
+        right: Sentences on the right.
+        words: Words of each side, the nearest, after the cut to sentences; None for all.
+        mask: Whether the tokenizer's mask token stands in place of the span.
+    """
+
+    left: Some = None
+    right: Some = None
+    words: Some = None
+    mask: bool = True
+
+
+class LengthPart(Recipe):
+    """Tokens that are read at most, special ones included; None for what the network can.
+
+    Attributes:
+        context: Of a context. What is too much is cut at its outer ends.
+        span: Of a span or document, cut at its end.
+    """
+
+    context: Annotated[int, Field(ge=4)] | None = None
+    span: Annotated[int, Field(ge=3)] | None = None
+
+
+class Settings(Recipe):
+    """How an encoder reads and compares.
+
+    Attributes:
+        towers: Whether contexts and spans have a network each.
+        similarity: What compares vectors; with ``cosine`` they have length 1.
+        context: What is read of a context.
+        lengths: How much is read.
+    """
+
+    towers: Towers = "shared"
+    similarity: Similarity = "dot"
+    context: ContextPart = ContextPart(mask=False)
+    lengths: LengthPart = LengthPart()
+
+
+def save_settings(folder: Path, settings: Settings) -> None:
+    """Write the settings into a model's folder."""
+    text = json.dumps(settings.model_dump(mode="json"), indent=2, sort_keys=True)
+    (folder / SETTINGS_FILE).write_text(f"{text}\n", encoding="utf-8")
+
+
+def load_settings(folder: Path) -> Settings:
+    """Read the settings of an encoder that Adducir trained.
+
+    Raises:
+        InputError: There are none, or they are damaged.
+    """
+    path = folder / SETTINGS_FILE
+    try:
+        return Settings.model_validate(json.loads(read_text(path)))
+    except (ValueError, ValidationError) as error:
+        raise InputError(f"this is not what Adducir wrote: {error}.", path=path) from error

@@ -1,0 +1,94 @@
+"""Encoders by name: one model for both sides, a pair, or an encoder that Adducir trained."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from adducir.encoders.settings import (
+    DOCUMENT_FOLDER,
+    QUERY_FOLDER,
+    SETTINGS_FILE,
+    Settings,
+    load_settings,
+)
+from adducir.models.sources import ModelSource, model_source
+from adducir.study.errors import InputError
+from adducir.study.fingerprint import fingerprint
+
+RECIPES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class EncoderSource:
+    """Where an encoder comes from.
+
+    Attributes:
+        name: As the user wrote it.
+        query: The model of queries and contexts.
+        document: The model of documents and spans; the same object where both share one.
+        folder: The folder of an encoder that Adducir trained; None for others.
+        settings: What stands in that folder.
+    """
+
+    name: str
+    query: ModelSource
+    document: ModelSource
+    folder: Path | None = None
+    settings: Settings | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether both sides have one model."""
+        return self.query is self.document
+
+    def identity(self) -> str:
+        """What tells this encoder from any other.
+
+        Raises:
+            InputError: A file cannot be read.
+        """
+        if self.folder is not None:
+            return ModelSource(self.name, self.folder).identity()
+        if self.is_shared:
+            return self.query.identity()
+        return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
+
+
+def encoder_source(name: str, folder: Path | None = None) -> EncoderSource:
+    """What an encoder's name stands for; nothing is fetched.
+
+    Args:
+        name: A name as :func:`adducir.models.sources.model_source` takes it; two of them with a
+            comma between, the first for queries, the second for documents (as DPR has them); the
+            folder of an encoder that Adducir trained; or its recipe, ``encoders/X.yaml``.
+        folder: Where relative paths start; by default the current folder.
+
+    Raises:
+        InputError, MachineError: As :func:`adducir.models.sources.model_source`; or the encoder
+            of a recipe is not trained.
+    """
+    one, comma, other = (part.strip() for part in name.partition(","))
+    if comma:
+        return EncoderSource(name, model_source(one, folder), model_source(other, folder))
+    path = (folder or Path()) / Path(name).expanduser()
+    if path.suffix in RECIPES:
+        path = _of_recipe(path)
+    elif not (path / SETTINGS_FILE).is_file():
+        model = model_source(name, folder)
+        return EncoderSource(name, model, model)
+    settings = load_settings(path)
+    if settings.towers == "shared":
+        model = ModelSource(name, path)
+        return EncoderSource(name, model, model, path, settings)
+    query = ModelSource(name, path / QUERY_FOLDER)
+    return EncoderSource(name, query, ModelSource(name, path / DOCUMENT_FOLDER), path, settings)
+
+
+def _of_recipe(path: Path) -> Path:
+    folder = path.with_suffix("")
+    if not folder.is_dir():
+        raise InputError(
+            "the encoder of this recipe is not trained.",
+            path=path,
+            mend=f"Train it: adducir train {path}",
+        )
+    return folder

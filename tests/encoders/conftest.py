@@ -1,0 +1,36 @@
+"""What the tests of encoders share: tiny models, a few spans."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+
+from some_spans import some_spans
+from tiny import tiny_bert
+
+from adducir.corpora.spans.record import write_spans
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny BERT."""
+    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+@pytest.fixture
+def study(tmp_path: Path, tiny: Path) -> Path:
+    """A study with spans of four books and a recipe."""
+    (tmp_path / "encoders").mkdir()
+    write_spans(some_spans(40), tmp_path / "spans.jsonl")
+    write_spans(some_spans(12, groups=1), tmp_path / "other.jsonl")
+    (tmp_path / "encoders" / "tiny.yaml").write_text(
+        f"""base: {tiny}
+data: {{train: spans.jsonl, shares: {{train: 0.5, validation: 0.5}}}}
+batches: {{by: group}}
+training: {{epochs: 3, batch_size: 5, learning_rate: 0.001, patience: null}}
+""",
+        encoding="utf-8",
+    )
+    return tmp_path

