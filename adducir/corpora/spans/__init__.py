@@ -14,6 +14,10 @@ _HOMES = {
     "split": "splitting",
     "sentence_bounds": "segmenting",
     "sentences_of": "segmenting",
+    "extract_examples": "examples",
+    "Tally": "examples",
+    "Text": "texts",
+    "read_texts": "texts",
 }
 
 __getattr__ = offering(__name__, _HOMES)
