@@ -32,8 +32,7 @@ class Peaks(NamedTuple):
 def look_at_peaks(postings: Postings, peaks: Peaks, term: Any) -> None:
     """Fill in the term's peaks. Two threads may do so at a time: they write the same."""
     docs, tfs, norms, tops = postings.docs, postings.tfs, postings.norms, _TOPS
-    least = np.empty(LEVELS, dtype=np.uint8)
-    least[:] = 255
+    least = np.full(LEVELS, 255, dtype=np.uint8)
     most = ZERO
     for i in range(U(postings.offsets[term]), U(postings.offsets[term + 1])):
         tf = F32(tfs[i])
@@ -42,7 +41,8 @@ def look_at_peaks(postings: Postings, peaks: Peaks, term: Any) -> None:
             level += U(1)
         least[level] = min(least[level], norms[U(docs[i])])
         most = max(most, tf)
-    peaks.least[term] = least
+    for level in range(LEVELS):  # one array given to another would take seconds to compile
+        peaks.least[term, level] = least[level]
     peaks.most[term] = most
 
 

@@ -46,7 +46,7 @@ def keep_best(room: Room, count: Any, depth: Any) -> Any:
     What stays is in the order in which it was.
     """
     scores, docs = room.scores, room.docs
-    least, equal = lower_bound(scores, count, depth, 31), depth
+    least, equal = lower_bound(scores, count, depth, np.int64(31)), depth
     for n in range(U(count)):
         equal -= 1 if scores[n] > least else 0
     kept = U(0)

@@ -145,7 +145,7 @@ def _rank(
     """
     documents, places = U(len(postings.norms)), asked.starts.copy()
     limit = 2 * depth + 64
-    bar, needed, count = F32(guess), U(len(places)), 0
+    bar, needed, count = F32(guess), U(len(places)), np.int64(0)
     base, width = U(0), U(1024 if guess == ZERO else WINDOW)
     while base < documents:
         end = min(base + width, documents)
@@ -184,7 +184,7 @@ def _guess(
         depth: How many documents are wanted.
         stripes: How many stripes of documents to score.
     """
-    documents, count = len(postings.norms), 0
+    documents, count = len(postings.norms), np.int64(0)
     places = asked.starts.copy()
     for stripe in range(stripes):
         base = U(stripe * (documents // stripes))
@@ -195,7 +195,7 @@ def _guess(
             count += 1
     wanted = F64(depth) * stripes * _STRIPE / documents
     rank = np.int64(wanted + 4 * math.sqrt(wanted) + 4)
-    return lower_bound(room.scores, count, rank, 14)
+    return lower_bound(room.scores, count, rank, np.int64(14))
 
 
 @kernel
@@ -334,7 +334,7 @@ def _search_one(
         matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
     whole = matches <= depth or len(postings.norms) <= depth
     asked = _ask(postings, formula, peaks, queries, query, whole)
-    count = 0
+    count = np.int64(0)
     if stripes > 0 and matches > 8 * depth:
         guess = _guess(postings, formula, asked, room, depth, stripes)
         if guess > ZERO:
@@ -393,6 +393,6 @@ def search(
         depth = out_starts[query + 1] - start
         if depth > 0:
             count = _search_one(postings, formula, peaks, queries, room, query, depth, stripes)
-            out_docs[start : start + count] = room.docs[:count]
-            out_scores[start : start + count] = room.scores[:count]
+            for n in range(count):
+                out_docs[start + n], out_scores[start + n] = room.docs[n], room.scores[n]
         out_counts[query] = count
