@@ -1,0 +1,44 @@
+"""Batches for training by in-batch contrast: a batch's spans are each other's negatives."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Batches = list[NDArray[np.int64]]
+
+
+def random_batches(count: int, size: int, seed: int) -> Batches:
+    """All items in random order, cut into batches of ``size`` or one less.
+
+    Sizes are evened out, so that no small rest stays with hardly a negative.
+    """
+    return _cut(np.random.default_rng(seed).permutation(count), size)
+
+
+def grouped_batches(groups: Sequence[str], size: int, seed: int) -> Batches:
+    """Batches each of one group (the quotations of one book), in random order.
+
+    A group's items are cut as evenly as ``size`` allows. Items that are alone in their group, and
+    so would have no negative, come together in batches of their own.
+
+    Args:
+        groups: The group of each item.
+        size: Items in a batch, at most.
+        seed: Another one gives another order; the number of batches does not depend on it.
+    """
+    draw = np.random.default_rng(seed)
+    members: dict[str, list[int]] = {}
+    for number, group in enumerate(groups):
+        members.setdefault(group, []).append(number)
+    alone = [numbers[0] for numbers in members.values() if len(numbers) == 1]
+    several = [numbers for numbers in members.values() if len(numbers) > 1]
+    batches: Batches = []
+    for numbers in [*several, alone]:
+        batches += _cut(draw.permutation(np.array(numbers, dtype=np.int64)), size)
+    return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def _cut(items: NDArray[np.int64], size: int) -> Batches:
+    count = -(-len(items) // size)
+    return np.array_split(items, count) if count else []

@@ -1,0 +1,222 @@
+"""From a recipe to a trained dual encoder, a product that is a model's folder.
+
+Pretraining and fine-tuning are a chain: the ``base`` of one recipe is the product of another.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from adducir.corpora.references import expanded
+from adducir.encoders.cards import card
+from adducir.encoders.learning import EncoderLearner, Lesson
+from adducir.encoders.lessons import files_of, read_lesson
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
+from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.models.machine import choose_device, using_threads
+from adducir.models.training import History, train
+from adducir.study.files import file_digest
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.progress import SILENT, Progress
+from adducir.study.recipe import validate
+from adducir.study.scratch import parts_folder, remove_parts
+from adducir.study.yaml import Document
+
+KIND = "dual-encoder"
+_MAKER_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """A recipe with all that it names opened.
+
+    Attributes:
+        recipe: What the file says.
+        folder: Where its relative paths start.
+        base: The pretrained encoder.
+        inputs: The fingerprints of what the encoder is made from.
+    """
+
+    recipe: EncoderRecipe
+    folder: Path
+    base: EncoderSource
+    inputs: dict[str, str]
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """Those parts of the recipe that decide the weights, without the names of sources."""
+        told = self.recipe.model_dump(
+            mode="json",
+            exclude={"description": True, "base": True, "data": {"train", "validation", "without"}},
+        )
+        return told | {"held_out": bool(self.recipe.data.validation)}
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the encoder that it makes."""
+        return product_fingerprint(KIND, self.decides, self.inputs, _MAKER_VERSION)
+
+
+def open_course(recipe: EncoderRecipe, folder: Path) -> Course:
+    """Open the sources that a recipe names; no model is loaded.
+
+    Args:
+        recipe: The recipe.
+        folder: The study's folder, where relative paths start.
+
+    Raises:
+        InputError: A file cannot be read, or there is no such model.
+        MachineError: A model's package is not installed.
+    """
+    base = encoder_source(expanded(recipe.base), folder)
+    files = files_of(recipe.data, folder)
+    digests = {
+        key: fingerprint([file_digest(path) for path in paths]) for key, paths in files.items()
+    }
+    return Course(recipe, folder, base, {"base": base.identity(), **digests})
+
+
+def train_encoder(
+    course: Course,
+    output: Path,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Train a dual encoder, unless ``output`` holds it already.
+
+    A training that was killed goes on from its last snapshot.
+
+    Args:
+        course: From :func:`open_course`.
+        output: The folder of the product.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of torch; by default its own choice.
+        rebuild: Train even if the product is current.
+        progress: Told of spans, steps and losses.
+
+    Raises:
+        InputError: The spans or the model cannot be read.
+        ProductError: ``output`` holds something that is not ours to replace.
+    """
+
+    def make(folder: Path) -> dict[str, Any]:
+        parts = parts_folder(output, course.fingerprint)
+        with using_threads(threads):
+            return _make(course, folder, parts, output.name, device, progress)
+
+    manifest = build(
+        output,
+        kind=KIND,
+        recipe=course.decides,
+        inputs=course.inputs,
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=model_versions(),
+        progress=progress,
+    )
+    remove_parts(output)
+    return manifest
+
+
+def model_versions() -> dict[str, str]:
+    """The versions of the libraries that decide a model's figures."""
+    import torch
+    import transformers
+
+    return {"torch": torch.__version__, "transformers": transformers.__version__}
+
+
+def _make(
+    course: Course, folder: Path, parts: Path, name: str, device: str, progress: Progress
+) -> dict[str, Any]:
+    recipe = course.recipe
+    encoder = DualEncoder.load(
+        course.base,
+        context=recipe.context,
+        lengths=recipe.lengths,
+        similarity=recipe.similarity,
+        pooling=recipe.pooling or _paper_s_pooling(course.base),
+        towers=recipe.towers,
+    )
+    spans = read_lesson(recipe.data, course.folder)
+    told = spans.record()
+    progress.note(
+        f"{len(spans.training):,} spans of {told['training_groups']:,} groups to learn from, "
+        f"{len(spans.held_out):,} of {told['validation_groups']:,} held out"
+    )
+    encoder.to(choose_device(device))
+    learner = EncoderLearner(
+        encoder,
+        Lesson(encoder, spans.training),
+        Lesson(encoder, spans.held_out),
+        batches=recipe.batches,
+        batch_size=recipe.training.batch_size,
+        temperature=temperature_of(recipe, encoder),
+        seed=recipe.training.seed,
+    )
+    history = train(learner, recipe.training, parts=parts, unit="spans", progress=progress)
+    encoder.save(folder)
+    _write_history(folder, history)
+    text = card(name, course, encoder.settings, told, history)
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    return told | {
+        "steps": history.steps,
+        "best_step": history.best_step,
+        "validation_loss": history.best_loss,
+    }
+
+
+def _paper_s_pooling(base: EncoderSource) -> Any:
+    """The first token for a plain transformer, as both papers have it; else what the base says."""
+    from adducir.encoders.layout import read_layout
+
+    return None if read_layout(base.query.local()).pooling else "first"
+
+
+def temperature_of(recipe: EncoderRecipe, encoder: DualEncoder) -> float:
+    """What inner products are divided by in the loss."""
+    if recipe.temperature is not None:
+        return recipe.temperature
+    return COSINE_TEMPERATURE if encoder.settings.similarity == "cosine" else 1.0
+
+
+def _write_history(folder: Path, history: History) -> None:
+    text = json.dumps(asdict(history), indent=2)
+    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def train_recipe(
+    document: Document,
+    folder: Path,
+    output: Path,
+    *,
+    changes: Sequence[str] = (),
+    device: str = "auto",
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Validate a recipe file and train what it says; see :func:`train_encoder`.
+
+    Args:
+        document: The file.
+        folder: The study's folder, where relative paths start.
+        output: The folder of the product.
+        changes: Overrides such as ``training.epochs=2``.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of torch; by default its own choice.
+        rebuild: Train even if the product is current.
+        progress: Told of spans, steps and losses.
+    """
+    course = open_course(validate(document, EncoderRecipe, changes), folder)
+    return train_encoder(
+        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
+    )

@@ -1,0 +1,232 @@
+"""The contrast by hand, the sampler, the data kept apart, and what a kill costs (nothing)."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from some_spans import some_spans
+
+from adducir.corpora.spans.record import MaskedSpan, write_spans
+from adducir.encoders.contrast import contrast
+from adducir.encoders.learning import EncoderLearner, Lesson, equal_spans
+from adducir.encoders.lessons import read_lesson
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.recipe import BatchPart, DataPart, EncoderRecipe
+from adducir.encoders.sampling import grouped_batches, random_batches
+from adducir.encoders.sources import encoder_source
+from adducir.encoders.training import open_course, train_encoder
+from adducir.models import training
+from adducir.study.errors import InputError
+from adducir.study.products import read_manifest
+from adducir.study.progress import Silent
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
+
+
+def plain_contrast(contexts, spans, same, temperature):
+    """Equation 1, term by term, and its gradient for the contexts and the spans."""
+    n = len(contexts)
+    loss, of_contexts, of_spans = 0.0, np.zeros_like(contexts), np.zeros_like(spans)
+    for i in range(n):
+        counted = [j for j in range(n) if j == i or same[j] != same[i]]
+        weights = {j: math.exp(float(contexts[i] @ spans[j]) / temperature) for j in counted}
+        total = sum(weights.values())
+        loss -= math.log(weights[i] / total) / n
+        for j in counted:
+            share = (weights[j] / total - (j == i)) / temperature / n
+            of_contexts[i] += share * spans[j]
+            of_spans[j] += share * contexts[i]
+    return loss, of_contexts, of_spans
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.2])
+def test_loss_and_gradient_are_those_of_the_equation(temperature):
+    draw = np.random.default_rng(5)
+    contexts, spans = draw.normal(size=(2, 6, 3))
+    same = np.array([0, 1, 2, 1, 3, 1])
+    wanted, of_contexts, of_spans = plain_contrast(contexts, spans, same, temperature)
+    c, s = (torch.tensor(v, dtype=torch.float32, requires_grad=True) for v in (contexts, spans))
+    loss = contrast(c, s, torch.from_numpy(same), temperature)
+    loss.backward()
+    assert loss.item() == pytest.approx(wanted, abs=1e-5)
+    np.testing.assert_allclose(c.grad, of_contexts, atol=1e-5)
+    np.testing.assert_allclose(s.grad, of_spans, atol=1e-5)
+
+
+def test_a_hand_worked_loss():
+    c = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    loss = contrast(c, 2 * c, torch.tensor([0, 1]))
+    assert loss.item() == pytest.approx(math.log(1 + math.exp(-2)))
+    assert contrast(c, 2 * c, torch.tensor([0, 0])).item() == 0.0
+    assert contrast(c[:1], c[:1], torch.tensor([0])).item() == 0.0
+
+
+def test_equal_texts_are_told_by_their_words():
+    spans = [MaskedSpan(f"{i}", "g", (), (t,), ()) for i, t in enumerate(["a b", "a  b", "a"])]
+    assert equal_spans(spans).tolist() == [0, 0, 1]
+
+
+def test_groups_stay_together_and_loners_meet():
+    groups = ["a"] * 7 + ["b"] * 2 + ["c", "d", "e"]
+    batches = grouped_batches(groups, 3, seed=1)
+    assert sorted(np.concatenate(batches)) == list(range(12))
+    sets = sorted((len(b), "".join(sorted({groups[i] for i in b}))) for b in batches)
+    assert sets == [(2, "a"), (2, "a"), (2, "b"), (3, "a"), (3, "cde")]
+    again = grouped_batches(groups, 3, seed=1)
+    assert all(np.array_equal(one, two) for one, two in zip(batches, again, strict=True))
+    other = grouped_batches(groups, 3, seed=2)
+    assert len(other) == len(batches)
+    assert [b.tolist() for b in other] != [b.tolist() for b in batches]
+    assert grouped_batches([], 3, seed=1) == []
+
+
+def test_random_batches_have_no_small_rest():
+    sizes = [len(batch) for batch in random_batches(11, 5, 0)]
+    assert sorted(sizes) == [3, 4, 4]
+    assert sorted(np.concatenate(random_batches(11, 5, 0))) == list(range(11))
+
+
+def learner_of(tiny, spans, **batches):
+    encoder = DualEncoder.load(encoder_source(str(tiny)), towers="separate").eval()
+    none = Lesson(encoder, [])
+    lesson = Lesson(encoder, spans)
+    part = BatchPart(**batches)
+    return EncoderLearner(
+        encoder, lesson, none, batches=part, batch_size=8, temperature=0.5, seed=0
+    )
+
+
+def test_pieces_give_the_loss_and_the_gradient_of_the_whole_batch(tiny):
+    spans, found = some_spans(8), []
+    for at_once in (None, 60):
+        learner = learner_of(tiny, spans, at_once=at_once)
+        loss = learner.loss(np.arange(8)[::-1].copy())
+        loss.backward()
+        gradients = [p.grad for p in learner.model.parameters() if p.grad is not None]
+        found.append((loss.item(), torch.cat([g.flatten() for g in gradients])))
+    assert found[0][0] == pytest.approx(found[1][0], abs=1e-5)
+    assert found[0][1].abs().max() > 1e-3
+    torch.testing.assert_close(found[0][1], found[1][1], atol=1e-5, rtol=1e-3)
+
+
+def test_groups_are_kept_apart(tmp_path):
+    write_spans(some_spans(40, groups=10), tmp_path / "all.jsonl")
+    write_spans([s for s in some_spans(40, groups=10) if s.group == "book3"], tmp_path / "t.jsonl")
+    part = DataPart(train="all.jsonl", without="t.jsonl")
+    spans = read_lesson(part, tmp_path)
+    training = {span.group for span in spans.training}
+    held_out = {span.group for span in spans.held_out}
+    assert not training & held_out
+    assert "book3" not in training | held_out
+    assert spans.excluded == 4
+    assert len(spans.training) + len(spans.held_out) + spans.unused == 36
+    with pytest.raises(InputError, match="in the training data as well"):
+        read_lesson(DataPart(train="all.jsonl", validation="t.jsonl"), tmp_path)
+    with pytest.raises(InputError, match=r"is in .* as well"):
+        read_lesson(DataPart(train=("all.jsonl", "t.jsonl")), tmp_path)
+    both = DataPart(train="all.jsonl", validation="t.jsonl", without="t.jsonl")
+    assert read_lesson(both, tmp_path).held_out == []
+
+
+class Killed(Silent):
+    """Stops a training as a kill would, after some steps."""
+
+    def __init__(self, after):
+        self.after = after
+
+    def detail(self, text):
+        self.after -= 1
+        if self.after == 0:
+            raise KeyboardInterrupt
+
+
+def course(study, *changes):
+    recipe = validate(load(study / "encoders" / "tiny.yaml"), EncoderRecipe, changes)
+    return open_course(recipe, study)
+
+
+def weights(folder):
+    encoder = DualEncoder.load(encoder_source(str(folder)))
+    return torch.cat([value.flatten() for value in encoder.state_dict().values()])
+
+
+def test_it_learns_and_a_chain_goes_on_from_there(study):
+    output = study / "encoders" / "tiny"
+    settings = "pooling=mean", "training.epochs=40", "training.learning_rate=0.01"
+    manifest = train_encoder(course(study, *settings, "training.batch_size=10"), output)
+    history = json.loads((output / "training.json").read_text())
+    losses = [entry["training_loss"] for entry in history["validations"]]
+    assert losses[-1] < 0.5 * losses[0]
+    assert manifest.counts["training_spans"] + manifest.counts["validation_spans"] == 40
+    readme = (output / "README.md").read_text()
+    assert "| training | spans.jsonl |" in readme
+    assert str(study) not in readme
+    encoder = DualEncoder.load(encoder_source(str(output)))
+    assert encoder.settings.context.mask
+    assert encoder.query.network.pooling == "mean"
+    assert encoder.query is not encoder.document
+    # Fine-tuning starts from these weights: two towers, pooling and all.
+    chained = f"base={output}", "data.train=other.jsonl", "data.shares={train: 1.0}"
+    fine = course(study, *chained, "training.epochs=1", "training.learning_rate=1e-9")
+    assert fine.inputs["base"] == manifest.fingerprint
+    train_encoder(fine, study / "encoders" / "fine")
+    torch.testing.assert_close(weights(study / "encoders" / "fine"), weights(output))
+
+
+@pytest.mark.parametrize("towers", ["separate", "shared"])
+def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeypatch, towers):
+    monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)
+    whole, cut = study / "encoders" / "whole", study / "encoders" / "cut"
+    asked = course(study, f"towers={towers}", "batches.at_once=40")
+    train_encoder(asked, whole)
+    assert DualEncoder.load(encoder_source(str(whole))).query.network.pooling == "first"
+    for after in (2, 5):
+        with pytest.raises(KeyboardInterrupt):
+            train_encoder(asked, cut, progress=Killed(after))
+        assert not cut.exists()
+    train_encoder(asked, cut)
+    assert torch.equal(weights(whole), weights(cut))
+    assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
+    assert not [path for path in cut.parent.iterdir() if "parts" in path.name]
+
+
+def test_the_fingerprint_follows_all_that_decides_the_weights(study):
+    one = course(study).fingerprint
+    assert course(study, "description=other").fingerprint == one
+    for change in (
+        "towers=shared",
+        "pooling=mean",
+        "similarity=cosine",
+        "temperature=0.1",
+        "context.left=1",
+        "lengths.span=9",
+        "data.seed=1",
+        "data.without=other.jsonl",
+        "data.train=other.jsonl",
+        "batches.by=random",
+        "training.seed=1",
+    ):
+        assert course(study, change).fingerprint != one, change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "data.shares={train: 0.5}",
+        "training.batch_size=1",
+        "towers=three",
+        "data.train=[]",
+        "kind=colbert",
+        "pooling=max",
+    ],
+)
+def test_recipes_that_cannot_be(study, change):
+    with pytest.raises(InputError):
+        course(study, change)
+
+
+def test_validation_beside_shares_is_refused(study):
+    with pytest.raises(InputError, match="mean nothing beside"):
+        course(study, "data.validation=other.jsonl")
