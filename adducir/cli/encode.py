@@ -1,0 +1,115 @@
+"""``adducir encode``."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.study.errors import UsageError
+
+
+class SpanSide(StrEnum):
+    """What of a file of spans is encoded."""
+
+    CONTEXT = "context"
+    SPAN = "span"
+
+
+def encode(
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them "
+            "with a comma between (queries, documents).",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the vectors."),
+    ],
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            "--corpus", "-c", metavar="SOURCE", help="An ir_datasets id, or a file or folder."
+        ),
+    ] = None,
+    spans: Annotated[
+        Path | None,
+        typer.Option("--spans", metavar="FILE", help="Masked spans, in place of a corpus."),
+    ] = None,
+    side: Annotated[
+        SpanSide | None,
+        typer.Option(
+            "--side",
+            help="With --spans: encode the contexts, or the spans themselves.",
+            show_default="context",
+        ),
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fields",
+            help="With --corpus: the fields to encode, with commas or repeated.",
+            show_default="the corpus's texts",
+        ),
+    ] = None,
+    docno_field: Annotated[
+        str | None, typer.Option("--docno-field", help="The field of the docno.")
+    ] = None,
+    format_name: Annotated[
+        options.CorpusFormat | None,
+        typer.Option("--format", help="The format of the files, where their names do not tell."),
+    ] = None,
+    device: options.Device = options.DeviceName.AUTO,
+    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    threads: options.Threads = None,
+    rebuild: options.Rebuild = False,
+) -> None:
+    """Encode a corpus, or contexts and spans, into vectors.
+
+    The vectors are made in shards: work that was killed goes on behind the last one. A digest ties
+    them to their docnos.
+    """
+    if (corpus is None) == (spans is None):
+        raise UsageError("give one of --corpus and --spans.")
+    if side is not None and spans is None:
+        raise UsageError("--side means nothing without --spans.")
+    of_corpus = {"--fields": fields, "--docno-field": docno_field, "--format": format_name}
+    for name, value in of_corpus.items():
+        if value is not None and corpus is None:
+            raise UsageError(f"{name} means nothing without --corpus.")
+
+    from adducir.cli.console import near, note, open_progress
+    from adducir.corpora.documents import open_corpus
+    from adducir.encoders import encoding
+    from adducir.encoders.sources import encoder_source
+
+    source = encoder_source(model)
+    with open_progress() as progress:
+        if spans is not None:
+            items = encoding.items_of_spans(spans, (side or SpanSide.CONTEXT).value)
+        else:
+            documents = open_corpus(
+                corpus or "",
+                docno_field=docno_field,
+                format=format_name.value if format_name else None,
+                progress=progress,
+            )
+            items = encoding.items_of_corpus(documents, tuple(options.listed(fields)))
+        manifest = encoding.encode(
+            source,
+            items,
+            output,
+            device=device.value,
+            threads=threads,
+            precision=precision.value,
+            rebuild=rebuild,
+            progress=progress,
+        )
+    counts = manifest.counts
+    note(f"{near(output)}: {counts['vectors']:,} vectors of {counts['width']:,} numbers")

@@ -1,0 +1,274 @@
+"""Encodes a corpus or spans into a product of vectors, in shards that survive a kill."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.corpora.spans.record import MaskedSpan, read_spans
+from adducir.encoders.model import DualEncoder, Side
+from adducir.encoders.sources import EncoderSource
+from adducir.encoders.training import model_versions
+from adducir.encoders.vectors import (
+    KIND,
+    NAME,
+    digest_of_docnos,
+    read_shard,
+    tie_of,
+    told_by_shard,
+    write_docnos,
+    write_shard,
+)
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.study.errors import InputError, ProductError
+from adducir.study.files import file_digest
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.progress import SILENT, Progress
+from adducir.study.scratch import parts_folder, remove_parts
+
+SHARD = 2000
+"""Texts in a shard: what a kill can lose."""
+SpanSide = Literal["context", "span"]
+
+_MAKER_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Items:
+    """What is encoded.
+
+    Attributes:
+        what: What it is, as plain values: it decides the product with ``identity``.
+        identity: The fingerprint of the source.
+        side: The tower.
+        total: How many there are; None where that is not known.
+        items: Gives docno and text, or docno and span for contexts, anew at each call.
+    """
+
+    what: dict[str, Any]
+    identity: str
+    side: Side
+    total: int | None
+    items: Callable[[], Iterator[tuple[str, str | MaskedSpan]]]
+
+
+def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
+    """Documents of a corpus, their fields joined by newlines.
+
+    Args:
+        corpus: The documents.
+        fields: Which; by default those that would be indexed.
+    """
+    chosen = fields or tuple(corpus.default_fields)
+
+    def read() -> Iterator[tuple[str, str]]:
+        for document in refuse_duplicates(corpus):
+            yield document.docno, text_of(document, chosen)
+
+    what = {"items": "documents", "fields": list(chosen)}
+    return Items(what, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
+
+
+def items_of_spans(path: Path, side: SpanSide) -> Items:
+    """The contexts of a file of spans, by their ids; or its spans, by their candidates.
+
+    A span that has no candidate is named by its id. Spans of one candidate are encoded once.
+
+    Raises:
+        InputError: A line is no span, or a candidate has two texts.
+    """
+
+    def contexts() -> Iterator[tuple[str, MaskedSpan]]:
+        return ((span.id, span) for span in read_spans(path))
+
+    def spans() -> Iterator[tuple[str, str]]:
+        yield from candidates_of(read_spans(path), path).items()
+
+    identity = file_digest(path)
+    if side == "context":
+        return Items({"items": "contexts"}, identity, "query", None, contexts)
+    return Items({"items": "spans"}, identity, "document", None, spans)
+
+
+def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
+    """The texts of all different candidates, by their docnos, in order of appearance.
+
+    Raises:
+        InputError: A candidate has two texts.
+    """
+    texts: dict[str, str] = {}
+    for span in spans:
+        docno = span.candidate or span.id
+        if texts.setdefault(docno, span.text) != span.text:
+            raise InputError(f"the candidate {docno!r} has two texts.", path=path)
+    return texts
+
+
+def encode(
+    source: EncoderSource,
+    items: Items,
+    output: Path,
+    *,
+    encoder: DualEncoder | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    tokens: int = DEFAULT_TOKENS,
+    precision: Precision = "float32",
+    shard: int = SHARD,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Encode, unless ``output`` holds the vectors already.
+
+    Work that was killed goes on behind its last whole shard.
+
+    Args:
+        source: The encoder, from :func:`adducir.encoders.sources.encoder_source`.
+        items: What to encode.
+        output: The folder of the product.
+        encoder: The encoder itself where it is not to be as the source has it; its settings count.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of torch; by default its own choice.
+        tokens: Padded tokens in a batch.
+        precision: What the network computes in.
+        shard: Texts in a shard.
+        rebuild: Encode anew even if the product is current.
+        progress: Told of each text.
+
+    Returns:
+        The manifest. Its counts: ``vectors``, ``width``, ``shards``, ``shard`` and ``digest``,
+        which ties docnos and vectors.
+
+    Raises:
+        InputError: The model or a text cannot be read.
+        ProductError: ``output`` holds something that is not ours to replace.
+    """
+    settings = encoder.settings if encoder is not None else source.settings
+    recipe: dict[str, Any] = {
+        **items.what,
+        "precision": precision,
+        "shard": shard,
+        "settings": settings and settings.model_dump(mode="json"),
+    }
+    inputs = {"items": items.identity, "model": source.identity()}
+    wanted = product_fingerprint(KIND, recipe, inputs, _MAKER_VERSION)
+
+    def make(folder: Path) -> dict[str, Any]:
+        parts = parts_folder(output, wanted)
+        made = (encoder or DualEncoder.load(source)).to(choose_device(device))
+        with using_threads(threads):
+            return encode_shards(made, items, folder, parts, tokens, precision, shard, progress)
+
+    manifest = build(
+        output,
+        kind=KIND,
+        recipe=recipe,
+        inputs=inputs,
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=model_versions(),
+        progress=progress,
+    )
+    remove_parts(output)
+    return manifest
+
+
+def encode_shards(
+    encoder: DualEncoder,
+    items: Items,
+    folder: Path,
+    parts: Path,
+    tokens: int = DEFAULT_TOKENS,
+    precision: Precision = "float32",
+    shard: int = SHARD,
+    progress: Progress = SILENT,
+) -> dict[str, Any]:
+    """Encode into ``folder``, by shards that are kept in ``parts`` as soon as they are made.
+
+    Returns:
+        The counts of the product; see :func:`encode`.
+
+    Raises:
+        InputError: There is nothing to encode, or a text cannot be read.
+    """
+    work = _Work(encoder, items.side, parts, tokens, precision, progress)
+    docnos: list[str] = []
+    texts = items.items()
+    progress.start("encoding", items.total, "texts")
+    count = 0
+    try:
+        while batch := list(islice(texts, shard)):
+            names = [docno for docno, _ in batch]
+            work.shard(NAME.format(count), names, [text for _, text in batch])
+            docnos += names
+            count += 1
+    finally:
+        progress.finish()
+    if not docnos:
+        raise InputError("there is nothing to encode.")
+    files = [parts / NAME.format(number) for number in range(count)]
+    told = [told_by_shard(path)["values"] for path in files]
+    width = int(read_shard(files[0], docnos[:shard]).shape[1])
+    for path in files:
+        _link(path, folder / path.name)
+    write_docnos(folder, docnos)
+    return {
+        "vectors": len(docnos),
+        "width": width,
+        "shards": count,
+        "shard": shard,
+        "digest": tie_of(docnos, told),
+    }
+
+
+@dataclass
+class _Work:
+    """The encoding of one set of items."""
+
+    encoder: DualEncoder
+    side: Side
+    parts: Path
+    tokens: int
+    precision: Precision
+    progress: Progress
+
+    def shard(self, name: str, docnos: list[str], texts: list[Any]) -> None:
+        """Make a shard, unless it is there and of these docnos."""
+        path = self.parts / name
+        if path.exists() and self._is_of(path, docnos):
+            self.progress.advance(len(docnos))
+            return
+        if isinstance(texts[0], MaskedSpan):
+            inputs = self.encoder.read_contexts(texts)
+        elif self.side == "query":
+            inputs = self.encoder.read_queries(texts)
+        else:
+            inputs = self.encoder.read_documents(texts)
+        values = self.encoder.vectors(
+            inputs,
+            self.side,
+            tokens=self.tokens,
+            precision=self.precision,
+            told=self.progress.advance,
+        )
+        write_shard(path, docnos, values)
+
+    def _is_of(self, path: Path, docnos: list[str]) -> bool:
+        try:
+            return told_by_shard(path).get("docnos") == digest_of_docnos(docnos)
+        except ProductError:
+            return False
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(path, target)

@@ -1,0 +1,261 @@
+"""Ranks the one true candidate among all: exact, in blocks, ties counted.
+
+Equal texts must tie, though their vectors may differ in the last bit when they were encoded in
+different batches, and so may a product that a matrix library computes at another place. So each
+different text is encoded and scored once, and counts as often as it is there.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from adducir.corpora.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
+from adducir.corpora.spans.record import MaskedSpan
+from adducir.encoders.encoding import candidates_of
+from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.encoders.model import DualEncoder
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.machine import Precision
+from adducir.runs.run import Run
+from adducir.study.errors import UsageError
+from adducir.study.progress import SILENT, Progress
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
+
+SCORES = 1 << 24
+"""Scores that are held at a time: 64 MB."""
+
+
+@dataclass(frozen=True)
+class SpanTask:
+    """Contexts that share their candidates: all of a collection, or those of one book.
+
+    Attributes:
+        spans: The Q contexts.
+        texts: The N candidates.
+        docnos: Their names.
+        gold: (Q,) the number of the true candidate of each context.
+        keys: Properties of the contexts, each (Q,), to break figures down by.
+    """
+
+    spans: Sequence[MaskedSpan]
+    texts: Sequence[str]
+    docnos: Sequence[str]
+    gold: Integers
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Standings:
+    """Where the true candidates stand.
+
+    Attributes:
+        better: (Q,) candidates that score better than the truth.
+        tied: (Q,) candidates that score as the truth does, itself among them.
+        candidates: (Q,) all candidates.
+    """
+
+    better: Integers
+    tied: Integers
+    candidates: Integers
+
+    @property
+    def ranks(self) -> Integers:
+        """(Q,) ranks from 1, ties counted against us."""
+        return self.better + self.tied
+
+
+def collection_task(spans: Sequence[MaskedSpan], more: Sequence[MaskedSpan] = ()) -> SpanTask:
+    """All spans are candidates for every context (EGRET's task).
+
+    Args:
+        spans: The contexts, whose own spans are candidates.
+        more: Spans that are candidates, but whose contexts are not ranked (those of the training
+            part, say).
+
+    Raises:
+        InputError: A candidate has two texts.
+    """
+    texts = candidates_of([*spans, *more])
+    numbers = {docno: number for number, docno in enumerate(texts)}
+    gold = np.array([numbers[span.candidate or span.id] for span in spans], dtype=np.int64)
+    return SpanTask(spans, list(texts.values()), list(texts), gold)
+
+
+def book_tasks(books: Mapping[str, RelicBook]) -> Iterator[SpanTask]:
+    """All passages of a book of the quotation's own length are candidates (RELiC's task).
+
+    Hidden quotations are left out, since their truth is not known.
+    """
+    for title, book in books.items():
+        known = [s for s in spans_of_relic({title: book}) if s.extra["start"] is not None]
+        for length in sorted({span.extra["length"] for span in known}):
+            spans = [span for span in known if span.extra["length"] == length]
+            starts = candidate_starts(len(book.sentences), length)
+            yield SpanTask(
+                spans,
+                [" ".join(book.sentences[start : start + length]) for start in starts],
+                [docno_of(title, start, length) for start in starts],
+                np.array([span.extra["start"] for span in spans], dtype=np.int64),
+                {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
+            )
+
+
+class Distinct:
+    """The different values among some, and how often each is there.
+
+    Attributes:
+        firsts: (U,) the place of each different value's first occurrence.
+        of: (N,) the number of each value among the different ones.
+        counts: (U,) how often each is there.
+    """
+
+    def __init__(self, values: Sequence[Hashable]) -> None:
+        numbers: dict[Hashable, int] = {}
+        self.of = np.array([numbers.setdefault(v, len(numbers)) for v in values], dtype=np.int64)
+        self.counts = np.bincount(self.of, minlength=len(numbers))
+        self.firsts = np.zeros(len(numbers), dtype=np.int64)
+        self.firsts[self.of[::-1]] = np.arange(len(values))[::-1]
+
+
+def standings(
+    scores: Callable[[int, int], Floats],
+    gold: Integers,
+    counts: Integers,
+    *,
+    block: int = SCORES,
+) -> Standings:
+    """Where the true candidates stand among U different ones.
+
+    Args:
+        scores: Gives the scores of the queries ``first`` to ``last`` - 1: (n, U).
+        gold: (Q,) the number of each query's truth among the different candidates.
+        counts: (U,) how often each different candidate is there.
+        block: Scores that are held at a time.
+
+    Raises:
+        UsageError: A query's truth is no candidate, or a score is not a number.
+    """
+    queries, size = len(gold), len(counts)
+    if queries and not (gold.min() >= 0 and gold.max() < size):
+        raise UsageError(f"a true candidate's number is not below {size:,}, the candidates.")
+    better, tied = np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=np.int64)
+    step = max(1, block // max(size, 1))
+    for first in range(0, queries, step):
+        last = min(first + step, queries)
+        some = scores(first, last)
+        truth = some[np.arange(last - first), gold[first:last]][:, None]
+        if np.isnan(some).any():
+            raise UsageError("a score is not a number.")
+        better[first:last] = (some > truth) @ counts
+        tied[first:last] = (some == truth) @ counts
+    return Standings(better, tied, np.full(queries, counts.sum(), dtype=np.int64))
+
+
+def best(
+    scores: Callable[[int, int], Floats],
+    queries: int,
+    same: Distinct,
+    depth: int,
+    *,
+    block: int = SCORES,
+) -> tuple[Integers, Floats]:
+    """The best candidates for each query; equal scores in order of the candidates' numbers.
+
+    Args:
+        scores: As for :func:`standings`.
+        queries: Q.
+        same: Which of all N candidates are the same.
+        depth: How many candidates.
+        block: Scores that are held at a time.
+
+    Returns:
+        Numbers and scores, each (Q, min(depth, N)).
+    """
+    size = len(same.of)
+    depth = min(depth, size)
+    numbers = np.empty((queries, depth), dtype=np.int64)
+    found = np.empty((queries, depth), dtype=np.float32)
+    step = max(1, block // max(size, 1))
+    for first in range(0, queries, step):
+        last = min(first + step, queries)
+        some = scores(first, last)[:, same.of]
+        order = np.argsort(-some, axis=1, kind="stable")[:, :depth]
+        numbers[first:last] = order
+        found[first:last] = np.take_along_axis(some, order, axis=1)
+    return numbers, found
+
+
+def by_vectors(contexts: Floats, candidates: Floats) -> Callable[[int, int], Floats]:
+    """Scores by inner product of (Q, D) contexts and the (U, D) different candidates."""
+    turned = np.ascontiguousarray(candidates.T)
+    return lambda first, last: contexts[first:last] @ turned
+
+
+def by_maxsim(contexts: MultiVectors, candidates: MultiVectors) -> Callable[[int, int], Floats]:
+    """Scores by late interaction of Q contexts and the U different candidates.
+
+    All vectors of all candidates are held at once: this is for some ten thousand of them. Give
+    the functions that take it a small ``block``, the number of different candidates at least.
+    """
+    return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
+
+
+def task_scores(
+    encoder: DualEncoder,
+    task: SpanTask,
+    *,
+    tokens: int = DEFAULT_TOKENS,
+    precision: Precision = "float32",
+    progress: Progress = SILENT,
+) -> tuple[Callable[[int, int], Floats], Distinct]:
+    """Encode the contexts and the different candidates of a task.
+
+    Args:
+        encoder: The encoder; its settings say what is read of contexts.
+        task: What is ranked.
+        tokens: Padded tokens in a batch.
+        precision: What the network computes in.
+        progress: Told of each text.
+
+    Returns:
+        What :func:`standings` and :func:`best` take.
+    """
+    same = Distinct(task.texts)
+    texts = [task.texts[place] for place in same.firsts.tolist()]
+    progress.start("encoding", len(task.spans) + len(texts), "texts")
+    try:
+        options: dict[str, Any] = {
+            "tokens": tokens,
+            "precision": precision,
+            "told": progress.advance,
+        }
+        contexts = encoder.encode_contexts(task.spans, **options)
+        return by_vectors(contexts, encoder.encode_documents(texts, **options)), same
+    finally:
+        progress.finish()
+
+
+def rank_task(encoder: DualEncoder, task: SpanTask, **options: Any) -> Standings:
+    """Where the truth of each context of a task stands; options as for :func:`task_scores`."""
+    scores, same = task_scores(encoder, task, **options)
+    return standings(scores, same.of[task.gold], same.counts)
+
+
+def run_task(
+    encoder: DualEncoder, task: SpanTask, depth: int = 1000, *, tag: str, **options: Any
+) -> Run:
+    """A run with the best candidates of each context; options as for :func:`task_scores`."""
+    scores, same = task_scores(encoder, task, **options)
+    numbers, found = best(scores, len(task.spans), same, depth)
+    rows = {
+        "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
+        "docno": np.array(task.docnos)[numbers.ravel()],
+        "score": found.ravel().astype(np.float64),
+    }
+    return Run.ranked(pl.DataFrame(rows), tag)

@@ -1,0 +1,148 @@
+"""A product of vectors: docnos and vectors in shards, tied so that they cannot come apart.
+
+``docnos.txt``               one docno a line, in the order of the vectors
+``vectors-000000.safetensors``, ...   ``vectors`` (n, D) float32; the file's metadata has the digest
+of its docnos and the digest of its values
+
+A shard whose docnos or values are not those of its digests is refused, and so is a file of docnos
+that is longer or shorter than the vectors.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.study.errors import ProductError
+from adducir.study.files import publishing, read_lines, writing_text
+from adducir.study.products import Manifest, read_manifest
+
+KIND = "vectors"
+DOCNOS = "docnos.txt"
+NAME = "vectors-{:06d}.safetensors"
+_VECTORS = "vectors"
+_MEND = "Encode again with --rebuild."
+
+Floats = NDArray[np.float32]
+
+
+def digest_of_docnos(docnos: Sequence[str]) -> str:
+    """The SHA-256 of docnos in their order."""
+    return hashlib.sha256("\n".join(docnos).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digest_of_values(values: Floats) -> str:
+    """The SHA-256 of vectors, little endian."""
+    return hashlib.sha256(np.ascontiguousarray(values, dtype="<f4").data).hexdigest()
+
+
+def tie_of(docnos: Sequence[str], shards: Sequence[str]) -> str:
+    """The digest that ties all docnos to all vectors, whose digests are ``shards``."""
+    return hashlib.sha256("\n".join([digest_of_docnos(docnos), *shards]).encode()).hexdigest()
+
+
+def write_shard(path: Path, docnos: Sequence[str], values: Floats) -> None:
+    """Write one shard, whole or not at all.
+
+    Raises:
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    from safetensors.numpy import save_file
+
+    told = {"docnos": digest_of_docnos(docnos), "values": digest_of_values(values)}
+    with publishing(path) as hidden:
+        save_file({_VECTORS: np.ascontiguousarray(values)}, hidden, metadata=told)
+
+
+def told_by_shard(path: Path) -> dict[str, str]:
+    """The digests that a shard's metadata has: ``docnos`` and ``values``.
+
+    Raises:
+        ProductError: It cannot be read.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "np") as file:
+            told: dict[str, str] = dict(file.metadata() or {})
+    except (OSError, SafetensorError) as error:
+        raise ProductError(f"this shard cannot be read: {error}.", path=path, mend=_MEND) from error
+    return told
+
+
+def read_shard(path: Path, docnos: Sequence[str]) -> Floats:
+    """The vectors of a shard, (n, D).
+
+    Raises:
+        ProductError: They are not those of these docnos, or are damaged.
+    """
+    from safetensors.numpy import load_file
+
+    told = told_by_shard(path)
+    values: Floats = load_file(path)[_VECTORS]
+    if len(values) != len(docnos) or told.get("docnos") != digest_of_docnos(docnos):
+        raise ProductError("these vectors are not of these docnos.", path=path, mend=_MEND)
+    if told.get("values") != digest_of_values(values):
+        raise ProductError("these vectors were changed.", path=path, mend=_MEND)
+    return values
+
+
+def write_docnos(folder: Path, docnos: Sequence[str]) -> None:
+    """Write the docnos of a product."""
+    with writing_text(folder / DOCNOS) as handle:
+        handle.writelines(f"{docno}\n" for docno in docnos)
+
+
+class Vectors:
+    """The vectors of a product, with their docnos.
+
+    Args:
+        folder: The product.
+
+    Raises:
+        ProductError: There is none, or docnos and vectors came apart.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest: Manifest = read_manifest(folder)
+        if self.manifest.kind != KIND:
+            raise ProductError(
+                f"this is no product of vectors, but of {self.manifest.kind}.", path=folder
+            )
+        counts = self.manifest.counts
+        self.docnos = [line.rstrip("\n") for _, line in read_lines(folder / DOCNOS)]
+        self.width = int(counts["width"])
+        self._shard = int(counts["shard"])
+        self._files = [folder / NAME.format(number) for number in range(int(counts["shards"]))]
+        told = [told_by_shard(path).get("values", "") for path in self._files]
+        if tie_of(self.docnos, told) != counts["digest"]:
+            raise ProductError("docnos and vectors came apart.", path=folder, mend=_MEND)
+
+    def __len__(self) -> int:
+        return len(self.docnos)
+
+    def shards(self) -> Iterator[tuple[list[str], Floats]]:
+        """The docnos and vectors of each shard, in order.
+
+        Raises:
+            ProductError: A shard is not what it was.
+        """
+        for number, path in enumerate(self._files):
+            docnos = self.docnos[number * self._shard : (number + 1) * self._shard]
+            yield docnos, read_shard(path, docnos)
+
+    def all(self) -> Floats:
+        """All vectors, (N, D).
+
+        Raises:
+            ProductError: As :meth:`shards`.
+        """
+        values = np.empty((len(self), self.width), dtype=np.float32)
+        done = 0
+        for docnos, some in self.shards():
+            values[done : done + len(docnos)] = some
+            done += len(docnos)
+        return values
