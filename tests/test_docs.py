@@ -16,6 +16,7 @@ from pydantic_core import PydanticUndefined
 
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, GROUPS, build_group, load_command
+from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.recipe import ExperimentRecipe
 from adducir.study import errors
 from adducir.study.recipe import validate
@@ -147,9 +148,9 @@ def anchors(file: Path) -> set[str]:
     return {heading.replace(" ", "-") for heading in kept}
 
 
-def recipes() -> Iterator[tuple[str, FieldInfo]]:
-    """Every key of an experiment file, at all depths."""
-    waiting: list[type[BaseModel]] = [ExperimentRecipe]
+def keys_of(recipe: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    """Every key of a recipe, at all depths."""
+    waiting = [recipe]
     for model in waiting:
         for key, field in model.model_fields.items():
             yield field.alias or key, field
@@ -163,14 +164,23 @@ def models_in(kind: Any) -> Iterator[type[BaseModel]]:
         yield from models_in(argument)
 
 
-def test_every_recipe_key_has_its_row_and_default() -> None:
+RECIPES: dict[str, tuple[str, type[BaseModel]]] = {
+    "experiment": ("docs/recipes.md", ExperimentRecipe),
+    "deepct": ("docs/deepct.md", DeepCTRecipe),
+}
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
+    page, recipe = RECIPES[kind]
+    table = re.split(r"\n##+ Every key\n", text(page))[1].split("\n## ")[0]
     rows: dict[str, list[str]] = {}
-    for cells in rows_of(section("docs/recipes.md", "Every key")):
+    for cells in rows_of(table):
         for key in _CODE.findall(cells[0]):
             rows.setdefault(key, []).append(cells[1].strip("` "))
-    keys = dict.fromkeys(key for key, _ in recipes())
+    keys = dict.fromkeys(key for key, _ in keys_of(recipe))
     assert sorted(set(keys) ^ set(rows)) == []
-    for key, field in recipes():
+    for key, field in keys_of(recipe):
         default = field.default
         if default is PydanticUndefined:
             expected = ["required", ""] if field.is_required() else [""]
