@@ -1,1 +1,43 @@
-"""Rerankers: one file a model, each opening with its theory and paper."""
+"""Rerankers: one file a model, each opening with its theory and paper.
+
+The names below are loaded when they are first used, because torch takes seconds.
+"""
+
+from typing import TYPE_CHECKING
+
+from adducir.study.lazy import offering
+
+if TYPE_CHECKING:
+    from adducir.rerankers.registry import Reranker, open_reranker
+    from adducir.rerankers.rerank import Reranked, rerank
+    from adducir.rerankers.retriever import RerankingTransformer
+    from adducir.rerankers.texts import KnownTexts, StoredTexts, texts_of
+    from adducir.rerankers.training import open_course, train_reranker
+
+_HOMES = {
+    "KnownTexts": "texts",
+    "Reranked": "rerank",
+    "Reranker": "registry",
+    "RerankingTransformer": "retriever",
+    "StoredTexts": "texts",
+    "open_course": "training",
+    "open_reranker": "registry",
+    "rerank": "rerank",
+    "texts_of": "texts",
+    "train_reranker": "training",
+}
+
+__all__ = [  # noqa: RUF022  (in the order of use)
+    "open_reranker",
+    "Reranker",
+    "rerank",
+    "Reranked",
+    "StoredTexts",
+    "KnownTexts",
+    "texts_of",
+    "open_course",
+    "train_reranker",
+    "RerankingTransformer",
+]
+
+__getattr__ = offering(__name__, _HOMES)

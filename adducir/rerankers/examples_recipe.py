@@ -1,0 +1,82 @@
+"""The part of a recipe that says what a reranker learns from."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from adducir.deepct.leaks import DEFAULT_DEPTH
+from adducir.deepct.recipe import CorpusPart, Several
+from adducir.study.recipe import Recipe
+
+
+class WithoutPart(Recipe):
+    """Leak control: what must not be learnt from.
+
+    Attributes:
+        topics: Topics whose queries are left out, whatever their qids.
+        qrels: Judgements whose documents are left out.
+        pools: Lists of documents that are left out.
+        runs: Runs whose best documents are left out.
+        depth: How far down a run's documents are left out.
+        copies: Whether documents with the same text as one left out are left out too.
+    """
+
+    topics: Several = ()
+    qrels: Several = ()
+    pools: Several = ()
+    runs: Several = ()
+    depth: Annotated[int, Field(ge=1)] = DEFAULT_DEPTH
+    copies: bool = True
+
+
+class ExamplesPart(Recipe):
+    """Judged topics with runs, or a file of pairs.
+
+    Attributes:
+        pairs: JSON lines with ``query``, ``text`` and ``label`` (0 to 1).
+        topics: The queries.
+        topic_field: The topics' field that is the query.
+        qrels: Their judgements.
+        corpus: The documents.
+        runs: Where negatives come from.
+        grade: The least grade of a positive.
+        depth: How far down a run's documents are negatives.
+        negatives: Negatives for each positive, at most.
+        unjudged: Whether documents that nobody judged are negatives too.
+        seed: Another one draws other negatives.
+        without: What must not be learnt from.
+    """
+
+    pairs: str | None = None
+    topics: str | None = None
+    topic_field: str | None = None
+    qrels: Several = ()
+    corpus: CorpusPart | None = None
+    runs: Several = ()
+    grade: int = 1
+    depth: Annotated[int, Field(ge=1)] = 100
+    negatives: Annotated[int, Field(ge=1)] = 4
+    unjudged: bool = True
+    seed: Annotated[int, Field(ge=0)] = 0
+    without: WithoutPart = WithoutPart()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ExamplesPart":
+        judged = (self.topics, self.qrels, self.corpus)
+        if self.pairs is not None and any((*judged, self.runs)):
+            raise ValueError("`pairs` stands alone: its file holds queries, texts and labels")
+        if self.pairs is None and not all(judged):
+            raise ValueError("give `pairs`, or `topics`, `qrels` and `corpus`")
+        return self
+
+
+class HeldOutPart(Recipe):
+    """What is kept for validation.
+
+    Attributes:
+        share: Of the queries; all examples of a query stay together.
+        seed: Another one holds out others.
+    """
+
+    share: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    seed: Annotated[int, Field(ge=0)] = 0

@@ -1,0 +1,174 @@
+"""Token ids of queries and texts: the query whole, the text cut, padding last.
+
+Each part of an input is made into ids by itself, and the parts are joined. BERT's word pieces and
+T5's sentence pieces never reach across white space, so that these are the ids of the whole text;
+but the part that may be cut is known, and each query is read once.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+Ids = NDArray[np.int64]
+
+_BLANK = re.compile(r"\s")
+_CHARACTERS = 24
+"""Characters of a long text that are read first, for each id that is wanted."""
+
+_SHIFTED = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
+"""Models whose positions begin behind their padding index."""
+
+_TO_TEXT = 4
+"""One in so many ids is kept for the text, however long the query is."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An input of a network.
+
+    Attributes:
+        ids: (n,) token ids.
+        types: (n,) the segment of each, 0 or 1.
+    """
+
+    ids: Ids
+    types: Ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
+    """The first ids of texts, without special ones.
+
+    Args:
+        tokenizer: A fast tokenizer of transformers.
+        texts: The texts; of a long one only a part is read, up to a blank, where that suffices.
+        most: How many ids are wanted of each.
+    """
+    backend = tokenizer.backend_tokenizer
+    starts = [_start(text, most * _CHARACTERS) for text in texts]
+    found = [_ids(one, most) for one in _encoded(backend, starts)]
+    short = [
+        number
+        for number, (text, start) in enumerate(zip(texts, starts, strict=True))
+        if len(start) < len(text) and len(found[number]) < most
+    ]
+    for number, one in zip(short, _encoded(backend, [texts[n] for n in short]), strict=True):
+        found[number] = _ids(one, most)
+    return found
+
+
+def _encoded(backend: Any, texts: list[str]) -> list[Any]:
+    return list(backend.encode_batch_fast(texts, add_special_tokens=False)) if texts else []
+
+
+def _ids(encoding: Any, most: int) -> Ids:
+    return np.array(encoding.ids[:most], dtype=np.int64)
+
+
+def _start(text: str, characters: int) -> str:
+    if len(text) <= characters:
+        return text
+    blank = _BLANK.search(text, characters)
+    return text[: blank.start()] if blank else text
+
+
+def count_pieces(tokenizer: Any, chunks: list[str]) -> list[int]:
+    """The tokens of each of some chunks of text, without special ones."""
+    return [len(one) for one in _encoded(tokenizer.backend_tokenizer, chunks)]
+
+
+def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
+    """Cut a text, and only a query that would leave it less than a quarter of the room.
+
+    Args:
+        query: The query's ids.
+        text: The text's ids.
+        room: How many ids the two may have together.
+    """
+    kept = min(len(text), room // _TO_TEXT)
+    query = query[: max(0, room - kept)]
+    return query, text[: max(0, room - len(query))]
+
+
+class PairReader:
+    """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them.
+
+    Args:
+        tokenizer: A fast tokenizer of transformers.
+        length: Ids of an input, the special ones included.
+    """
+
+    def __init__(self, tokenizer: Any, length: int) -> None:
+        self._tokenizer = tokenizer
+        sample = tokenizer.backend_tokenizer.encode("a", "a")
+        sides = np.array([-1 if side is None else side for side in sample.sequence_ids])
+        first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
+        ids = np.array(sample.ids, dtype=np.int64)
+        types = np.array(sample.type_ids, dtype=np.int64)
+        parts = (slice(0, first[0]), slice(first[-1] + 1, second[0]), slice(second[-1] + 1, None))
+        self._special = [(ids[part], types[part]) for part in parts]
+        self._types = (types[first[0]], types[second[0]])
+        self._room = length - sum(len(one) for one, _ in self._special)
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
+        """The inputs of pairs of query and text."""
+        queries = self._known([query for query, _ in pairs])
+        texts = self._known([text for _, text in pairs])
+        return [self._joined(*fitted(queries[q], texts[t], self._room)) for q, t in pairs]
+
+    def _known(self, texts: Sequence[str]) -> dict[str, Ids]:
+        different = list(dict.fromkeys(texts))
+        found = token_ids(self._tokenizer, different, self._room)
+        return dict(zip(different, found, strict=True))
+
+    def _joined(self, query: Ids, text: Ids) -> Encoded:
+        (one, one_types), (two, two_types), (three, three_types) = self._special
+        first, second = self._types
+        types = (
+            one_types,
+            np.full(len(query), first),
+            two_types,
+            np.full(len(text), second),
+            three_types,
+        )
+        return Encoded(np.concatenate((one, query, two, text, three)), np.concatenate(types))
+
+
+def padded(
+    batch: Sequence[Ids], filler: int, device: "torch.device"
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """Ids in one array, with ``filler`` behind the shorter ones, and the mask of what is none.
+
+    Returns:
+        Ids and mask, each (inputs, longest), of whole numbers.
+    """
+    import torch
+
+    longest = max((len(one) for one in batch), default=0)
+    ids = np.full((len(batch), longest), filler, dtype=np.int64)
+    mask = np.zeros((len(batch), longest), dtype=np.int64)
+    for row, one in enumerate(batch):
+        ids[row, : len(one)] = one
+        mask[row, : len(one)] = 1
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+
+
+def longest_input(network: Any, tokenizer: Any, wanted: int | None) -> int:
+    """The ids that an input may have: as wanted, but not more than the network has positions."""
+    config = network.config
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is not None and config.model_type in _SHIFTED:
+        positions -= config.pad_token_id + 1
+    known = [positions, wanted, min(int(tokenizer.model_max_length), 1 << 20)]
+    if positions is None and wanted is not None:  # T5's positions are relative: any number
+        known = [wanted]
+    return min(one for one in known if one is not None)

@@ -1,0 +1,106 @@
+"""What a pointwise cross-encoder learns: to tell relevant texts from others, pair by pair.
+
+With one label the loss is binary cross-entropy of the logit, with two it is cross-entropy of the
+classes (Nogueira and Cho, 2019); a label between 0 and 1 is a probability of the class "relevant".
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
+from adducir.models.machine import seed_of
+from adducir.rerankers.cross_encoder import CrossEncoder
+from adducir.rerankers.examples import Example
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Lesson:
+    """Examples as arrays.
+
+    Attributes:
+        encoded: What the network reads of each pair.
+        labels: (n,) float32.
+        lengths: Tokens of each pair.
+    """
+
+    def __init__(self, model: CrossEncoder, made: Sequence[Example]) -> None:
+        self.encoded = model.encode([(one.query, one.text) for one in made])
+        self.labels = np.array([one.label for one in made], dtype=np.float32)
+        self.lengths = [len(one) for one in self.encoded]
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+
+class RerankerLearner:
+    """Training examples, held-out examples, and the loss.
+
+    Attributes:
+        model: The network.
+    """
+
+    def __init__(
+        self,
+        reranker: CrossEncoder,
+        lesson: Lesson,
+        held_out: Lesson,
+        *,
+        batch_size: int,
+        seed: int,
+        tokens: int = DEFAULT_TOKENS,
+    ) -> None:
+        self.model: torch.nn.Module = reranker.network
+        self._reranker, self._lesson, self._held_out = reranker, lesson, held_out
+        self._batch_size, self._seed, self._tokens = batch_size, seed, tokens
+
+    def batches(self, epoch: int) -> Sequence[NDArray[np.int64]]:
+        """The numbers of the examples of each step."""
+        seed = seed_of(self._seed, "epoch", epoch)
+        return shuffled_batches(self._lesson.lengths, self._batch_size, seed)
+
+    def size(self, batch: NDArray[np.int64]) -> int:
+        """How many pairs a batch has."""
+        return len(batch)
+
+    def loss(self, batch: NDArray[np.int64]) -> "torch.Tensor":
+        """The mean loss of a batch's pairs."""
+        return self._losses(self._lesson, batch).mean()
+
+    def validate(self) -> float | None:
+        """The mean loss of all held-out pairs."""
+        if not len(self._held_out):
+            return None
+        total = 0.0
+        for batch in token_batches(self._held_out.lengths, self._tokens):
+            total += float(self._losses(self._held_out, batch).sum())
+        return total / len(self._held_out)
+
+    def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> "torch.Tensor":
+        import torch
+
+        logits = self._reranker.logits([lesson.encoded[number] for number in batch])
+        labels = torch.from_numpy(lesson.labels[batch]).to(logits.device)
+        return pair_losses(logits, labels)
+
+
+def pair_losses(logits: "torch.Tensor", labels: "torch.Tensor") -> "torch.Tensor":
+    """The loss of each pair.
+
+    Args:
+        logits: (n, 1) or (n, 2).
+        labels: (n,) probabilities that a pair is relevant.
+    """
+    import torch
+
+    if logits.shape[1] == 1:
+        losses: torch.Tensor = torch.nn.functional.binary_cross_entropy_with_logits(
+            logits[:, 0], labels, reduction="none"
+        )
+        return losses
+    chances = torch.stack([1 - labels, labels], dim=1)
+    return torch.nn.functional.cross_entropy(logits, chances, reduction="none")

@@ -1,0 +1,161 @@
+"""LiT5-Distill: lists of passages put in order by a T5 (Tamber et al., arXiv 2312.16098, 2023).
+
+Scaling Down, LiTting Up. Fusion-in-Decoder (Izacard and Grave, EACL 2021): each passage of a window
+is encoded by itself with the query and its number, as ``Search Query: q Passage: [i] p Relevance
+Ranking:``; the decoder attends to all of them at once and writes the numbers in order. Windows of
+20 go over the candidates from the bottom up by 10; the models of the second version take 100 at
+once (``window: 100``).
+
+Differing from the published loop: windows reach the top whatever the number of candidates is, and
+a long passage is cut where it stands, so that ``Relevance Ranking:`` stays. There is no score; the
+run gets 1/rank.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from adducir.models.batches import computed, token_batches
+from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.machine import computing_in
+from adducir.models.sources import ModelSource
+from adducir.rerankers.checkpoints import has_architecture
+from adducir.rerankers.inputs import Ids, count_pieces, fitted, padded, token_ids
+from adducir.rerankers.recipe import Length, RerankerRecipe
+from adducir.rerankers.scoring import Listwise
+from adducir.rerankers.windows import repaired
+from adducir.study.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+
+SCALE = "1 / rank"
+
+
+class LiT5Recipe(RerankerRecipe):
+    """A LiT5-Distill.
+
+    Attributes:
+        base: By default the base size of the first version.
+        window: Passages that are put in order at once.
+        stride: How far a window is above the one before it.
+        length: Tokens of one passage's input.
+        answer_length: Tokens of the answer, at most.
+    """
+
+    model: Literal["lit5"] = "lit5"
+    base: str = "castorini/LiT5-Distill-base"
+    window: Length = 20
+    stride: Length = 10
+    length: Length = 150
+    answer_length: Length = 140
+
+    @model_validator(mode="after")
+    def _overlaps(self) -> "LiT5Recipe":
+        if self.stride > self.window:
+            raise ValueError("`stride` must not be more than `window`: passages would be left out")
+        return self
+
+
+class LiT5(Listwise):
+    """A T5 that reads passages apart and writes their order.
+
+    Args:
+        network: A model of transformers for conditional generation.
+        tokenizer: Its fast tokenizer.
+        length: Tokens of one passage's input.
+        answer_length: Tokens of the answer, at most.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        length: int = 150,
+        answer_length: int = 140,
+    ) -> None:
+        self.network = network
+        self.tokenizer = tokenizer
+        self.length, self.answer_length = length, answer_length
+        self.scale = SCALE
+
+    @classmethod
+    def load(
+        cls, source: ModelSource, tokenizer: ModelSource | None = None, **settings: int
+    ) -> "LiT5":
+        """A trained LiT5; the settings are the constructor's.
+
+        Raises:
+            InputError: It is no T5.
+            MachineError: It cannot be fetched.
+        """
+        # The published checkpoints name their class FiD; the weights are T5's.
+        if not any(has_architecture(source, name) for name in ("ForConditionalGeneration", "FiD")):
+            raise InputError(f"{source.name} is no T5.", path=source.folder)
+        network = load_model(source, "T5ForConditionalGeneration")
+        return cls(network, load_tokenizer(tokenizer or source), **settings)
+
+    def encode(self, query: str, texts: Sequence[str]) -> list[Ids]:
+        """Token ids of a window's passages, numbered from 1."""
+        tokenizer, most = self.tokenizer, self.length
+        opening, closing = token_ids(tokenizer, ["Search Query:", "Relevance Ranking:"], most)
+        closing = np.append(closing, tokenizer.eos_token_id)
+        (asked,) = token_ids(tokenizer, [query], most)
+        labels = [f"Passage: [{number}]" for number in range(1, len(texts) + 1)]
+        found = []
+        for label, text in zip(
+            token_ids(tokenizer, labels, most), token_ids(tokenizer, texts, most), strict=True
+        ):
+            room = most - len(opening) - len(label) - len(closing)
+            cut, passage = fitted(asked, text, max(0, room))
+            found.append(np.concatenate((opening, cut, label, passage, closing)))
+        return found
+
+    def answer(self, query: str, texts: Sequence[str]) -> str:
+        """What the model writes about a window."""
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        self.network.eval()
+        device = self.network.device
+        ids, mask = padded(self.encode(query, texts), self.tokenizer.pad_token_id, device)
+        with torch.inference_mode(), computing_in(self.precision, device):
+            written = self.network.generate(
+                encoder_outputs=BaseModelOutput(last_hidden_state=self._fused(ids, mask)),
+                attention_mask=mask.reshape(1, -1),
+                max_length=self.answer_length,
+                do_sample=False,
+                num_beams=1,
+            )
+        text: str = self.tokenizer.decode(written[0], skip_special_tokens=True)
+        return text
+
+    def _fused(self, ids: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
+        """(1, passages * length, hidden) the states of passages that were encoded apart."""
+        import torch
+
+        encoder = self.network.get_encoder()
+        parts: list[Any] = [None] * len(ids)
+
+        def compute(rows: NDArray[np.int64]) -> Any:
+            return encoder(input_ids=ids[rows], attention_mask=mask[rows]).last_hidden_state
+
+        for rows, states in computed(
+            token_batches([ids.shape[1]] * len(ids), self.tokens), compute
+        ):
+            for row, state in zip(rows, states, strict=True):
+                parts[row] = state
+        return torch.cat(parts).unsqueeze(0)
+
+    def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of a window's texts, the best first."""
+        return repaired(self.answer(query, texts), len(texts)) if texts else np.zeros(0, np.int64)
+
+    def count_pieces(self, chunks: list[str]) -> list[int]:
+        """The tokens of each of some chunks of text."""
+        return count_pieces(self.tokenizer, chunks)

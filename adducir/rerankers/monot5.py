@@ -1,0 +1,167 @@
+"""monoT5: a sequence-to-sequence model that says "true" or "false" (Nogueira et al., 2020).
+
+Document Ranking with a Pretrained Sequence-to-Sequence Model, Findings of EMNLP 2020. The input is
+``Query: q Document: d Relevant:``; with z the decoder's first logits, the score is the
+log-probability of "true" against "false" alone, s = log softmax(z[false], z[true])[true].
+
+Two things are done with care. A long document is cut where it stands: whoever cuts the whole input
+at 512 tokens cuts off ``Relevant:``, and asks nothing. And padding comes last, masked: T5's
+positions are relative, so that padding between the document and ``Relevant:`` would let a score
+depend on the batch.
+
+Which two tokens are asked for depends on the checkpoint; see :data:`TOKENS`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.sources import ModelSource
+from adducir.rerankers.checkpoints import has_architecture
+from adducir.rerankers.inputs import (
+    Encoded,
+    Ids,
+    count_pieces,
+    fitted,
+    longest_input,
+    padded,
+    token_ids,
+)
+from adducir.rerankers.recipe import Length, RerankerRecipe
+from adducir.rerankers.scoring import Joint, Pair
+from adducir.study.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+
+SCALE = "log-probability of true against false"
+
+TOKENS = (
+    ("ptt5", ("▁não", "▁sim")),
+    ("mt5-3b", ("▁", "▁true")),
+    ("mt5-13b", ("▁false", "▁true")),
+    ("/mt5", ("▁no", "▁yes")),
+    ("", ("▁false", "▁true")),
+)
+"""The tokens for "false" and "true" by what stands in ``/NAME``; the first that fits.
+
+From the table of pygaggle (castorini/pygaggle, rerank/transformer.py). NAME is the last part of
+the checkpoint's name, so that ``/mt5`` is not in that of ``castorini/monot5-base-msmarco``.
+"""
+
+
+class MonoT5Recipe(RerankerRecipe):
+    """A monoT5.
+
+    Attributes:
+        base: By default the model of the paper's size 3B for MS MARCO.
+        length: Tokens of an input.
+        tokens: Those for "false" and "true"; by default known by the model's name.
+    """
+
+    model: Literal["monot5"] = "monot5"
+    base: str = "castorini/monot5-3b-msmarco-10k"
+    length: Length = 512
+    tokens: tuple[str, str] | None = None
+
+
+class MonoT5(Joint):
+    """A T5 that was taught to answer whether a document is relevant.
+
+    Args:
+        network: A model of transformers for conditional generation.
+        tokenizer: Its fast tokenizer.
+        tokens: The vocabulary's entries for "false" and "true".
+        length: Tokens of an input, at most.
+
+    Raises:
+        InputError: The vocabulary lacks one of the two tokens.
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        tokens: tuple[str, str] = ("▁false", "▁true"),
+        length: int = 512,
+    ) -> None:
+        self.network = network
+        self.tokenizer = tokenizer
+        self.length = longest_input(network, tokenizer, length)
+        self.scale = SCALE
+        known = tokenizer.get_vocab()
+        for token in tokens:
+            if token not in known:
+                raise InputError(
+                    f"the vocabulary has no token {token!r}.",
+                    mend="Name this checkpoint's two tokens, with `tokens:` in a recipe.",
+                )
+        self._answers = [known[token] for token in tokens]
+        parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
+        self._query, self._document, relevant = parts
+        self._end = np.append(relevant, tokenizer.eos_token_id)
+        self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
+
+    @classmethod
+    def load(
+        cls,
+        source: ModelSource,
+        tokenizer: ModelSource | None = None,
+        *,
+        length: int = 512,
+        tokens: tuple[str, str] | None = None,
+    ) -> "MonoT5":
+        """A trained monoT5.
+
+        Raises:
+            InputError: It is no T5, or lacks a token.
+            MachineError: It cannot be fetched.
+        """
+        if not has_architecture(source, "ForConditionalGeneration"):
+            raise InputError(f"{source.name} is no T5.", path=source.folder)
+        return cls(
+            load_model(source, "AutoModelForSeq2SeqLM"),
+            load_tokenizer(tokenizer or source),
+            length=length,
+            tokens=tokens or tokens_of(source.name),
+        )
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        """Token ids of the prompts."""
+        queries = self._known([query for query, _ in pairs])
+        texts = self._known([text for _, text in pairs])
+        return [self._prompt(*fitted(queries[q], texts[t], self._room)) for q, t in pairs]
+
+    def _known(self, texts: Sequence[str]) -> dict[str, Ids]:
+        different = list(dict.fromkeys(texts))
+        return dict(zip(different, token_ids(self.tokenizer, different, self._room), strict=True))
+
+    def _prompt(self, query: Ids, text: Ids) -> Encoded:
+        ids = np.concatenate((self._query, query, self._document, text, self._end))
+        return Encoded(ids, np.zeros_like(ids))
+
+    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
+        """(n,) log-probabilities of "true" against "false"."""
+        import torch
+
+        device = self.network.device
+        ids, mask = padded([one.ids for one in batch], self.tokenizer.pad_token_id, device)
+        first = self.network.config.decoder_start_token_id
+        start = torch.full((len(batch), 1), first, dtype=torch.long, device=device)
+        found = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
+        answers: torch.Tensor = found.logits[:, 0, self._answers].float()
+        return answers.log_softmax(dim=-1)[:, 1]
+
+    def count_pieces(self, chunks: list[str]) -> list[int]:
+        """The tokens of each of some chunks of text."""
+        return count_pieces(self.tokenizer, chunks)
+
+
+def tokens_of(name: str) -> tuple[str, str]:
+    """The tokens for "false" and "true" of a checkpoint, by its name."""
+    last = f"/{Path(name).name.lower()}"
+    return next(tokens for part, tokens in TOKENS if part in last)

@@ -1,0 +1,84 @@
+"""What all rerankers' recipes have in common: ``rerankers/NAME.yaml``.
+
+Each model's own keys stand in its file.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from adducir.deepct.recipe import Several
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.machine import Precision
+from adducir.study.recipe import Recipe
+
+Length = Annotated[int, Field(ge=1)]
+
+_NOT_DECIDING = frozenset(
+    {"kind", "description", "base", "tokenizer", "fields", "passages", "batch_tokens"}
+    | {"examples", "held_out", "labels", "training"}
+)
+
+
+class PassagesPart(Recipe):
+    """Which part of a document is scored.
+
+    Attributes:
+        take: The score of a document is that of its first passage (FirstP), the greatest of its
+            passages' (MaxP), or their mean (AvgP; Dai and Callan, SIGIR 2019).
+        length: Of a passage. The first passage is by default as long as the model can read; the
+            others by default have 150 words, as in the paper.
+        stride: From one passage's beginning to the next one's, at most; by default half a length.
+        unit: What lengths are counted in.
+    """
+
+    take: Literal["first", "best", "mean"] = "first"
+    length: Length | None = None
+    stride: Length | None = None
+    unit: Literal["words", "pieces"] = "words"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "PassagesPart":
+        if self.stride is not None and self.take == "first":
+            raise ValueError("`stride` means nothing where the first passage is taken")
+        if self.stride is not None and self.stride > (self.length or 150):
+            raise ValueError("`stride` must not be more than `length`: words would be left out")
+        return self
+
+    def cut(self) -> tuple[int, int] | None:
+        """Length and overlap of passages; None where the model itself cuts the document."""
+        if self.take == "first":
+            return None if self.length is None else (self.length, 0)
+        length = self.length or 150
+        return length, length - (self.stride or max(1, length // 2))
+
+
+class RerankerRecipe(Recipe):
+    """The keys of every reranker.
+
+    Attributes:
+        kind: What tells this recipe from others.
+        description: For readers.
+        model: The kind of model.
+        base: Its weights: a folder, ``minilm`` or a name of the Hugging Face Hub.
+        tokenizer: Where the tokenizer comes from, if the weights bring none.
+        fields: The document's fields that are read; by default those that the index has.
+        passages: Which part of a document is scored.
+        precision: What the network computes in.
+        batch_tokens: Padded tokens in a batch.
+    """
+
+    kind: Literal["reranker"] = "reranker"
+    description: str = ""
+    model: str
+    base: str
+    tokenizer: str | None = None
+    fields: Several = ()
+    passages: PassagesPart = PassagesPart()
+    precision: Precision = "float32"
+    batch_tokens: Length = DEFAULT_TOKENS
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """What decides the score of a pair, beside the weights."""
+        return self.model_dump(mode="json", exclude=set(_NOT_DECIDING))

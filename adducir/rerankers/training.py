@@ -1,0 +1,333 @@
+"""From a recipe to a trained cross-encoder, a product that is a model's folder."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from adducir.corpora.documents import open_corpus
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.topics import load_topics
+from adducir.deepct.leaks import Without, excluded
+from adducir.deepct.recipe import listed
+from adducir.deepct.training import model_versions
+from adducir.models.machine import choose_device, using_threads
+from adducir.models.sources import ModelSource, model_source
+from adducir.models.training import History, train
+from adducir.rerankers.cards import card
+from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
+from adducir.rerankers.examples import (
+    Counts,
+    Example,
+    Leaks,
+    candidates,
+    examples,
+    normal,
+    read_pairs,
+    split,
+)
+from adducir.rerankers.examples_recipe import ExamplesPart
+from adducir.rerankers.learning import Lesson, RerankerLearner
+from adducir.rerankers.recipe import RerankerRecipe
+from adducir.rerankers.registry import recipe_of
+from adducir.rerankers.settings import save_settings
+from adducir.rerankers.texts import texts_of
+from adducir.runs.read import read_run
+from adducir.study.errors import InputError
+from adducir.study.files import file_digest
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.progress import SILENT, Progress
+from adducir.study.scratch import parts_folder, remove_parts
+from adducir.study.yaml import Document
+
+KIND = "reranker"
+_MAKER_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """A recipe with all that it names opened.
+
+    Attributes:
+        recipe: What the file says.
+        part: Its examples.
+        folder: The study's, where relative paths start.
+        leaks: What must not be learnt from.
+        base: The pretrained model.
+        tokenizer: Where its tokenizer comes from, if not with it.
+        progress: Told what ir_datasets downloads.
+    """
+
+    recipe: CrossEncoderRecipe
+    part: ExamplesPart
+    folder: Path
+    leaks: Leaks
+    base: ModelSource
+    tokenizer: ModelSource | None
+    progress: Progress
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """Those parts of the recipe that decide the weights, without the names of sources."""
+        named = {"kind", "description", "base", "tokenizer", "examples", "batch_tokens", "passages"}
+        told = self.recipe.model_dump(mode="json", exclude=named)
+        sources = {"pairs", "topics", "topic_field", "qrels", "corpus", "runs", "without"}
+        part = self.part.model_dump(mode="json", exclude=sources)
+        return told | {"examples": part, "copies": self.leaks.copies}
+
+    @cached_property
+    def inputs(self) -> dict[str, str]:
+        """The fingerprints of what the model is made from."""
+        leaks = [sorted(self.leaks.queries), self.leaks.documents.identity()]
+        found = {
+            "base": self.base.identity(),
+            "tokenizer": "" if self.tokenizer is None else self.tokenizer.identity(),
+            "without": fingerprint(leaks),
+        }
+        part = self.part
+        if part.pairs is not None:
+            return found | {"pairs": file_digest(file_path(part.pairs, self.folder))}
+        return found | {
+            "topics": fingerprint(self.topics.identity()),
+            "qrels": fingerprint(self.qrels.identity()),
+            "corpus": fingerprint(self.corpus.identity()),
+            "runs": fingerprint([file_digest(path) for path in self.runs]),
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the model that it makes."""
+        return product_fingerprint(KIND, self.decides, self.inputs, _MAKER_VERSION)
+
+    @cached_property
+    def topics(self) -> Any:
+        """The topics."""
+        source = source_path(str(self.part.topics), self.folder)
+        return load_topics(source, field=self.part.topic_field, progress=self.progress)
+
+    @cached_property
+    def qrels(self) -> Any:
+        """The judgements."""
+        sources = [source_path(one, self.folder) for one in listed(self.part.qrels)]
+        return load_qrels(sources, progress=self.progress)
+
+    @cached_property
+    def corpus(self) -> Any:
+        """The documents."""
+        named = self.part.corpus
+        if named is None:
+            raise InputError("the examples name no corpus.")
+        return open_corpus(
+            source_path(named.source, self.folder),
+            docno_field=named.docno_field,
+            format=named.format,
+            progress=self.progress,
+        )
+
+    @cached_property
+    def runs(self) -> list[Path]:
+        """The runs' files."""
+        return [file_path(one, self.folder) for one in listed(self.part.runs)]
+
+
+def open_course(recipe: RerankerRecipe, folder: Path, *, progress: Progress = SILENT) -> Course:
+    """Open the sources that a recipe names; no document is read, no model loaded.
+
+    Args:
+        recipe: The recipe.
+        folder: The study's folder, where relative paths start.
+        progress: Told what ir_datasets downloads.
+
+    Raises:
+        InputError: The recipe has nothing to train, or a source cannot be read.
+        MachineError: Something cannot be downloaded, or is not installed.
+    """
+    if not isinstance(recipe, CrossEncoderRecipe):
+        raise InputError(
+            f"a {recipe.model} is not trained here.",
+            mend="Models that can be trained are: cross-encoder, monobert.",
+        )
+    if recipe.examples is None:
+        raise InputError(
+            "the recipe has no `examples`, so that there is nothing to train.",
+            mend="It can be used as it is: adducir rerank --model RECIPE.",
+        )
+    tokenizer = None
+    if recipe.tokenizer is not None:
+        tokenizer = model_source(expanded(recipe.tokenizer), folder)
+    leaks = _leaks(recipe.examples, folder, progress)
+    base = model_source(expanded(recipe.base), folder)
+    return Course(recipe, recipe.examples, folder, leaks, base, tokenizer, progress)
+
+
+def train_recipe(
+    document: Document,
+    folder: Path,
+    output: Path,
+    *,
+    changes: Sequence[str] = (),
+    device: str = "auto",
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Read a recipe's file, open what it names, and train: what ``adducir train`` calls.
+
+    Args:
+        document: The file.
+        folder: The study's, where relative paths start.
+        output: The folder of the product.
+        changes: Overrides of the recipe.
+        device: See :func:`train_reranker`, as for the rest and the errors.
+        threads: Of torch.
+        rebuild: Train even if the product is current.
+        progress: Told of examples, steps and losses.
+    """
+    course = open_course(recipe_of(document, changes), folder, progress=progress)
+    return train_reranker(
+        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
+    )
+
+
+def _leaks(examples: ExamplesPart, folder: Path, progress: Progress) -> Leaks:
+    part = examples.without
+    queries: set[str] = set()
+    for source in listed(part.topics):
+        found = load_topics(source_path(source, folder), progress=progress)
+        queries.update(map(normal, found.queries))
+    without = Without(listed(part.qrels), listed(part.pools), listed(part.runs), part.depth)
+    documents = excluded(
+        without, locate=lambda source: source_path(source, folder), progress=progress
+    )
+    return Leaks(frozenset(queries), documents, part.copies)
+
+
+def train_reranker(
+    course: Course,
+    output: Path,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Train the cross-encoder of a recipe, unless ``output`` holds it already.
+
+    A training that was killed goes on from its last snapshot.
+
+    Args:
+        course: From :func:`open_course`.
+        output: The folder of the product.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of torch; by default its own choice.
+        rebuild: Train even if the product is current.
+        progress: Told of examples, steps and losses.
+
+    Raises:
+        InputError: A source or the model cannot be read, or there is nothing to learn.
+        ProductError: ``output`` holds something that is not ours to replace.
+    """
+
+    def make(folder: Path) -> dict[str, Any]:
+        parts = parts_folder(output, course.fingerprint)
+        with using_threads(threads):
+            return _make(course, folder, parts, output.name, device, progress)
+
+    manifest = build(
+        output,
+        kind=KIND,
+        recipe=course.decides,
+        inputs=course.inputs,
+        maker_version=_MAKER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=model_versions(),
+        progress=progress,
+    )
+    remove_parts(output)
+    return manifest
+
+
+def teach(course: Course, progress: Progress = SILENT) -> tuple[list[Example], Counts]:
+    """Make the examples of a course.
+
+    Raises:
+        InputError: A source cannot be read, or there is no example.
+    """
+    part, counts = course.part, Counts()
+    if part.pairs is not None:
+        return read_pairs(file_path(part.pairs, course.folder), course.leaks, counts), counts
+    found = candidates(
+        course.topics,
+        course.qrels,
+        [read_run(path) for path in course.runs],
+        course.leaks,
+        counts,
+        grade=part.grade,
+        depth=part.depth,
+        unjudged=part.unjudged,
+    )
+    wanted = {docno for topic in found for docno in (*topic.positives, *topic.negatives)}
+    if course.leaks.copies:
+        wanted |= course.leaks.documents.docnos
+    texts = texts_of(course.corpus, wanted, listed(course.recipe.fields), progress=progress)
+    made = examples(
+        found, texts.find, course.leaks, counts, negatives=part.negatives, seed=part.seed
+    )
+    if not made:
+        raise InputError(
+            "no topic has both a positive and a negative to learn from.",
+            mend="Are topics, qrels, runs and corpus of one collection? "
+            f"Counts: {counts.record()}.",
+        )
+    return made, counts
+
+
+def _make(
+    course: Course, folder: Path, parts: Path, name: str, device: str, progress: Progress
+) -> dict[str, Any]:
+    recipe = course.recipe
+    made, counts = teach(course, progress)
+    training, held_out = split(made, recipe.held_out.share, recipe.held_out.seed)
+    progress.note(
+        f"{counts.queries:,} queries, {counts.left_out_queries:,} queries and "
+        f"{counts.left_out_documents:,} documents left out by leak control; "
+        f"{len(training):,} pairs to learn from, {len(held_out):,} held out"
+    )
+    model = CrossEncoder.untrained(
+        course.base,
+        course.tokenizer,
+        labels=recipe.labels,
+        length=recipe.length,
+        seed=recipe.training.seed,
+    )
+    model.to(choose_device(device))
+    learner = RerankerLearner(
+        model,
+        Lesson(model, training),
+        Lesson(model, held_out),
+        batch_size=recipe.training.batch_size,
+        seed=recipe.training.seed,
+    )
+    history = train(learner, recipe.training, parts=parts, unit="pairs", progress=progress)
+    record = counts.record() | {"training_pairs": len(training), "held_out_pairs": len(held_out)}
+    _save(model, folder, recipe, history)
+    text = card(name, course, record, history)
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    return record | {
+        "steps": history.steps,
+        "best_step": history.best_step,
+        "validation_loss": history.best_loss,
+    }
+
+
+def _save(model: CrossEncoder, folder: Path, recipe: CrossEncoderRecipe, history: History) -> None:
+    model.network.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+    save_settings(folder, recipe)
+    text = json.dumps(asdict(history), indent=2)
+    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")

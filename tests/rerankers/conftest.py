@@ -1,0 +1,56 @@
+"""What the tests of rerankers share: tiny models of each architecture, a tiny study."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+
+from rerank_texts import QUERIES, TEXTS
+from tiny import tiny_bert
+from tiny_t5 import sharpened, tiny_t5
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny BERT without a head."""
+    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+@pytest.fixture(scope="session")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny BERT that has two classes."""
+    folder = tmp_path_factory.mktemp("models") / "tiny-classifier"
+    return sharpened(tiny_bert(folder, kind="BertForSequenceClassification"))
+
+
+@pytest.fixture(scope="session")
+def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny T5."""
+    return tiny_t5(tmp_path_factory.mktemp("models") / "tiny-t5")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study with eight documents, three topics, judgements and a run."""
+    (tmp_path / "rerankers").mkdir()
+    (tmp_path / "runs").mkdir()
+    lines = [json.dumps({"docno": f"d{n}", "text": text}) for n, text in enumerate(TEXTS)]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    topics = "".join(f"{n}\t{query}\n" for n, query in enumerate(QUERIES, 1))
+    (tmp_path / "topics.tsv").write_text(topics, encoding="utf-8")
+    run = [
+        f"{qid} Q0 d{number} {rank} {20 - rank} bm25\n"
+        for qid in (1, 2, 3)
+        for rank, number in enumerate([0, 1, 2, 4, 5, 6, 7], 1)
+    ]
+    (tmp_path / "runs" / "bm25.trec").write_text("".join(run), encoding="utf-8")
+    (tmp_path / "judged.qrels").write_text(
+        "1 0 d1 2\n1 0 d4 1\n1 0 d0 0\n"
+        "2 0 d0 1\n2 0 d2 0\n2 0 d7 1\n"
+        "3 0 d2 1\n3 0 d5 2\n3 0 d6 0\n",
+        encoding="utf-8",
+    )
+    return tmp_path

@@ -1,0 +1,339 @@
+"""Each model against an independent plain implementation, pair by pair and without padding."""
+
+import itertools
+import shutil
+import string
+
+import numpy as np
+import pytest
+import torch
+from rerank_texts import QUERIES, TEXTS
+from tiny import tiny_bert
+
+from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.sources import model_source
+from adducir.rerankers.registry import open_reranker
+from adducir.study.errors import InputError, UsageError
+
+PAIRS = list(itertools.product(QUERIES, TEXTS))
+LONG = "should nuclear power be banned because energy plants run on and on " * 4
+
+
+@pytest.fixture(scope="module")
+def colbert(bert, tmp_path_factory):
+    """A tiny ColBERT as its authors save it: an encoder with a prefix, and a projection."""
+    import json
+
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-colbert"
+    shutil.copytree(bert, folder)
+    tensors = {f"bert.{name}": one for name, one in load_file(folder / "model.safetensors").items()}
+    draw = torch.Generator().manual_seed(3)
+    tensors["linear.weight"] = torch.randn(16, 32, generator=draw)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"architectures": ["HF_ColBERT"]}))
+    return folder
+
+
+def opened(tmp_path, text):
+    path = tmp_path / "reranker.yaml"
+    path.write_text(text)
+    return open_reranker(path)
+
+
+def assert_batches_change_nothing(model, pairs):
+    whole = model.scores(pairs)
+    for tokens in (1, 70, 300):
+        model.tokens = tokens
+        np.testing.assert_allclose(model.scores(pairs), whole, rtol=1e-5, atol=2e-5)
+    order = np.random.default_rng(0).permutation(len(pairs))
+    shuffled = model.scores([pairs[number] for number in order])
+    np.testing.assert_allclose(shuffled, whole[order], rtol=1e-5, atol=2e-5)
+
+
+def test_monobert_is_the_log_probability_of_the_last_class(classifier):
+    source = model_source(str(classifier))
+    tokenizer = load_tokenizer(source)
+    network = load_model(source, "BertForSequenceClassification")
+    expected = []
+    for query, text in PAIRS:
+        asked, told = tokenizer.tokenize(query), tokenizer.tokenize(text)
+        told = told[: 64 - 3 - len(asked)]
+        pieces = ["[CLS]", *asked, "[SEP]", *told, "[SEP]"]
+        encoded = {
+            "input_ids": torch.tensor([tokenizer.convert_tokens_to_ids(pieces)]),
+            "token_type_ids": torch.tensor([[0] * (len(asked) + 2) + [1] * (len(told) + 1)]),
+        }
+        with torch.inference_mode():
+            first, second = network(**encoded).logits[0].tolist()
+        expected.append(second - np.log(np.exp(first) + np.exp(second)))
+    model = open_reranker(f"monobert:{classifier}").model
+    np.testing.assert_allclose(model.scores(PAIRS), expected, atol=2e-5)
+    assert np.ptp(expected) > 0.05
+    assert_batches_change_nothing(model, PAIRS)
+
+
+def test_token_types_reach_the_network(classifier):
+    model = open_reranker(str(classifier)).model
+    encoded = model.encode([("cats", "dogs run")])[0]
+    assert encoded.types.tolist() == [0, 0, 0, 1, 1, 1]
+    with torch.inference_mode():
+        right = model.values([encoded])
+        model._has_types = False
+        assert not torch.allclose(right, model.values([encoded]), atol=1e-4)
+
+
+def test_the_query_stays_whole_and_the_text_is_cut(classifier):
+    model = open_reranker(str(classifier)).model
+    query = "nuclear energy " * 20  # 40 pieces of the 61 that are not special
+    (encoded,) = model.encode([(query, "cats " * 400)])
+    assert len(encoded) == 64
+    assert (encoded.types == 0).sum() == 42
+    # A query that would leave the text less than a quarter is cut, but only for a long text.
+    (encoded,) = model.encode([("energy " * 200, "cats " * 400)])
+    assert (len(encoded), (encoded.types == 1).sum()) == (64, 16)
+    (encoded,) = model.encode([("energy " * 200, "cats")])
+    assert (len(encoded), (encoded.types == 1).sum()) == (64, 2)
+
+
+def test_a_long_text_without_blanks_is_read_on_where_that_is_needed(classifier):
+    from adducir.rerankers.inputs import token_ids
+
+    tokenizer = load_tokenizer(model_source(str(classifier)))
+    for text in ("x " * 3000, "energy\n" * 50 + " " * 3000 + "cats " * 30, "q" * 2000):
+        whole = tokenizer(text, add_special_tokens=False)["input_ids"]
+        for most in (1, 7, 60):
+            assert token_ids(tokenizer, [text], most)[0].tolist() == whole[:most]
+
+
+def test_one_label_gives_the_logit(tmp_path):
+    from sentence_transformers import CrossEncoder
+    from tiny_t5 import sharpened
+
+    folder = tiny_bert(tmp_path / "one", kind="BertForSequenceClassification")
+    import json
+
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    tensors["classifier.weight"] = tensors["classifier.weight"][:1].clone()
+    tensors["classifier.bias"] = tensors["classifier.bias"][:1].clone()
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
+    (folder / "config.json").write_text(json.dumps(config))
+    sharpened(folder)
+    peer = CrossEncoder(str(folder), device="cpu", max_length=64)
+    saved = tmp_path / "saved-by-the-peer"
+    peer.save_pretrained(str(saved))
+    pairs = [pair for pair in PAIRS if len(pair[1]) < 200]
+    expected = peer.predict(pairs, activation_fn=torch.nn.Identity())
+    reranker = open_reranker(str(saved))
+    np.testing.assert_allclose(reranker.model.scores(pairs), expected, atol=2e-5)
+    assert reranker.scale == reranker.model.scale == "logit"
+
+
+def test_a_model_without_a_classifier_is_no_reranker(bert):
+    with pytest.raises(InputError, match="does not say what kind"):
+        open_reranker(str(bert))
+    with pytest.raises(InputError, match="no trained classifier"):
+        _ = open_reranker(f"monobert:{bert}").model
+
+
+def test_of_three_classes_one_must_be_named(bert, tmp_path):
+    import json
+
+    from transformers import BertConfig, BertForSequenceClassification
+
+    folder = tmp_path / "three"
+    shutil.copytree(bert, folder)
+    config = BertConfig(**(json.loads((folder / "config.json").read_text()) | {"num_labels": 3}))
+    BertForSequenceClassification(config).save_pretrained(folder)
+    with pytest.raises(InputError, match="has 3 classes"):
+        _ = open_reranker(str(folder)).model
+    reranker = opened(tmp_path, f"model: cross-encoder\nbase: {folder}\nlabel: 1\n")
+    assert np.exp(reranker.score(QUERIES[0], TEXTS)).max() < 1
+    assert reranker.scale == reranker.model.scale == "log-probability of class 1"
+
+
+def test_monot5_is_the_log_probability_of_true_against_false(t5):
+    source = model_source(str(t5))
+    tokenizer, network = load_tokenizer(source), load_model(source, "T5ForConditionalGeneration")
+    true, false = (tokenizer.convert_tokens_to_ids(token) for token in ("▁true", "▁false"))
+    expected = []
+    for query, text in PAIRS:
+        ids = tokenizer(f"Query: {query} Document: {text} Relevant:")["input_ids"]
+        assert tokenizer.unk_token_id not in ids
+        with torch.inference_mode():
+            logits = network(
+                input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([[0]])
+            ).logits[0, 0]
+        chances = np.exp([float(logits[false]), float(logits[true])])
+        expected.append(np.log(chances[1] / chances.sum()))
+    model = open_reranker(f"monot5:{t5}").model
+    np.testing.assert_allclose(model.scores(PAIRS), expected, atol=1e-4)
+    assert np.ptp(expected) > 1
+    assert_batches_change_nothing(model, PAIRS)
+
+
+def test_monot5_cuts_the_document_alone(t5, tmp_path):
+    model = opened(tmp_path, f"model: monot5\nbase: {t5}\nlength: 40\n").model
+    tokenizer = model.tokenizer
+    for query, text in ((QUERIES[0], LONG), ("energy " * 200, LONG), ("cats", "energy")):
+        ids = model.encode([(query, text)])[0].ids
+        whole = tokenizer(f"Query: {query} Document: {text} Relevant:")["input_ids"]
+        assert len(ids) == min(40, len(whole))
+        told = tokenizer.convert_ids_to_tokens(ids.tolist())
+        assert told[-3:] == ["▁Relevant", ":", "</s>"]
+        assert told[:2] == ["▁Query", ":"]
+        assert "▁Document" in told
+
+
+def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
+    from adducir.rerankers.monot5 import tokens_of
+
+    assert tokens_of("castorini/monot5-base-msmarco") == ("▁false", "▁true")
+    assert tokens_of("unicamp-dl/mt5-base-mmarco-v2") == ("▁no", "▁yes")
+    assert tokens_of("unicamp-dl/ptt5-base-pt-msmarco-100k-v2") == ("▁não", "▁sim")
+    assert tokens_of("unicamp-dl/mt5-3B-mmarco-en-pt") == ("▁", "▁true")
+    assert tokens_of("unicamp-dl/mt5-13b-mmarco-100k") == ("▁false", "▁true")
+    swapped = opened(tmp_path, f"model: monot5\nbase: {t5}\ntokens: [▁true, ▁false]\n")
+    straight = open_reranker(f"monot5:{t5}").score(QUERIES[0], TEXTS)
+    np.testing.assert_allclose(
+        np.exp(swapped.score(QUERIES[0], TEXTS)) + np.exp(straight), 1, atol=1e-5
+    )
+    with pytest.raises(InputError, match="no token '▁nein'"):
+        _ = opened(tmp_path, f"model: monot5\nbase: {t5}\ntokens: [▁nein, ▁ja]\n").model
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def maxsim_by_hand(query, text):
+    return sum(max(float(q @ t) for t in text) for q in query) if len(text) else -len(query)
+
+
+@pytest.mark.parametrize("attend", [False, True])
+def test_colbert_is_maxsim_over_what_counts(colbert, tmp_path, attend):
+    source = model_source(str(colbert))
+    tokenizer, network = load_tokenizer(source), load_model(source)
+    from safetensors.torch import load_file
+
+    projection = load_file(colbert / "model.safetensors")["linear.weight"].numpy()
+    code = tokenizer.convert_tokens_to_ids
+
+    def vectors(ids, mask):
+        with torch.inference_mode():
+            found = network(input_ids=torch.tensor([ids]), attention_mask=torch.tensor([mask]))
+        return unit(found.last_hidden_state[0].numpy() @ projection.T)
+
+    expected = []
+    for query, text in PAIRS:
+        pieces = tokenizer.tokenize(query)[: 12 - 3]
+        ids = code(["[CLS]", "e", *pieces, "[SEP]"])
+        mask = [1] * len(ids) + [int(attend)] * (12 - len(ids))
+        q = vectors(ids + code(["[MASK]"]) * (12 - len(ids)), mask)
+        pieces = ["[CLS]", "t", *tokenizer.tokenize(text)[: 30 - 3], "[SEP]"]
+        d = vectors(code(pieces), [1] * len(pieces))
+        kept = [
+            row for row, piece in zip(d, pieces, strict=True) if piece not in string.punctuation
+        ]
+        assert len(q) == 12
+        expected.append(maxsim_by_hand(q, kept))
+    model = opened(
+        tmp_path,
+        f"model: colbert\nbase: {colbert}\nquery_length: 12\ndocument_length: 30\n"
+        f"markers: [e, t]\nattend_to_masks: {str(attend).lower()}\n",
+    ).model
+    np.testing.assert_allclose(model.scores(PAIRS), expected, atol=1e-4)
+    assert np.ptp(expected) > 0.5
+    assert_batches_change_nothing(model, PAIRS)
+    assert open_reranker(f"{colbert}").recipe.model == "colbert"
+
+
+def test_maxsim_with_a_plain_encoder(bert):
+    source = model_source(str(bert))
+    tokenizer, network = load_tokenizer(source), load_model(source)
+
+    def vectors(text):
+        pieces = tokenizer.tokenize(text)[:62]
+        ids = tokenizer.convert_tokens_to_ids(["[CLS]", *pieces, "[SEP]"])
+        with torch.inference_mode():
+            found = network(input_ids=torch.tensor([ids])).last_hidden_state[0, 1:-1]
+        return pieces, unit(found.numpy())
+
+    expected = []
+    for query, text in PAIRS:
+        pieces, d = vectors(text)
+        kept = [
+            row for row, piece in zip(d, pieces, strict=True) if piece not in string.punctuation
+        ]
+        expected.append(maxsim_by_hand(vectors(query)[1], kept))
+    model = open_reranker(f"maxsim:{bert}").model
+    np.testing.assert_allclose(model.scores(PAIRS), expected, atol=1e-4)
+    assert_batches_change_nothing(model, PAIRS)
+
+
+def test_colbert_needs_its_markers_and_its_projection(bert, colbert, tmp_path):
+    with pytest.raises(InputError, match=r"no marker '\[unused0\]'"):
+        _ = open_reranker(str(colbert)).model
+    with pytest.raises(InputError, match="has no projection"):
+        _ = opened(tmp_path, f"model: colbert\nbase: {bert}\nmarkers: [e, t]\n").model
+
+
+def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
+    source = model_source(str(t5))
+    tokenizer, network = load_tokenizer(source), load_model(source, "T5ForConditionalGeneration")
+    model = opened(tmp_path, f"model: lit5\nbase: {t5}\nanswer_length: 12\n").model
+    texts = [text for text in TEXTS if len(text) < 200]
+    for query in QUERIES:
+        states = []
+        for number, text in enumerate(texts, 1):
+            prompt = f"Search Query: {query} Passage: [{number}] {text} Relevance Ranking: "
+            ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
+            with torch.inference_mode():
+                states.append(network.encoder(input_ids=ids).last_hidden_state)
+        fused, written = torch.cat(states, dim=1), [0]
+        while len(written) < 12 and written[-1] != tokenizer.eos_token_id:
+            with torch.inference_mode():
+                out = network.decoder(
+                    input_ids=torch.tensor([written]), encoder_hidden_states=fused
+                ).last_hidden_state
+                # T5 scales where input and output embeddings are one.
+                out = out * (32**-0.5 if network.config.tie_word_embeddings else 1)
+                written.append(int(network.lm_head(out)[0, -1].argmax()))
+        expected = tokenizer.decode(written, skip_special_tokens=True)
+        assert model.answer(query, texts) == expected
+        model.tokens = 60  # the encoder sees few passages at a time
+        assert model.answer(query, texts) == expected
+        assert sorted(model.order(query, texts)) == list(range(len(texts)))
+    assert len(model.order(QUERIES[0], [])) == 0
+
+
+def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
+    model = opened(tmp_path, f"model: lit5\nbase: {t5}\nlength: 30\n").model
+    for ids in model.encode(QUERIES[0], [LONG, "cats"]):
+        told = model.tokenizer.convert_ids_to_tokens(ids.tolist())
+        assert len(ids) <= 30
+        assert told[-4:] == ["▁Relevance", "▁Ranking", ":", "</s>"]
+
+
+def test_what_is_listwise_gives_no_scores(t5, bert):
+    with pytest.raises(UsageError, match="puts lists in order"):
+        open_reranker(f"lit5:{t5}").score("cats", TEXTS)
+    with pytest.raises(UsageError, match="it scores pairs"):
+        open_reranker(f"maxsim:{bert}").windows(3)
+    reranker = open_reranker(f"maxsim:{bert}")
+    scores = reranker.score("cats", TEXTS)
+    assert reranker.order("cats", TEXTS).tolist() == np.argsort(-scores, kind="stable").tolist()
+
+
+def test_half_precision_is_near(classifier, tmp_path):
+    exact = open_reranker(str(classifier)).score(QUERIES[0], TEXTS)
+    text = f"model: cross-encoder\nbase: {classifier}\nprecision: bfloat16\n"
+    half = opened(tmp_path, text)
+    assert half.identity != open_reranker(str(classifier)).identity
+    np.testing.assert_allclose(half.score(QUERIES[0], TEXTS), exact, atol=0.05)
