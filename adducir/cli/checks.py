@@ -55,7 +55,10 @@ OPTIONAL = (
     Package("sentence-transformers", "sentence_transformers", purpose="encoders"),
     Package("faiss-cpu", "faiss", purpose="dense indexes"),
 )
+DISPENSABLE = {"numba": "memory indexes and candidate sets; without it they are slower"}
+"""What Adducir depends on and can do without, and what for."""
 _MODULES = {
+    "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",
     "pytrec_eval-terrier": "pytrec_eval",
     "pyyaml": "yaml",
@@ -78,7 +81,8 @@ def needed_packages() -> list[Package]:
         if match is None or "extra ==" in line or match[1] in _ELSEWHERE:
             continue
         module = _MODULES.get(match[1], match[1].replace("-", "_"))
-        found.append(Package(match[1], module, match[2].strip()))
+        purpose = DISPENSABLE.get(match[1], "")
+        found.append(Package(match[1], module, match[2].strip(), purpose))
     return found
 
 
@@ -89,7 +93,7 @@ def all_findings() -> Iterator[Finding]:
     yield from _machine()
     yield from _java()
     for package in needed_packages():
-        yield _package(package, needed=True)
+        yield _package(package, needed=package.distribution not in DISPENSABLE)
     for package in OPTIONAL:
         yield _package(package, needed=False)
     yield from _data()

@@ -67,6 +67,10 @@ class Model(StrEnum):
 
     BM25 = "bm25"
     QLD = "qld"
+    OKAPI = "okapi"
+    ATIRE = "atire"
+    BM25L = "bm25l"
+    BM25PLUS = "bm25+"
 
 
 class Stemmer(StrEnum):
@@ -143,6 +147,19 @@ def refuse_overwriting(output: Path | None, inputs: Sequence[Path | str]) -> Non
                 )
 
 
+def depth_of(text: str) -> int | None:
+    """A depth as it is typed; None for ``all``.
+
+    Raises:
+        BadParameter: Neither ``all`` nor a number from 1 up.
+    """
+    if text == "all":
+        return None
+    if not str(text).isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is neither a number from 1 up nor 'all'.")
+    return int(text)
+
+
 RunPaths = Annotated[
     list[Path],
     typer.Argument(
@@ -167,7 +184,15 @@ TableFormat = Annotated[
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one a core")
 ]
-Depth = Annotated[int, typer.Option("--depth", min=1, help="Documents a topic, at most.")]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth",
+        metavar="N|all",
+        parser=depth_of,
+        help="Documents a topic, at most; 'all' for every document found.",
+    ),
+]
 Tag = Annotated[
     str | None, typer.Option("--tag", help="The run's tag.", show_default="the file's name")
 ]

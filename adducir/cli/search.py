@@ -11,8 +11,8 @@ from adducir.study.errors import UsageError
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
     from adducir.indexes.engine import Index
-    from adducir.indexes.models import Model as RetrievalModel
     from adducir.indexes.models import RM3Settings
+    from adducir.indexes.named import AnyModel
     from adducir.indexes.search import Search
 
 BM25_PANEL = "BM25"
@@ -45,17 +45,47 @@ def search(
         ),
     ] = None,
     model: Annotated[
-        options.Model, typer.Option("--model", help="BM25, or query likelihood (DirichletLM).")
+        options.Model,
+        typer.Option(
+            "--model",
+            help="BM25, query likelihood (DirichletLM), or, of memory indexes, a variant of BM25.",
+        ),
     ] = options.Model.BM25,
     k1: Annotated[
         float | None,
         typer.Option(
-            "--k1", show_default="0.9", rich_help_panel=BM25_PANEL, help="Term saturation."
+            "--k1",
+            show_default="0.9",
+            rich_help_panel=BM25_PANEL,
+            help="Term saturation; of okapi, bm25l and bm25+ 1.5 by default.",
         ),
     ] = None,
     b: Annotated[
         float | None,
-        typer.Option("--b", show_default="0.4", rich_help_panel=BM25_PANEL, help="Length weight."),
+        typer.Option(
+            "--b",
+            show_default="0.4",
+            rich_help_panel=BM25_PANEL,
+            help="Length weight; of okapi, bm25l and bm25+ 0.75 by default.",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            "--epsilon",
+            show_default="0.25",
+            rich_help_panel=BM25_PANEL,
+            help="The floor of okapi's idf, as a part of the mean idf.",
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            "--delta",
+            show_default="1, of bm25l 0.5",
+            rich_help_panel=BM25_PANEL,
+            help="What a term is worth beyond its frequency (bm25l, bm25+).",
+        ),
     ] = None,
     mu: Annotated[
         float | None,
@@ -106,22 +136,18 @@ def search(
         "fb_docs": fb_docs,
         "original_query_weight": original_query_weight,
     }
-    _refuse(model == options.Model.QLD, {"k1": k1, "b": b}, "--model bm25")
-    _refuse(model == options.Model.BM25, {"mu": mu}, "--model qld")
     _refuse(not rm3, {**given_rm3, "show_expansion": show_expansion or None}, "--rm3")
 
     options.refuse_overwriting(output, [topics])
 
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
-    from adducir.indexes.engine import open_index
-    from adducir.indexes.models import BM25, QLD, RM3Settings
+    from adducir.indexes.engine import open_index, remark_on
+    from adducir.indexes.models import RM3Settings
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
-    formula: RetrievalModel = (
-        BM25(**_given(k1=k1, b=b)) if model == options.Model.BM25 else QLD(**_given(mu=mu))
-    )
+    formula = _model(model.value, _given(k1=k1, b=b, mu=mu, epsilon=epsilon, delta=delta))
     feedback = RM3Settings(**_given(**given_rm3)) if rm3 else None
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)
@@ -136,10 +162,19 @@ def search(
             threads=threads,
         )
         write_run(found.run, output, metadata(found, queries), topics=queries.qids)
-        for line in notes(found, queries, output):
+        for line in filter(None, (remark_on(opened), *notes(found, queries, output))):
             progress.note(line)
     if feedback is not None and show_expansion:
         show(expansion(opened, queries, formula, feedback))
+
+
+def _model(name: str, given: dict[str, float]) -> "AnyModel":
+    from adducir.indexes.named import model_named, models_with
+
+    for parameter in given:
+        models = models_with(parameter)
+        _refuse(name not in models, {parameter: True}, f"--model {' or '.join(models)}")
+    return model_named(name, given)
 
 
 def _refuse(meaningless: bool, given: dict[str, Any], condition: str) -> None:
@@ -181,7 +216,7 @@ def _listed(qids: tuple[str, ...]) -> str:
     return f"{'topic' if len(qids) == 1 else 'topics'} {', '.join(qids[:10])}{more}"
 
 
-def expansion(index: "Index", topics: "Topics", model: "RetrievalModel", rm3: "RM3Settings") -> str:
+def expansion(index: "Index", topics: "Topics", model: "AnyModel", rm3: "RM3Settings") -> str:
     """A line a topic: qid, query, and the terms that RM3 added with their weights, heaviest first.
 
     The three stand between tabs.

@@ -56,7 +56,7 @@ def tune(
     from adducir.experiments.tuning.tune import tune as tune_system
 
     objective = parse_measure(measure)
-    if objective.params.get("cutoff", 0) > depth:
+    if depth is not None and objective.params.get("cutoff", 0) > depth:
         raise UsageError(f"{objective} needs more documents a topic than --depth {depth}.")
     ranges = asked.ranges(grid)
     with open_progress() as progress:

@@ -49,7 +49,8 @@ GridRanges = Annotated[
         "-g",
         metavar="NAME=VALUES",
         help="A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
-        "b=0.2,0.4; can be repeated. Parameters: k1, b (bm25); mu (qld); fb_terms, fb_docs, "
+        "b=0.2,0.4; can be repeated. Parameters: k1, b (all but qld); mu (qld); epsilon (okapi); "
+        "delta (bm25l, bm25+); fb_terms, fb_docs, "
         "original_query_weight (--rm3); k, weights.NAME (--fuse); rerank_depth (--rerank). Of "
         "equal settings the one with the smallest values is chosen, the first parameter first.",
     ),
@@ -64,7 +65,7 @@ ModelName = Annotated[
     Model | None,
     typer.Option(
         "--model",
-        help="BM25, or query likelihood (DirichletLM).",
+        help="BM25, query likelihood (DirichletLM), or, of memory indexes, a variant of BM25.",
         show_default="bm25",
         rich_help_panel=SYSTEM,
     ),
@@ -162,11 +163,12 @@ class System:
         if not self.fuse and self.method is not None:
             raise UsageError("--method means nothing without --fuse.")
 
-    def open(self, pool: "Pool", depth: int, threads: int | None) -> "Tunable":
+    def open(self, pool: "Pool", depth: int | None, threads: int | None) -> "Tunable":
         """Open the index or read the runs."""
         if self.index is not None:
-            from adducir.experiments.tuning.systems import MODELS, LexicalSearch
+            from adducir.experiments.tuning.systems import LexicalSearch
             from adducir.indexes.engine import open_index
+            from adducir.indexes.named import MODELS
 
             model = MODELS[(self.model or Model.BM25).value]
             opened = open_index(self.index)

@@ -9,7 +9,7 @@ from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.experiments.tuning.report import write_report
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.indexes.building import builder
-from adducir.indexes.engine import Index, open_index
+from adducir.indexes.engine import Index, open_index, remark_on
 from adducir.indexes.search import Search, search_topics
 from adducir.runs.fuse import fuse
 from adducir.runs.read import read_run
@@ -49,6 +49,8 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
     try:
         for index in needed:
             opened[index.name] = _open(index)
+        for remark in sorted({remark_on(index) or "" for index in opened.values()} - {""}):
+            progress.note(remark)
         tunings: dict[str, Tuning] = {}
         for run in made:
             if plan.recipe.systems[run.system].tune:
@@ -126,7 +128,7 @@ def _make(
             model_of(system),
             tag=file_name(step.system),
             rm3=feedback_of(system),
-            depth=plan.recipe.depth,
+            depth=plan.recipe.most,
             threads=threads,
         )
         run, metadata = found.run, provenance.of_search(plan, step, found)
@@ -179,7 +181,7 @@ def _fused(plan: Plan, step: RunStep, members: list[RunStep]) -> Run:
         system.method,
         k=system.k,
         weights=system.weights or None,
-        depth=plan.recipe.depth,
+        depth=plan.recipe.most,
         tag=file_name(step.system),
     )
 

@@ -144,8 +144,9 @@ class _Opening:
         """Whether a measure can be computed; its faults are kept."""
         computed_by = self.faults.opening(place, partial(_computed_by, measure))
         cutoff = getattr(measure, "params", {}).get("cutoff") or 0
-        if cutoff > self.recipe.depth:
-            what = f"{measure} needs {cutoff} documents a topic; `depth` is {self.recipe.depth}"
+        most = self.recipe.most
+        if most is not None and cutoff > most:
+            what = f"{measure} needs {cutoff} documents a topic; `depth` is {most}"
             self.faults.add(place, what)
         return computed_by is not None
 

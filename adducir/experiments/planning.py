@@ -20,7 +20,8 @@ from adducir.experiments.opening import TopicSet, open_all
 from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.indexes.building import KINDS
-from adducir.indexes.models import BM25, QLD, Model, RM3Settings
+from adducir.indexes.models import RM3Settings
+from adducir.indexes.named import AnyModel, model_named
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
@@ -75,9 +76,9 @@ def plan_experiment(
     return plan
 
 
-def model_of(system: SystemRecipe) -> Model:
+def model_of(system: SystemRecipe) -> AnyModel:
     """The retrieval model of a search."""
-    return QLD(system.mu) if system.model == "qld" else BM25(system.k1, system.b)
+    return model_named(system.model, system.parameters)
 
 
 def feedback_of(system: SystemRecipe) -> RM3Settings | None:

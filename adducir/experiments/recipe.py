@@ -25,7 +25,8 @@ from adducir.experiments.tables.style import Detail
 from adducir.experiments.tuning.combining import fusion_knobs
 from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
-from adducir.experiments.tuning.systems import MODELS, lexical_knobs
+from adducir.experiments.tuning.systems import lexical_knobs
+from adducir.indexes.named import MODELS, parameters_of
 from adducir.models.machine import Precision
 from adducir.study.recipe import FaultsAt, Recipe
 
@@ -128,10 +129,13 @@ class SystemRecipe(Recipe):
     """
 
     index: Name | None = None
-    model: Literal["bm25", "qld"] = "bm25"
+    model: Literal["bm25", "qld", "okapi", "atire", "bm25l", "bm25+"] = "bm25"
+    # What is not given is the model's own default: see `parameters`.
     k1: Annotated[float, Field(ge=0)] = 0.9
     b: Annotated[float, Field(ge=0, le=1)] = 0.4
     mu: Annotated[float, Field(ge=0)] = 1000.0
+    epsilon: float = 0.25
+    delta: Annotated[float, Field(ge=0)] = 1.0
     rm3: RM3Recipe | None = None
     fuse: tuple[Name, ...] = ()
     method: Literal["rrf", "combsum", "combmnz"] = "rrf"
@@ -141,9 +145,9 @@ class SystemRecipe(Recipe):
     tune: TuneRecipe | None = None
     group: str | None = None
 
-    _SEARCH = frozenset({"index", "model", "k1", "b", "mu", "rm3", "tune"})
+    _PARAMETERS = frozenset({"k1", "b", "mu", "epsilon", "delta"})
+    _SEARCH = _PARAMETERS | {"index", "model", "rm3", "tune"}
     _FUSE = frozenset({"fuse", "method", "k", "weights", "tune"})
-    _OF_MODEL = {"bm25": frozenset({"k1", "b"}), "qld": frozenset({"mu"})}  # noqa: RUF012
 
     @field_validator("rm3", mode="before")
     @classmethod
@@ -171,9 +175,7 @@ class SystemRecipe(Recipe):
         allowed = {"index": self._SEARCH, "fuse": self._FUSE, "run": frozenset({"run"})}[kinds[0]]
         if given - allowed:
             raise ValueError(f"{_listed(given - allowed)} means nothing beside `{kinds[0]}`")
-        others = frozenset[str]().union(
-            *(keys for model, keys in self._OF_MODEL.items() if model != self.model)
-        )
+        others = self._PARAMETERS.difference(parameters_of(MODELS[self.model]))
         if given & others:
             raise ValueError(f"{_listed(given & others)} means nothing to the model {self.model}")
         return self
@@ -207,6 +209,12 @@ class SystemRecipe(Recipe):
         return self
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """The model's parameters that the file gives."""
+        given = self._PARAMETERS & self.model_fields_set
+        return {name: getattr(self, name) for name in sorted(given)}
+
+    @property
     def knobs(self) -> dict[str, Knob]:
         """The parameters of a search or a fusion that can be tuned."""
         if self.fuse:
@@ -216,8 +224,7 @@ class SystemRecipe(Recipe):
     @property
     def fixed(self) -> dict[str, float]:
         """The values that the file itself gives to parameters."""
-        said = {name: getattr(self, name) for name in ("k1", "b", "mu", "k")}
-        found = {name: value for name, value in said.items() if name in self.model_fields_set}
+        found = self.parameters | ({"k": self.k} if "k" in self.model_fields_set else {})
         if self.rm3 is not None:
             found |= {name: getattr(self.rm3, name) for name in self.rm3.model_fields_set}
         weights = zip(self.fuse, self.weights, strict=False)  # no weights, or one for each
@@ -273,11 +280,16 @@ class ExperimentRecipe(Recipe):
     indexes: dict[Name, IndexRecipe] = Field(default_factory=dict)
     topics: dict[Name, TopicsRecipe]
     systems: dict[Name, SystemRecipe]
-    depth: Natural = 1000
+    depth: Natural | Literal["all"] = 1000
     measures: tuple[str, ...] = DEFAULT_MEASURES
     negative_grades: Literal["zero", "trec_eval"] = "zero"
     comparison: ComparisonRecipe | None = None
     table: TableRecipe = Field(default_factory=TableRecipe)
+
+    @property
+    def most(self) -> int | None:
+        """``depth`` as a number; None for all documents that hold a term of the query."""
+        return None if self.depth == "all" else self.depth
 
     @field_validator("topics", "systems", "measures")
     @classmethod

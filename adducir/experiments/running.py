@@ -141,7 +141,7 @@ def _table(plan: Plan, scores: Mapping[str, Sequence[Scores]]) -> ResultTable:
 def _depths(plan: Plan) -> list[str]:
     """Sentences about given runs that are deeper or shorter than the measures and searches."""
     cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in plan.opened.measures]
-    deepest, depth = max(cutoffs), plan.recipe.depth
+    deepest, depth = max(cutoffs), plan.recipe.most
     are_searches = any(system.run is None for system in plan.recipe.systems.values())
     notes = []
     for (system, topic_set), run in plan.opened.given_runs.items():
@@ -151,7 +151,7 @@ def _depths(plan: Plan) -> list[str]:
         ranks = f"{whose} has at most {run.depth:,} documents a topic"
         if run.depth < deepest:
             notes.append(f"{ranks}, fewer than the cutoff {deepest:,}.")
-        elif are_searches and run.depth > depth:
+        elif are_searches and depth is not None and run.depth > depth:
             notes.append(f"{ranks}, the searches {depth:,}.")
     return notes
 

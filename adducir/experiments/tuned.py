@@ -10,10 +10,11 @@ from adducir.experiments.steps import Plan
 from adducir.experiments.tuning.combining import Fusion
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.recipe import TuneRecipe
-from adducir.experiments.tuning.systems import MODELS, LexicalSearch, Searchable, Tunable
+from adducir.experiments.tuning.systems import LexicalSearch, Searchable, Tunable
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
+from adducir.indexes.named import MODELS
 from adducir.runs.run import Run
 from adducir.study.progress import Progress
 
@@ -69,14 +70,14 @@ def tune_system(
     system: Tunable
     if index is None:
         runs = {member: pool.joined(own) for member, own in members.items()}
-        system = Fusion(runs, recipe.method, fixed=recipe.fixed, depth=plan.recipe.depth)
+        system = Fusion(runs, recipe.method, fixed=recipe.fixed, depth=plan.recipe.most)
     else:
         system = LexicalSearch(
             index,
             MODELS[recipe.model],
             rm3=recipe.rm3 is not None,
             fixed=recipe.fixed,
-            depth=plan.recipe.depth,
+            depth=plan.recipe.most,
             threads=threads,
         )
     return tune(

@@ -9,7 +9,8 @@ import polars as pl
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.lucene import Hits, LuceneIndex, Query
-from adducir.indexes.models import Model, RM3Settings
+from adducir.indexes.models import RM3Settings
+from adducir.indexes.named import AnyModel
 from adducir.study.products import MANIFEST, Manifest, read_manifest
 
 
@@ -44,7 +45,7 @@ class Index(Protocol):
     def search(
         self,
         queries: Sequence[Query],
-        model: Model,
+        model: AnyModel,
         *,
         rm3: RM3Settings | None = None,
         depth: int | None = 1000,
@@ -53,7 +54,12 @@ class Index(Protocol):
         """Rank the documents for each query."""
 
     def expand(
-        self, queries: Sequence[str], model: Model, rm3: RM3Settings, *, threads: int | None = None
+        self,
+        queries: Sequence[str],
+        model: AnyModel,
+        rm3: RM3Settings,
+        *,
+        threads: int | None = None,
     ) -> list[dict[str, float]]:
         """The query that RM3 makes of each query."""
 
@@ -64,6 +70,13 @@ class Index(Protocol):
 
     def close(self) -> None:
         """Let go of the files."""
+
+
+def remark_on(index: Index) -> str | None:
+    """What a user should know of the engine: that a memory index is searched without numba."""
+    from adducir.indexes.memory import SLOWER
+
+    return SLOWER if getattr(index, "backend", "") == "numpy" else None
 
 
 def open_index(path: Path | str) -> Index:

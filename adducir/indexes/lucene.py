@@ -17,9 +17,10 @@ import polars as pl
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.build import KIND, LUCENE, default_threads
+from adducir.indexes.candidates.variants import Variant
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.faults import translated
-from adducir.indexes.models import QLD, Model, RM3Settings
+from adducir.indexes.models import BM25, QLD, Model, RM3Settings
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.products import MANIFEST, Manifest, read_manifest
 
@@ -107,7 +108,7 @@ class LuceneIndex:
     def search(
         self,
         queries: Sequence[Query],
-        model: Model,
+        model: Model | Variant,
         *,
         rm3: RM3Settings | None = None,
         depth: int | None = 1000,
@@ -124,7 +125,7 @@ class LuceneIndex:
 
         Raises:
             UsageError: ``rm3`` on an index without vectors or with weighted queries; QLD on
-                exact lengths; ``depth`` below 1.
+                exact lengths; a variant of BM25; ``depth`` below 1.
         """
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
@@ -143,7 +144,7 @@ class LuceneIndex:
     def expand(
         self,
         queries: Sequence[str],
-        model: Model,
+        model: Model | Variant,
         rm3: RM3Settings,
         *,
         threads: int | None = None,
@@ -193,7 +194,12 @@ class LuceneIndex:
     def _numbers(self) -> dict[str, int]:
         return {docno: number for number, docno in enumerate(self.docnos)}
 
-    def _similarity(self, model: Model) -> Any:
+    def _similarity(self, model: Model | Variant) -> Any:
+        if not isinstance(model, BM25 | QLD):
+            raise UsageError(
+                f"{self.path} is an index of Lucene, which has no model {model.name!r}.",
+                mend="Build one with 'adducir index --engine memory', or choose bm25 or qld.",
+            )
         if isinstance(model, QLD):
             if self.accurate_length:
                 raise UsageError(

@@ -6,7 +6,8 @@ from typing import Any
 
 from adducir.corpora.topics import Topics
 from adducir.indexes.engine import Index
-from adducir.indexes.models import Model, RM3Settings
+from adducir.indexes.models import RM3Settings
+from adducir.indexes.named import AnyModel
 from adducir.runs.run import Run
 
 
@@ -32,11 +33,11 @@ class Search:
 def search_topics(
     index: Index,
     topics: Topics,
-    model: Model,
+    model: AnyModel,
     *,
     tag: str,
     rm3: RM3Settings | None = None,
-    depth: int = 1000,
+    depth: int | None = 1000,
     threads: int | None = None,
 ) -> Search:
     """Search every topic; the arguments and errors are those of the index's ``search``."""
@@ -55,6 +56,6 @@ def search_topics(
             "index": index.identity,
             **model.settings(),
             "rm3": rm3.settings() if rm3 else None,
-            "depth": depth,
+            "depth": depth or "all",
         },
     )

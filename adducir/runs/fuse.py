@@ -33,7 +33,7 @@ def fuse(
     k: float = 60,
     weights: Sequence[float] | None = None,
     normalise: Normalise = "min-max",
-    depth: int = 1000,
+    depth: int | None = 1000,
     tag: str | None = None,
 ) -> Run:
     """Fuse runs topic by topic.
@@ -48,7 +48,7 @@ def fuse(
         k: How much ``rrf`` evens out the first ranks.
         weights: One a run, 0 or more; by default all are 1.
         normalise: What ``combsum`` and ``combmnz`` do to scores first.
-        depth: How many documents a topic keeps.
+        depth: How many documents a topic keeps; None for all.
         tag: The tag of the result; by default the method's name.
 
     Raises:
@@ -74,7 +74,8 @@ def fuse(
         .sort("topic")
     )
     rows = fused.with_columns(qid=pl.Series(qids, dtype=pl.String).gather(fused["topic"]))
-    return Run.ranked(rows, tag or method).top(depth)
+    fused_run = Run.ranked(rows, tag or method)
+    return fused_run if depth is None else fused_run.top(depth)
 
 
 def lacking(runs: Sequence[Run]) -> list[list[str]]:
@@ -98,7 +99,12 @@ def _normalised(run: Run, normalise: Normalise) -> Floats:
 
 
 def _refuse_nonsense(
-    runs: Sequence[Run], method: str, k: float, weights: list[float], normalise: str, depth: int
+    runs: Sequence[Run],
+    method: str,
+    k: float,
+    weights: list[float],
+    normalise: str,
+    depth: int | None,
 ) -> None:
     if len(runs) < 2:
         raise UsageError("fusion needs two or more runs.", mend="Name another run.")
@@ -114,7 +120,7 @@ def _refuse_nonsense(
         raise UsageError("weights are numbers from 0 up, and not all of them 0.")
     if not (math.isfinite(k) and k >= 0):
         raise UsageError(f"k is a number from 0 up, not {k}.")
-    if depth < 1:
+    if depth is not None and depth < 1:
         raise UsageError(f"the depth is 1 or more, not {depth}.")
     if method == "combmnz" and normalise == "none":
         negative = [run.tag for run in runs if (run.frame["score"] < 0).any()]

@@ -18,6 +18,7 @@ from adducir.experiments.tables.render import FORMATS
 from adducir.experiments.tables.table import DETAILS as TABLE_DETAILS
 from adducir.indexes.analysis import STEMMERS
 from adducir.indexes.models import BM25, QLD, RM3Settings
+from adducir.indexes.named import MODELS
 from adducir.runs.fuse import Method, Normalise
 
 
@@ -28,7 +29,7 @@ def test_choices_are_those_of_the_rooms():
     assert tuple(options.Negative) == get_args(NegativeGrades)
     assert tuple(options.Format) == tuple(FORMATS)
     assert tuple(options.Stemmer) == STEMMERS
-    assert tuple(options.Model) == (BM25.name, QLD.name)
+    assert tuple(options.Model) == tuple(MODELS)
     assert DETAILS == TABLE_DETAILS
     assert set(DETAIL_ALIASES.values()) <= set(DETAILS)
     assert tuple(options.Method) == get_args(Method)

@@ -12,7 +12,7 @@ from adducir.corpora.bundled import bundled_qrels, bundled_topics
 from adducir.corpora.qrels import load_qrels
 from adducir.experiments.evaluation.evaluate import evaluate
 from adducir.experiments.evaluation.measures import parse_measures
-from adducir.experiments.tuning.systems import MODELS
+from adducir.indexes.named import MODELS
 from adducir.runs.read import read_run
 
 BUNDLED = ["--topics", "bundled:topics", "--qrels", "bundled:qrels"]

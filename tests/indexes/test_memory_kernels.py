@@ -168,6 +168,11 @@ build_memory_index(ListCorpus(TEXTS), Path({str(tmp_path / "index")!r}))
 index = MemoryIndex({str(tmp_path / "index")!r})
 hits = index.search(["dog owners"], BM25(), rm3=RM3Settings())
 print(engine_backend(), index.backend, *hits.docnos)
+from adducir.cli.app import main
+Path("topics.tsv").write_text("1\\tdog owners")
+main(["search", "--index", "index", "--topics", "topics.tsv", "--output", "x.trec", "--rm3"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.split() == ["numpy", "numpy", "D1", "D3", "D2", "D6"]
+    assert "numba is not there: memory indexes are built and searched by NumPy" in done.stderr

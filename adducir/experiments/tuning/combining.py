@@ -39,7 +39,7 @@ class Fusion:
         *,
         fixed: Mapping[str, float] | None = None,
         normalise: Normalise = "min-max",
-        depth: int = 1000,
+        depth: int | None = 1000,
     ) -> None:
         self._runs = dict(runs)
         self._method = method
@@ -84,7 +84,7 @@ class Fusion:
             "method": self._method,
             **({"normalise": self._normalise} if self._method != "rrf" else {}),
             **({"fixed": self._fixed} if self._fixed else {}),
-            "depth": self._depth,
+            "depth": self._depth or "all",
         }
 
     def _weights(self, setting: Setting) -> list[float]:

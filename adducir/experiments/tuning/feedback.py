@@ -16,7 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adducir.indexes.models import Model, RM3Settings
+from adducir.indexes.models import RM3Settings
+from adducir.indexes.named import AnyModel
 
 Weights = dict[str, float]
 
@@ -35,7 +36,7 @@ class _Kept:
     """What was found out about one list of queries: the relevance models are those of ``key``."""
 
     own: list[Weights]
-    key: tuple[Model, int, int] | None = None
+    key: tuple[AnyModel, int, int] | None = None
     relevance: list[Weights] = field(default_factory=list)
 
 
@@ -52,7 +53,7 @@ class SharedFeedback:
         self._threads = threads
         self._kept: dict[tuple[str, ...], _Kept] = {}
 
-    def queries(self, texts: Sequence[str], model: Model, rm3: RM3Settings) -> list[Weights]:
+    def queries(self, texts: Sequence[str], model: AnyModel, rm3: RM3Settings) -> list[Weights]:
         """The expanded queries.
 
         Raises:
@@ -73,7 +74,7 @@ class SharedFeedback:
             for own, other in zip(kept.own, kept.relevance, strict=True)
         ]
 
-    def _expanded(self, texts: Sequence[str], model: Model, rm3: RM3Settings) -> list[Weights]:
+    def _expanded(self, texts: Sequence[str], model: AnyModel, rm3: RM3Settings) -> list[Weights]:
         return self._index.expand(texts, model, rm3, threads=self._threads)
 
 

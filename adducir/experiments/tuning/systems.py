@@ -14,7 +14,8 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.feedback import SharedFeedback
 from adducir.experiments.tuning.grid import Grid, Knob, Setting
 from adducir.indexes.lucene import Hits, Query
-from adducir.indexes.models import BM25, QLD, Model, RM3Settings
+from adducir.indexes.models import BM25, RM3Settings
+from adducir.indexes.named import AnyModel, parameters_of
 from adducir.runs.run import Run
 
 
@@ -51,7 +52,7 @@ class Searchable(Protocol):
         model: Any,
         *,
         rm3: RM3Settings | None = None,
-        depth: int = 1000,
+        depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query."""
@@ -62,12 +63,12 @@ class Searchable(Protocol):
         """The query that RM3 makes of each query."""
 
 
-MODELS: dict[str, type[Model]] = {"bm25": BM25, "qld": QLD}
-
 _KNOBS = {
     "k1": Knob(low=0),
     "b": Knob(low=0, high=1),
     "mu": Knob(low=0),
+    "epsilon": Knob(),
+    "delta": Knob(low=0),
     "fb_terms": Knob(whole=True, low=1),
     "fb_docs": Knob(whole=True, low=1),
     "original_query_weight": Knob(low=0, high=1),
@@ -75,14 +76,14 @@ _KNOBS = {
 _FEEDBACK = tuple(field.name for field in fields(RM3Settings))
 
 
-def lexical_knobs(model: type[Model], *, rm3: bool) -> dict[str, Knob]:
-    """The parameters of a search: the model's fields, and RM3's."""
-    names = [field.name for field in fields(model)]
-    return {name: _KNOBS.get(name, Knob()) for name in [*names, *(_FEEDBACK if rm3 else ())]}
+def lexical_knobs(model: type[AnyModel], *, rm3: bool) -> dict[str, Knob]:
+    """The parameters of a search: the model's numbers, and RM3's."""
+    names = [*parameters_of(model), *(_FEEDBACK if rm3 else ())]
+    return {name: _KNOBS[name] for name in names}
 
 
 class LexicalSearch:
-    """A search with BM25 or query likelihood, with RM3 on request.
+    """A search with a lexical model, with RM3 on request.
 
     All topics are searched in one call. Settings of RM3 that differ in the original query's weight
     only share feedback documents and relevance model.
@@ -92,18 +93,18 @@ class LexicalSearch:
         model: The model's class; its fields are parameters.
         rm3: Whether queries are expanded.
         fixed: Values of parameters that are not in the grid; others keep their defaults.
-        depth: Hits a topic.
+        depth: Hits a topic; None for all documents that hold a term of the query.
         threads: Threads of the search.
     """
 
     def __init__(
         self,
         index: Searchable,
-        model: type[Model] = BM25,
+        model: type[AnyModel] = BM25,
         *,
         rm3: bool = False,
         fixed: Mapping[str, float] | None = None,
-        depth: int = 1000,
+        depth: int | None = 1000,
         threads: int | None = None,
     ) -> None:
         self._index = index
@@ -153,10 +154,10 @@ class LexicalSearch:
             "model": self._model.name,
             "rm3": self._rm3,
             **({"fixed": self._fixed} if self._fixed else {}),
-            "depth": self._depth,
+            "depth": self._depth or "all",
         }
 
-    def _parts(self, setting: Setting) -> tuple[Model, RM3Settings | None]:
+    def _parts(self, setting: Setting) -> tuple[AnyModel, RM3Settings | None]:
         values: dict[str, Any] = {**self._fixed, **setting}
         feedback = {name: values.pop(name) for name in _FEEDBACK if name in values}
         return self._model(**values), RM3Settings(**feedback) if self._rm3 else None

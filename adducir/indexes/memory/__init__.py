@@ -1,5 +1,7 @@
 """An index of memory-mapped arrays that ranks as Lucene does, exhaustively and fast."""
 
+SLOWER = "numba is not there: memory indexes are built and searched by NumPy, slower"
+
 
 def engine_backend() -> str:
     """What searches a memory index: ``numba``, or ``numpy`` where numba cannot be used."""

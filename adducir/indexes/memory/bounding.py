@@ -41,8 +41,8 @@ def look_at_peaks(postings: Postings, peaks: Peaks, term: Any) -> None:
             level += U(1)
         least[level] = min(least[level], norms[U(docs[i])])
         most = max(most, tf)
-    for level in range(LEVELS):  # one array given to another would take seconds to compile
-        peaks.least[term, level] = least[level]
+    for place in range(LEVELS):  # one array given to another would take seconds to compile
+        peaks.least[term, place] = least[place]
     peaks.most[term] = most
 
 

@@ -21,6 +21,7 @@ from adducir.indexes.build import IndexSettings, default_threads, engine_version
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
 from adducir.indexes.feeding import fed, is_blank, packed
+from adducir.indexes.memory import SLOWER, engine_backend
 from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.inverting import distinct
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
@@ -158,6 +159,8 @@ def _make(
 ) -> dict[str, Any]:
     with translated(folder), ArrivedDocuments(folder) as arrived:
         with DocumentWriter(folder) as store:
+            if engine_backend() == "numpy":
+                progress.note(SLOWER)
             analyser = Analyser(settings)
             empty: Counter[bool] = Counter()
             progress.start("indexing", corpus.size_hint(), "documents")
