@@ -1,0 +1,1 @@
+"""Dense indexes: vectors in FAISS, their docnos, and the documents' texts."""

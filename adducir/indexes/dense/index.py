@@ -1,0 +1,173 @@
+"""Searches a dense index: a query's vector against the documents'."""
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from adducir.encoders.model import DualEncoder, Floats
+from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.encoders.vectors import DOCNOS
+from adducir.indexes.dense import engine
+from adducir.indexes.dense.build import INDEX, KIND, TOLD
+from adducir.indexes.documents import DocumentStore
+from adducir.indexes.lucene import Hits
+from adducir.models.machine import choose_device, using_threads
+from adducir.study.errors import ProductError, UsageError
+from adducir.study.files import file_digest, read_lines, read_text
+from adducir.study.products import Manifest, read_manifest
+
+_REBUILD = "Build it again with 'adducir index --rebuild'."
+
+
+class DenseIndex:
+    """An index that ``adducir index --engine dense`` built.
+
+    Args:
+        path: The product's folder.
+        device: Where the encoder runs.
+        encoder: The encoder's name, where it is not found under the one it had.
+
+    Raises:
+        ProductError: There is none, or its files are not those that were written together.
+    """
+
+    def __init__(
+        self, path: Path | str, *, device: str = "auto", encoder: str | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.manifest: Manifest = read_manifest(self.path)
+        if self.manifest.kind != KIND:
+            raise ProductError(
+                f"this is no dense index, but a product of {self.manifest.kind}.", path=self.path
+            )
+        for name in (INDEX, DOCNOS):
+            if file_digest(self.path / name) != self.manifest.files[name].sha256:
+                raise ProductError(
+                    "docnos and vectors came apart: this file is not the one that was written.",
+                    path=self.path / name,
+                    mend=_REBUILD,
+                )
+        self.fields = tuple(self.manifest.recipe["fields"])
+        self._device = device
+        self._named = encoder
+        self._index = engine.read(self.path / INDEX)
+        if self._index.ntotal != len(self.docnos):
+            raise ProductError(
+                f"{len(self.docnos):,} docnos, but {self._index.ntotal:,} vectors.",
+                path=self.path,
+                mend=_REBUILD,
+            )
+
+    def __len__(self) -> int:
+        return len(self.docnos)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the index is, for fingerprints and run metadata."""
+        return {"name": self.path.name, "fingerprint": self.manifest.fingerprint}
+
+    @cached_property
+    def docnos(self) -> pl.Series:
+        """Every docno, in the order of the vectors."""
+        lines = (line.rstrip("\n") for _, line in read_lines(self.path / DOCNOS))
+        return pl.Series("docno", list(lines), dtype=pl.String)
+
+    @cached_property
+    def documents(self) -> DocumentStore:
+        """The documents' texts."""
+        return DocumentStore(self.path)
+
+    @cached_property
+    def source(self) -> EncoderSource:
+        """The encoder of the documents, as it is named.
+
+        Raises:
+            ProductError: What has that name now is another encoder.
+        """
+        told = json.loads(read_text(self.path / TOLD))
+        name, folder = self._named or told["encoder"], None
+        if self._named is None and (self.path / name).is_dir():
+            folder = self.path
+        found = encoder_source(name, folder)
+        if found.identity() != told["identity"]:
+            raise ProductError(
+                f"the encoder {found.name} is not the one that made these vectors.",
+                path=self.path,
+                mend="Build the index again, or name the right encoder.",
+            )
+        return found
+
+    @cached_property
+    def encoder(self) -> DualEncoder:
+        """The encoder itself.
+
+        Raises:
+            ProductError: As :attr:`source`.
+            InputError, MachineError: It cannot be loaded.
+        """
+        return DualEncoder.load(self.source).to(choose_device(self._device))
+
+    def search(
+        self, queries: Sequence[str], *, depth: int | None = 1000, threads: int | None = None
+    ) -> Hits:
+        """Rank the documents for each query by inner product.
+
+        Args:
+            queries: Texts.
+            depth: Hits a query; None for all documents.
+            threads: Threads; by default one a core.
+
+        Returns:
+            The hits; equal scores stand in order of docnos. An approximate index may give fewer
+            hits than asked for.
+
+        Raises:
+            UsageError: ``depth`` below 1.
+        """
+        with using_threads(threads):
+            vectors = self.encoder.encode_queries(list(queries))
+        return self.search_vectors(vectors, depth=depth, threads=threads)
+
+    def search_vectors(
+        self, vectors: Floats, *, depth: int | None = 1000, threads: int | None = None
+    ) -> Hits:
+        """Rank the documents for vectors (q, D); see :meth:`search`.
+
+        Raises:
+            UsageError: ``depth`` below 1, or vectors of another width.
+        """
+        if depth is not None and depth < 1:
+            raise UsageError(f"depth must be 1 or more, not {depth}.")
+        if len(vectors) and vectors.shape[1] != self._index.d:
+            raise UsageError(
+                f"the index has vectors of {self._index.d} numbers, the queries of "
+                f"{vectors.shape[1]}."
+            )
+        depth = len(self) if depth is None else min(depth, len(self))
+        if not len(vectors):
+            none = np.zeros(0, dtype=np.int32)
+            return Hits(none, self.docnos[:0], np.zeros(0, dtype=np.float32))
+        with engine.threads_of_faiss(threads):
+            scores, numbers = engine.search(self._index, vectors, depth)
+        rows = np.repeat(np.arange(len(vectors)), depth)
+        values, places = scores.ravel(), numbers.ravel()
+        there = places >= 0
+        rows, values, places = rows[there], values[there], places[there]
+        order = np.lexsort((self._orders[places], -values, rows))
+        counts = np.bincount(rows, minlength=len(vectors)).astype(np.int32)
+        return Hits(counts, self.docnos.gather(places[order]), values[order])
+
+    @cached_property
+    def _orders(self) -> np.ndarray:
+        """(N,) the place of each docno in alphabetical order."""
+        return self.docnos.rank("ordinal").to_numpy()
+
+    def settings(self) -> dict[str, Any]:
+        """The model and how it was searched, for run metadata."""
+        told = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
+        return {"model": "dense", "encoder": self.source.name, **told}

@@ -1,0 +1,201 @@
+"""Dense indexes: flat is exact, recall is measured, docnos and vectors stay together."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from memory_corpus import ListCorpus
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+
+from tiny import tiny_bert
+
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.sources import encoder_source
+from adducir.indexes.dense import engine
+from adducir.indexes.dense.build import Running, build_dense_index
+from adducir.indexes.dense.index import DenseIndex
+from adducir.indexes.dense.recall import recall
+from adducir.indexes.dense.settings import DenseSettings, dense_settings
+from adducir.study.errors import ProductError, UsageError
+from adducir.study.products import read_manifest
+from adducir.study.progress import Silent
+
+WORDS = ["cat", "dog", "nuclear", "energy", "school", "uniforms", "runs", "fast", "clean"]
+TEXTS = {f"d{n}": f"{WORDS[n % 9]} {WORDS[n // 9 % 9]} and {WORDS[(n * n) % 9]}" for n in range(90)}
+QUERIES = ["cat energy", "school uniforms because of dogs", "", "nuclear nuclear"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+@pytest.fixture(scope="module")
+def flat(tiny, tmp_path_factory):
+    path = tmp_path_factory.mktemp("dense") / "flat"
+    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(tiny)))
+    return path
+
+
+def test_flat_equals_brute_force(flat, tiny):
+    encoder = DualEncoder.load(encoder_source(str(tiny)))
+    scores = encoder.encode_queries(QUERIES) @ encoder.encode_documents(list(TEXTS.values())).T
+    hits = DenseIndex(flat).search(QUERIES, depth=7)
+    assert hits.counts.tolist() == [7] * 4
+    names = list(TEXTS)
+    for query in range(4):
+        found = hits.docnos[query * 7 : query * 7 + 7].to_list()
+        values = hits.scores[query * 7 : query * 7 + 7]
+        own = [scores[query, names.index(docno)] for docno in found]
+        np.testing.assert_allclose(values, own, atol=1e-4)
+        assert (np.diff(values) <= 0).all()
+        bound = np.sort(scores[query])[-7]
+        assert min(own) >= bound - 1e-4
+        for place in range(6):
+            if values[place] == values[place + 1]:
+                assert found[place] < found[place + 1]
+
+
+def test_all_documents_and_none(flat):
+    index = DenseIndex(flat)
+    assert len(index) == 90
+    hits = index.search(["cat"], depth=None)
+    assert sorted(hits.docnos) == sorted(TEXTS)
+    assert index.search(["cat"], depth=1000).counts.tolist() == [90]
+    assert index.search([], depth=5).counts.tolist() == []
+    assert index.documents.get("d7").fields["text"] == TEXTS["d7"]
+    with pytest.raises(UsageError, match="depth"):
+        index.search(["cat"], depth=0)
+    with pytest.raises(UsageError, match="of 3"):
+        index.search_vectors(np.zeros((1, 3), dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "least"),
+    [
+        ("hnsw", ("links=8",), 0.9),
+        ("ivf-pq", ("lists=3", "probes=3", "parts=16", "bits=4"), 0.3),
+    ],
+)
+def test_recall_against_flat_is_in_the_manifest(flat, tiny, tmp_path, kind, changes, least):
+    path = tmp_path / kind
+    settings = dense_settings(kind, (*changes, "sample=30"))
+    source = encoder_source(str(tiny))
+    manifest = build_dense_index(ListCorpus(TEXTS), path, source, settings)
+    told = manifest.counts["recall"]
+    assert (told["at"], told["queries"]) == (10, 30)
+    assert least <= told["recall"] <= 1
+    hits = DenseIndex(path).search(QUERIES, depth=10)
+    assert hits.counts.tolist() == [10] * 4
+    exact = DenseIndex(flat).search(QUERIES, depth=10)
+    shared = set(hits.docnos[:10]) & set(exact.docnos[:10])
+    assert len(shared) >= 3
+
+
+def test_recall_against_a_loop():
+    draw = np.random.default_rng(1)
+    vectors = draw.normal(size=(40, 4)).astype(np.float32)
+    settings = DenseSettings(kind="ivf-pq", lists=4, probes=1, parts=2, bits=4)
+    index = engine.new_index(settings, 40, 4)
+    index.train(vectors)
+    index.add(vectors)
+    told = recall(index, vectors, 40, 0, at=5)
+    good = 0
+    for own in range(40):
+        scores = vectors @ vectors[own]
+        exact = sorted((n for n in range(40) if n != own), key=lambda n, s=scores: -s[n])[:5]
+        _, found = index.search(vectors[own : own + 1], 6)
+        others = [n for n in found[0] if n not in (own, -1)][:5]
+        good += len(set(others) & set(exact))
+    assert told == {"at": 5, "queries": 40, "recall": round(good / 200, 4)}
+    assert 0 < told["recall"] < 1
+    assert recall(index, vectors[:1], 5, 0) == {}
+
+
+def test_files_that_came_apart_are_refused(flat, tiny, tmp_path):
+    for name in ("docnos.txt", "index.faiss"):
+        folder = tmp_path / name
+        shutil.copytree(flat, folder)
+        data = bytearray((folder / name).read_bytes())
+        data[-3] ^= 1
+        (folder / name).write_bytes(bytes(data))
+        with pytest.raises(ProductError, match="came apart"):
+            DenseIndex(folder)
+    other = tmp_path / "other"
+    build_dense_index(ListCorpus({"x": "cat", "y": "dog"}), other, encoder_source(str(tiny)))
+    shutil.copytree(flat, tmp_path / "mixed")
+    shutil.copy(other / "index.faiss", tmp_path / "mixed" / "index.faiss")
+    with pytest.raises(ProductError, match="came apart"):
+        DenseIndex(tmp_path / "mixed")
+
+
+def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(tiny, model)
+    path = tmp_path / "indexes" / "x"
+    path.parent.mkdir()
+    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(model)))
+    # The whole study may move: the encoder is found from the index's own place.
+    (tmp_path / "moved").mkdir()
+    for name in ("model", "indexes"):
+        shutil.move(tmp_path / name, tmp_path / "moved" / name)
+    index = DenseIndex(tmp_path / "moved" / "indexes" / "x")
+    assert index.search(["cat"], depth=3).counts.tolist() == [3]
+    tiny_bert(tmp_path / "moved" / "model", layers=1)
+    with pytest.raises(ProductError, match="is not the one"):
+        DenseIndex(tmp_path / "moved" / "indexes" / "x").search(["cat"])
+    named = DenseIndex(tmp_path / "moved" / "indexes" / "x", encoder=str(tiny))
+    assert named.search(["cat"], depth=3).counts.tolist() == [3]
+
+
+class Killed(Silent):
+    """Stops after some texts."""
+
+    def __init__(self, after):
+        self.after = after
+
+    def advance(self, count):
+        self.after -= count
+        if self.after < 0:
+            raise KeyboardInterrupt
+
+
+def test_a_killed_build_goes_on(flat, tiny, tmp_path):
+    source, path = encoder_source(str(tiny)), tmp_path / "x"
+    running = Running(shard=20)
+    with pytest.raises(KeyboardInterrupt):
+        build_dense_index(ListCorpus(TEXTS), path, source, running=running, progress=Killed(50))
+    assert not path.exists()
+    assert [p for p in tmp_path.iterdir() if ".parts-" in p.name]
+    build_dense_index(ListCorpus(TEXTS), path, source, running=running)
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert sorted(p.name for p in path.iterdir() if "vectors" in p.name) == []
+    one = DenseIndex(path).search(QUERIES, depth=20)
+    two = DenseIndex(flat).search(QUERIES, depth=20)
+    np.testing.assert_allclose(one.scores, two.scores, atol=1e-4)
+    assert read_manifest(path).counts["documents"] == 90
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("flat", "links=3"),
+        ("hnsw", "probes=3"),
+        ("ivf-pq", "bits=20"),
+        ("hnsw", "links"),
+        ("hnsw", "nothing=1"),
+    ],
+)
+def test_settings_that_cannot_be(kind, change):
+    with pytest.raises(UsageError):
+        dense_settings(kind, [change])
+
+
+def test_settings_that_do_not_fit_the_vectors():
+    with pytest.raises(UsageError, match="too few"):
+        engine.new_index(DenseSettings(kind="ivf-pq"), 100, 32)
+    with pytest.raises(UsageError, match="cut into 5 parts"):
+        engine.new_index(DenseSettings(kind="ivf-pq", parts=5), 1000, 32)
