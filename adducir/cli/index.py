@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from adducir.study.products import Manifest
 
 
+DENSE_PANEL = "Dense (--engine dense)"
+
+
 def index(
     source: Annotated[
         str,
@@ -71,8 +74,56 @@ def index(
     ] = None,
     engine: Annotated[
         options.Engine,
-        typer.Option("--engine", help="Lucene, or arrays in memory that rank as Lucene does."),
+        typer.Option(
+            "--engine",
+            help="Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
+        ),
     ] = options.Engine.LUCENE,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="MODEL",
+            rich_help_panel=DENSE_PANEL,
+            help="The encoder's folder or recipe, 'minilm', or a name of the Hub.",
+        ),
+    ] = None,
+    kind: Annotated[
+        options.DenseKind | None,
+        typer.Option(
+            "--kind",
+            rich_help_panel=DENSE_PANEL,
+            show_default="flat",
+            help="Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            rich_help_panel=DENSE_PANEL,
+            help="A setting of the kind, as in links=16; can be repeated.",
+        ),
+    ] = None,
+    device: Annotated[
+        options.DeviceName | None,
+        typer.Option(
+            "--device",
+            rich_help_panel=DENSE_PANEL,
+            show_default="auto",
+            help="Where the encoder runs.",
+        ),
+    ] = None,
+    precision: Annotated[
+        options.Precision | None,
+        typer.Option(
+            "--precision",
+            rich_help_panel=DENSE_PANEL,
+            show_default="float32",
+            help="What the encoder computes in.",
+        ),
+    ] = None,
     pairs: Annotated[
         bool,
         typer.Option(
@@ -88,6 +139,45 @@ def index(
     An index that is there already and would be built alike is left as it is. A docno that comes
     twice and a malformed record end the work; nothing half-made is left.
     """
+    dense = {
+        "--encoder": encoder,
+        "--kind": kind,
+        "--set": changes,
+        "--device": device,
+        "--precision": precision,
+    }
+    if engine == options.Engine.DENSE:
+        lexical = {
+            "--stemmer": stemmer != options.Stemmer.PORTER,
+            "--stopwords": stopwords != "lucene",
+            "--no-positions": not positions,
+            "--no-vectors": not vectors,
+            "--accurate-length": accurate_length,
+            "--pairs": pairs,
+        }
+        _refuse([name for name, given in lexical.items() if given], "a lexical engine")
+
+        from adducir.cli.index_dense import Asked, index_dense
+
+        index_dense(
+            Asked(
+                source,
+                output,
+                tuple(options.listed(fields)),
+                docno_field,
+                format_name.value if format_name else None,
+                encoder,
+                kind or options.DenseKind.FLAT,
+                tuple(changes or ()),
+                device or options.DeviceName.AUTO,
+                precision or options.Precision.FLOAT32,
+                threads,
+                rebuild,
+            )
+        )
+        return
+    _refuse([name for name, given in dense.items() if given is not None], "--engine dense")
+
     from adducir.cli.console import open_progress
     from adducir.corpora.documents import open_corpus
     from adducir.indexes.analysis import Analysis
@@ -131,6 +221,11 @@ def index(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )
         progress.note(f"{output}: {summary(manifest)}")
+
+
+def _refuse(names: list[str], condition: str) -> None:
+    if names:
+        raise UsageError(f"{' and '.join(names)} means nothing without {condition}.")
 
 
 def summary(manifest: "Manifest") -> str:

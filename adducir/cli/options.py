@@ -82,10 +82,19 @@ class Stemmer(StrEnum):
 
 
 class Engine(StrEnum):
-    """Lexical engines."""
+    """Lexical engines, and the dense one."""
 
     LUCENE = "lucene"
     MEMORY = "memory"
+    DENSE = "dense"
+
+
+class DenseKind(StrEnum):
+    """Kinds of dense indexes."""
+
+    FLAT = "flat"
+    HNSW = "hnsw"
+    IVF_PQ = "ivf-pq"
 
 
 class CorpusFormat(StrEnum):

@@ -140,6 +140,14 @@ def search(
 
     options.refuse_overwriting(output, [topics])
 
+    from adducir.cli.search_dense import Asked, is_dense, search_dense
+
+    if is_dense(index):
+        lexical = {"k1": k1, "b": b, "mu": mu, "epsilon": epsilon, "delta": delta}
+        _refuse(True, {**lexical, "rm3": rm3 or None}, "a lexical index")
+        search_dense(Asked(index, topics, output, topic_field, depth, threads, tag))
+        return
+
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engine import open_index, remark_on

@@ -171,7 +171,7 @@ def test_a_killed_build_goes_on(flat, tiny, tmp_path):
     assert not path.exists()
     assert [p for p in tmp_path.iterdir() if ".parts-" in p.name]
     build_dense_index(ListCorpus(TEXTS), path, source, running=running)
-    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert not [p for p in tmp_path.iterdir() if ".parts-" in p.name]
     assert sorted(p.name for p in path.iterdir() if "vectors" in p.name) == []
     one = DenseIndex(path).search(QUERIES, depth=20)
     two = DenseIndex(flat).search(QUERIES, depth=20)
