@@ -36,8 +36,10 @@ lint: $(VENV)/.tested
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.tested
-	@for each in startup indexing searching evaluation significance candidates beam; do \
-	  echo "== $$each"; $(BIN)/python benchmarks/$$each.py || exit 1; done
+	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \
+	  searching.py memory_search.py memory_grid.py evaluation.py significance.py candidates.py \
+	  beam.py; do \
+	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed
 	$(BIN)/python -m adducir.indexes.java.build

@@ -85,8 +85,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_jsonl(folder / "documents", options.documents, 200, files=8)
-        for peer, target in (("adducir", "adducir"), ("anserini-raw", "pyserini")):
-            indexing.index(peer, folder / "documents", folder / target, options.threads)
+        built = ((indexing.OURS, "adducir"), ("Anserini, raw text stored", "pyserini"))
+        for peer, target in built:
+            source = folder / "documents"
+            indexing.index("lucene", peer, source, folder / target, options.threads)
         common = ["--folder", str(folder), "--queries", str(options.queries)]
         common += ["--threads", str(options.threads), "--peer"]
         peers = {p: partial(run_apart, __file__, *common, p) for p in ("adducir", "pyserini")}

@@ -9,6 +9,7 @@ from adducir.study.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.indexes.build import IndexSettings, build_index
+    from adducir.indexes.candidates.sets import CandidateSet
     from adducir.indexes.documents import DocumentStore
     from adducir.indexes.engine import Index, open_index
     from adducir.indexes.lucene import LuceneIndex
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BM25": "models",
+    "CandidateSet": "candidates.sets",
     "DocumentStore": "documents",
     "Index": "engine",
     "IndexSettings": "build",
@@ -42,6 +44,7 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "Index",
     "LuceneIndex",
     "MemoryIndex",
+    "CandidateSet",
     "DocumentStore",
     "BM25",
     "QLD",
