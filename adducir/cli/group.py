@@ -31,6 +31,9 @@ class Entry(NamedTuple):
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", STEPS),
     "search": Entry("Search an index for every topic and write a TREC run.", STEPS),
+    "rerank": Entry(
+        "Put the best documents of a run in the order that a neural model gives them.", STEPS
+    ),
     "fuse": Entry("Combine several runs into one.", STEPS),
     "check": Entry("Find the faults of runs that other tools pass over.", STEPS),
     "evaluate": Entry("Measure runs, test their differences and print the table.", STEPS),

@@ -12,9 +12,12 @@ from adducir.study.errors import InputError
 if TYPE_CHECKING:
     from adducir.study.yaml import Document
 
-TRAINERS = {"dual-encoder": "adducir.encoders.training"}
+TRAINERS = {
+    "dual-encoder": "adducir.encoders.training",
+    "reranker": "adducir.rerankers.training",
+}
 """The module that trains each kind of model, by a function ``train_recipe``."""
-DEFAULTS = {"encoders": "dual-encoder"}
+DEFAULTS = {"encoders": "dual-encoder", "rerankers": "reranker"}
 """The kind of a recipe without ``kind``, by the folder that it lies in."""
 
 

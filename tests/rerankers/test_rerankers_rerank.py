@@ -26,6 +26,9 @@ from adducir.study.progress import Silent
 KNOWN = KnownTexts({f"d{number}": text for number, text in enumerate(TEXTS)}, "texts", ["text"])
 
 
+SOME = Run(pl.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "score": [2.0, 1.0]}), "x")
+
+
 def rows(run, qid="1"):
     frame = run.frame.filter(pl.col("qid") == qid)
     return frame["docno"].to_list(), frame["score"].to_list()
@@ -196,22 +199,18 @@ def test_processes_that_score_at_once_spoil_nothing(tmp_path):
 
 def test_a_damaged_shard_is_told_and_passed_over(tmp_path):
     class Told(Silent):
-        lines = []
+        def __init__(self):
+            self.lines = []
 
         def note(self, message):
             self.lines.append(message)
 
     _put(tmp_path, 0)
-    cache = ScoreCache(tmp_path, {"model": 1}, Told())
-    (shard,) = cache.folder.glob("*.safetensors") if len(cache) == 0 else [_first(cache.folder)]
+    shard = min(tmp_path.glob("*/*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:50])
-    cache = ScoreCache(tmp_path, {"model": 1}, Told())
-    assert len(cache) == 490
-    assert "cannot be read and are computed anew" in Told.lines[0]
-
-
-def _first(folder):
-    return min(folder.glob("*.safetensors"))
+    told = Told()
+    assert len(ScoreCache(tmp_path, {"model": 1}, told)) == 490
+    assert "cannot be read and are computed anew" in told.lines[0]
 
 
 @pytest.mark.parametrize("take", ["best", "mean", "first"])
@@ -228,7 +227,7 @@ def test_long_documents_by_passages(classifier, tmp_path, take):
     assert reranker.parts(" ".join(words)) == parts
     alone = reranker.model.scores([("cats", part) for part in parts])
     expected = {"best": alone.max(), "mean": alone.mean(), "first": alone[0]}[take]
-    run = Run(pl.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "score": [2.0, 1.0]}), "x")
+    run = SOME
     texts = KnownTexts({"a": " ".join(words), "b": ""})
     topics = Topics(["1"], ["cats"], "topics")
     found = rerank(run, topics, texts, reranker, cache=tmp_path / "scores")
@@ -251,9 +250,8 @@ def test_progress_counts_documents_once(classifier, run, topics, tmp_path):
             self.done += count
 
     path = tmp_path / "passages.yaml"
-    path.write_text(
-        f"model: cross-encoder\nbase: {classifier}\npassages: {{take: best, length: 2}}"
-    )
+    part = "passages: {take: best, length: 2}"
+    path.write_text(f"model: cross-encoder\nbase: {classifier}\n{part}\n")
     for depth in (2, 5):
         told = Told()
         rerank(run, topics, KNOWN, open_reranker(path), depth=depth, cache=tmp_path, progress=told)
@@ -289,9 +287,7 @@ def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
 
 
 def test_an_empty_run_stays_empty(classifier):
-    empty = Run(
-        pl.DataFrame(schema={"qid": pl.String, "docno": pl.String, "score": pl.Float64}), "x"
-    )
+    empty = Run(SOME.frame.clear(), "x")
     found = rerank(empty, Topics([], [], "topics"), KNOWN, open_reranker(str(classifier)))
     assert len(found.run) == 0
 

@@ -1,0 +1,167 @@
+"""``adducir rerank``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adducir.cli import options
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from adducir.rerankers.registry import Reranker
+    from adducir.rerankers.rerank import Reranked
+    from adducir.rerankers.texts import Texts
+    from adducir.runs.run import Run
+    from adducir.study.progress import Progress
+
+
+def rerank(
+    run: Annotated[
+        Path, typer.Option("--run", "-r", metavar="RUN", help="The run with the candidates.")
+    ],
+    topics: Annotated[
+        str, typer.Option("--topics", "-t", help="The topics that were searched; as for search.")
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="A recipe (rerankers/NAME.yaml), the folder of a trained model, or a pretrained "
+            "model by folder or Hub name, its kind before it where need be: maxsim:minilm.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The run to write, such as runs/X.trec.gz."
+        ),
+    ],
+    index: Annotated[
+        Path | None,
+        typer.Option("--index", "-i", metavar="FOLDER", help="The index that holds the texts."),
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            "--corpus", "-c", metavar="SOURCE", help="The corpus with the texts, without an index."
+        ),
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", min=1, help="Documents a topic that are put in a new order.")
+    ] = 100,
+    topic_field: Annotated[
+        str | None,
+        typer.Option("--topic-field", help="The field to ask with.", show_default="as for search"),
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fields",
+            help="The documents' fields to read, with commas or repeated.",
+            show_default="the recipe's, or those indexed",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache",
+            metavar="FOLDER",
+            help="Where scores are kept.",
+            show_default="rerankers/.scores of the study",
+        ),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither look for known scores nor keep them.")
+    ] = False,
+    device: options.Device = options.DeviceName.AUTO,
+    threads: options.Threads = None,
+    tag: options.Tag = None,
+) -> None:
+    """Put the best documents of a run in the order that a neural model gives them.
+
+    Documents below the depth keep their order, below. Scores are kept by model, query text and
+    document text: a deeper rerank, or one that was killed, computes only what is new.
+    """
+    if (index is None) == (corpus is None):
+        raise UsageError("give one of --index and --corpus, which the texts come from.")
+    if no_cache and cache is not None:
+        raise UsageError("--cache means nothing with --no-cache.")
+    options.refuse_overwriting(output, [run, topics])
+
+    from adducir.cli.console import near, open_progress
+    from adducir.corpora.topics import load_topics
+    from adducir.models.machine import using_threads
+    from adducir.rerankers.registry import open_reranker
+    from adducir.rerankers.rerank import rerank as rerank_run
+    from adducir.runs.read import read_run
+    from adducir.runs.write import write_run
+    from adducir.study.folders import study_folder
+
+    kept = None if no_cache else cache or study_folder(output) / "rerankers" / ".scores"
+    candidates = read_run(run)
+    reranker = open_reranker(model, device=device.value)
+    wanted = options.listed(fields) or list(reranker.fields)
+    with open_progress() as progress, using_threads(threads):
+        queries = load_topics(topics, field=topic_field, progress=progress)
+        texts = _texts(index, corpus, candidates.top(depth), wanted, progress)
+        found = rerank_run(
+            candidates,
+            queries,
+            texts,
+            reranker,
+            depth=depth,
+            tag=options.tag_of(output, tag),
+            cache=kept,
+            progress=progress,
+        )
+        write_run(found.run, output, _metadata(run, found), topics=queries.qids)
+        progress.note(_told(near(output), found, reranker))
+
+
+def _texts(
+    index: Path | None, corpus: str | None, run: "Run", fields: list[str], progress: "Progress"
+) -> "Texts":
+    """Where the documents' texts come from."""
+    from adducir.rerankers.texts import StoredTexts, texts_of
+
+    if index is not None:
+        from adducir.indexes.engine import open_index
+
+        opened = open_index(index)
+        return StoredTexts(opened.documents, fields or opened.fields)
+    from adducir.corpora.documents import open_corpus
+
+    source = open_corpus(corpus or "", progress=progress)
+    return texts_of(source, run.frame["docno"].unique(), fields, progress=progress)
+
+
+def _metadata(run: Path, found: "Reranked") -> dict[str, Any]:
+    """What to tell beside the run; how its candidates were found is handed on."""
+    from adducir.runs.metadata import metadata_for, read_metadata
+
+    before: dict[str, Any] = {}
+    if metadata_for(run).is_file():
+        facts = read_metadata(run)
+        method = facts.get("method")
+        if isinstance(method, dict):
+            before = {key: method[key] for key in ("retrieval", "fusion") if key in method}
+        data = facts.get("data")
+        if isinstance(data, dict) and "topics" in data:
+            return {
+                "method": {**before, "reranking": [found.settings]},
+                "data": {"topics": data["topics"]},
+            }
+    return {"method": {**before, "reranking": [found.settings]}}
+
+
+def _told(output: str, found: "Reranked", reranker: "Reranker") -> str:
+    what = "windows" if reranker.is_listwise else "pairs"
+    rate = found.computed / found.seconds if found.seconds else 0.0
+    return (
+        f"{output}: {len(found.run.qids):,} topics, {found.computed:,} {what} computed, "
+        f"{found.cached:,} known, {found.seconds:.1f} s ({rate:,.0f} {what} a second); "
+        f"score: {reranker.scale}"
+    )
