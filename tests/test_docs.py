@@ -229,11 +229,25 @@ def test_the_readme_shows_the_table_of_the_demo(
 
 def test_the_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = [words[0] for words in command_lines("README.md") if words != ["doctor"]]
-    for words in command_lines("README.md"):
-        if words != ["doctor"]:  # its answer depends on the machine
-            assert main(words) == 0, words
+    # The doctor's answer depends on the machine; a training takes its time.
+    lines = [words for words in command_lines("README.md") if words[0] not in ("doctor", "deepct")]
+    done = [words[0] for words in lines]
+    for words in lines:
+        assert main(words) == 0, words
     assert {"index", "search", "fuse", "check", "evaluate", "experiment", "new"} <= set(done)
+
+
+@pytest.mark.slow
+def test_the_term_weights_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "study"]) == 0
+    lines = [words for words in command_lines("README.md") if words[0] == "deepct"]
+    for words in lines:
+        assert main(words) == 0, words
+    assert len(lines) == 2
+    assert "fireworks" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(

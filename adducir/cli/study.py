@@ -49,6 +49,7 @@ def _fill(folder: Path, name: str) -> None:
     for child in FOLDERS:
         (folder / child).mkdir()
     shutil.copyfile(STARTER / "demo.yaml", folder / "experiments" / "demo.yaml")
+    shutil.copyfile(STARTER / "deepct.yaml", folder / "deepct" / "demo.yaml")
     shutil.copyfile(STARTER / "gitignore.txt", folder / ".gitignore")
     text = (STARTER / "readme.txt").read_text(encoding="utf-8")
     (folder / "README.md").write_text(text.replace("{name}", name), encoding="utf-8")
