@@ -110,15 +110,26 @@ def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
     size = len(out)
     for j in range(size):
         out[j] = 0.0
-    for i in range(queries.starts[query], queries.starts[query + 1]):
+    i, last = queries.starts[query], queries.starts[query + 1]
+    while i < last:
         row, weight = queries.rows[i], queries.weights[i]
+        i += 1
         if row < 0:
             continue
         begin = impacts.dense_starts[row]
         if begin >= 0:
             here = dense[begin : begin + size]
-            for j in range(size):
-                out[j] += weight * here[j]
+            second = -1
+            if i < last and queries.rows[i] >= 0:
+                second = impacts.dense_starts[queries.rows[i]]
+            if second < 0:
+                for j in range(size):
+                    out[j] += weight * here[j]
+            else:  # two at a time, each added by itself
+                there, other = dense[second : second + size], queries.weights[i]
+                i += 1
+                for j in range(size):
+                    out[j] = (out[j] + weight * here[j]) + other * there[j]
         elif len(impacts.background) == 0:
             for place in range(offsets[row], offsets[row + 1]):
                 out[docs[place]] += weight * values[place]

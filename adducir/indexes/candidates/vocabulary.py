@@ -88,9 +88,10 @@ class Words:
             terms = chain.from_iterable(some)
             if grow:
                 found = [numbers.setdefault(term, len(numbers)) for term in terms]
+                parts.append(np.array(found, dtype=np.int32))
             else:
-                found = [numbers.get(term, UNKNOWN) for term in terms]
-            parts.append(np.array(found, dtype=np.int32))
+                known = map(numbers.get, terms, repeat(UNKNOWN))
+                parts.append(np.fromiter(known, np.int32))
         return Numbers(_starts(lengths), np.concatenate(parts))
 
 
