@@ -18,6 +18,7 @@ from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, GROUPS, build_group, load_command
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.recipe import ExperimentRecipe
+from adducir.rerankers.complementary.recipe import ComplementaryRecipe
 from adducir.study import errors
 from adducir.study.recipe import validate
 from adducir.study.yaml import load
@@ -167,6 +168,7 @@ def models_in(kind: Any) -> Iterator[type[BaseModel]]:
 RECIPES: dict[str, tuple[str, type[BaseModel]]] = {
     "experiment": ("docs/recipes.md", ExperimentRecipe),
     "deepct": ("docs/deepct.md", DeepCTRecipe),
+    "complementary": ("docs/evidence-sets.md", ComplementaryRecipe),
 }
 
 

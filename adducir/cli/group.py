@@ -42,6 +42,8 @@ COMMANDS = {
     "corpora quotations": Entry("Find quotations of books in criticism, as RELiC does.", STEPS),
     "corpora hotpotqa": Entry("Give HotpotQA's questions pools of paragraphs.", STEPS),
     "corpora mnli12": Entry("Make MNLI-12 out of MultiNLI.", STEPS),
+    "select": Entry("Choose the set of passages that answers a question together.", STEPS),
+    "sets": Entry("Test and tabulate chosen sets of passages against the true ones.", STEPS),
     "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STEPS),
     "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", STEPS),
     "proxy make": Entry(

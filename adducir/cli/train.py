@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 TRAINERS = {
     "dual-encoder": "adducir.encoders.training",
     "reranker": "adducir.rerankers.training",
+    "complementary": "adducir.rerankers.complementary.training",
+    "drn": "adducir.rerankers.complementary.training",
 }
 """The module that trains each kind of model, by a function ``train_recipe``."""
 DEFAULTS = {"encoders": "dual-encoder", "rerankers": "reranker"}

@@ -22,6 +22,11 @@ _HOMES = {
     "HOTPOTQA50": "beam",
     "MNLI12": "beam",
     "select_sets": "beam",
+    "ComplementaryModel": "model",
+    "DRNModel": "drn",
+    "load_evidence_model": "selecting",
+    "select": "selecting",
+    "train_recipe": "training",
 }
 
 __getattr__ = offering(__name__, _HOMES)

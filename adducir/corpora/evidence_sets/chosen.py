@@ -1,0 +1,100 @@
+"""Files of chosen sets: JSONL, gzipped where the name ends in ``.gz``.
+
+One question a line::
+
+    {"id": "5a71", "chosen": ["Kansas_Song", "University_of_Kansas"], "score": 2.31}
+
+``chosen`` holds ids of the question's passages in the order in which they were taken; ``score``,
+which may be left out, is what the system makes of the set.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from adducir.study.errors import InputError
+from adducir.study.files import read_lines, writing_text
+
+_KEYS = frozenset(("id", "chosen", "score"))
+
+
+class ChosenSet(NamedTuple):
+    """The passages chosen for a question, in the order of choice, and the set's score."""
+
+    id: str
+    chosen: tuple[str, ...]
+    score: float | None = None
+
+
+def read_chosen(path: Path) -> Iterator[ChosenSet]:
+    """Yield the chosen sets of a file in its order; blank lines are passed over.
+
+    Raises:
+        InputError: A line is no chosen set, a passage is chosen twice, or a question comes twice;
+            with file and line.
+    """
+    seen: dict[str, int] = {}
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InputError(f"this is not JSON: {error.msg}.", path=path, line=number) from None
+        fault = _fault(record)
+        if fault is None and record["id"] in seen:
+            fault = f"question {record['id']!r} stands in line {seen[record['id']]} already"
+        if fault is not None:
+            raise InputError(
+                f"{fault}.",
+                path=path,
+                line=number,
+                mend='A line has the form {"id": "q1", "chosen": ["p3", "p7"], "score": 1.5}.',
+            )
+        seen[record["id"]] = number
+        yield ChosenSet(record["id"], tuple(record["chosen"]), record.get("score"))
+
+
+def write_chosen(sets: Iterable[ChosenSet], path: Path) -> int:
+    """Write chosen sets, whole or not at all, scores in shortest round-trip form.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        InputError: A question comes twice, or ``path`` is a folder.
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    seen: set[str] = set()
+    with writing_text(path) as handle:
+        for one in sets:
+            if one.id in seen:
+                raise InputError(f"the id {one.id!r} comes twice.", path=path)
+            seen.add(one.id)
+            record: dict[str, Any] = {"id": one.id, "chosen": one.chosen}
+            if one.score is not None:
+                record["score"] = one.score
+            handle.write(orjson.dumps(record).decode() + "\n")
+    return len(seen)
+
+
+def _fault(record: Any) -> str | None:
+    """What is wrong with a line's value, or None."""
+    if not isinstance(record, dict):
+        return f"this is a JSON {type(record).__name__}, not an object"
+    unknown = sorted(record.keys() - _KEYS)
+    if unknown:
+        return f"a chosen set has no key {unknown[0]!r}"
+    chosen = record.get("chosen")
+    if not isinstance(record.get("id"), str) or not record["id"]:
+        return "'id' must be text"
+    if not isinstance(chosen, list) or not all(isinstance(one, str) for one in chosen):
+        return "'chosen' must be a list of passages' ids"
+    if len(set(chosen)) < len(chosen):
+        return "a passage is chosen twice"
+    score = record.get("score")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        return "'score' must be a number"
+    return None

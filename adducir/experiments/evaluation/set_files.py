@@ -1,0 +1,96 @@
+"""Chosen sets and their truths, read from files and checked against each other."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adducir.corpora.evidence_sets.chosen import ChosenSet, read_chosen
+from adducir.corpora.evidence_sets.record import EvidenceQuestion
+from adducir.corpora.evidence_sets.record_files import read_questions
+from adducir.experiments.evaluation.scores import Scores
+from adducir.experiments.evaluation.sets import set_scores, upper_bound
+from adducir.study.errors import InputError, UsageError
+
+
+@dataclass(frozen=True)
+class SetTruth:
+    """What is true of questions.
+
+    Attributes:
+        gold: The true sets of each question that has some, as passages' ids.
+        pools: The candidates of every question.
+    """
+
+    gold: Mapping[str, tuple[frozenset[str], ...]]
+    pools: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, questions: Iterable[EvidenceQuestion]) -> "SetTruth":
+        """The truth about questions.
+
+        Raises:
+            UsageError: Two questions have one id, or none has a true set.
+        """
+        gold: dict[str, tuple[frozenset[str], ...]] = {}
+        pools: dict[str, frozenset[str]] = {}
+        for question in questions:
+            if question.id in pools:
+                raise UsageError(f"the question {question.id!r} comes twice.")
+            pools[question.id] = frozenset(passage.id for passage in question.passages)
+            if question.gold:
+                gold[question.id] = question.gold_ids
+        if not gold:
+            raise UsageError("no question has a true set, so that there is nothing to measure.")
+        return cls(gold, pools)
+
+    def scores(self, system: str, chosen: Mapping[str, Sequence[str]]) -> Scores:
+        """EM, F1 and Cover of chosen sets; those of questions without a true set are passed over.
+
+        Raises:
+            UsageError: A passage is chosen twice.
+        """
+        unknown = self.pools.keys() - self.gold.keys()
+        counted = {qid: members for qid, members in chosen.items() if qid not in unknown}
+        return set_scores(system, counted, self.gold)
+
+    def bound(self, size: int | None, system: str = "upper bound") -> Scores:
+        """What the best selection of so many passages from the pools reaches."""
+        return upper_bound(self.pools, self.gold, size=size, system=system)
+
+
+def read_truth(paths: Sequence[Path]) -> SetTruth:
+    """The truth about the questions of files.
+
+    Raises:
+        InputError: A file cannot be read.
+        UsageError: A question is in two files, or none has a true set.
+    """
+    return SetTruth.of(question for path in paths for question in read_questions(path))
+
+
+def read_sets(path: Path, truth: SetTruth) -> dict[str, tuple[str, ...]]:
+    """The chosen sets of a file, by question.
+
+    Raises:
+        InputError: It cannot be read, or a passage is none of its question's; with the line.
+    """
+    return checked(path, read_chosen(path), truth)
+
+
+def checked(path: Path, chosen: Iterable[ChosenSet], truth: SetTruth) -> dict[str, tuple[str, ...]]:
+    """Chosen sets by question, checked to be of the question's passages.
+
+    Raises:
+        InputError: A passage is none of its question's.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for one in chosen:
+        odd = set(one.chosen) - truth.pools.get(one.id, frozenset(one.chosen))
+        if odd:
+            raise InputError(
+                f"for question {one.id} the passage {min(odd)!r} was chosen, which it has not.",
+                path=path,
+                mend="Were these sets chosen for other questions? Name their file.",
+            )
+        found[one.id] = one.chosen
+    return found

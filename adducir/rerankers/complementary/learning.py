@@ -1,0 +1,177 @@
+"""What is learnt of questions with labelled sets: the three terms of the loss."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adducir.corpora.evidence_sets.record import EvidenceQuestion
+from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
+from adducir.models.machine import seed_of
+from adducir.rerankers.complementary.losses import LossTerms, complementary_loss
+from adducir.rerankers.complementary.model import ComplementaryModel
+from adducir.rerankers.complementary.reading import EncodedQuestion
+from adducir.rerankers.complementary.scoring import Weights
+
+_PADDING = -1
+
+
+class Lesson:
+    """Questions as a network reads them, with their truths.
+
+    Attributes:
+        questions: The questions.
+        encoded: What the network reads of each.
+        lengths: Tokens of each, with all its passages.
+    """
+
+    def __init__(self, model: "Learns", questions: Sequence[EvidenceQuestion]) -> None:
+        self.questions = list(questions)
+        self.encoded = [model.read(question) for question in questions]
+        self.lengths = [len(one) for one in self.encoded]
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+
+class Learns(Protocol):
+    """A model that reads questions."""
+
+    def read(self, question: EvidenceQuestion) -> EncodedQuestion:
+        """What the network reads of a question and its passages."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is true of a batch of questions; see :func:`.losses.complementary_loss`.
+
+    Attributes:
+        relevant: (Q, K) bool.
+        sets: (Q, S, L) int64, padded with -1.
+        labels: (Q, S) bool.
+    """
+
+    relevant: Tensor
+    sets: Tensor
+    labels: Tensor
+
+    @classmethod
+    def of(
+        cls, questions: Sequence[EvidenceQuestion], passages: int, device: torch.device
+    ) -> "Truth":
+        """The truth about questions, padded to ``passages`` passages."""
+        sets = [question.sets for question in questions]
+        most = max((len(some) for some in sets), default=0)
+        largest = max((len(one.members) for some in sets for one in some), default=1)
+        relevant = np.zeros((len(questions), passages), dtype=bool)
+        members = np.full((len(questions), most, largest), _PADDING, dtype=np.int64)
+        labels = np.zeros((len(questions), most), dtype=bool)
+        for row, question in enumerate(questions):
+            relevant[row, sorted(question.relevant)] = True
+            for place, one in enumerate(question.sets):
+                members[row, place, : len(one.members)] = one.members
+                labels[row, place] = one.label
+        found = (torch.from_numpy(one).to(device) for one in (relevant, members, labels))
+        return cls(*found)
+
+
+class QuestionLearner:
+    """Training questions, held-out questions, and batches of them; subclasses have the loss.
+
+    Attributes:
+        model: The network.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        lesson: Lesson,
+        held_out: Lesson,
+        *,
+        batch_size: int,
+        seed: int,
+        tokens: int = DEFAULT_TOKENS,
+    ) -> None:
+        self.model = model
+        self._lesson, self._held_out = lesson, held_out
+        self._batch_size, self._seed, self._tokens = batch_size, seed, tokens
+
+    def batches(self, epoch: int) -> Sequence[NDArray[np.int64]]:
+        """The numbers of the questions of each step."""
+        seed = seed_of(self._seed, "epoch", epoch)
+        return shuffled_batches(self._lesson.lengths, self._batch_size, seed)
+
+    def size(self, batch: NDArray[np.int64]) -> int:
+        """How many questions a batch has."""
+        return len(batch)
+
+    def loss(self, batch: NDArray[np.int64]) -> Tensor:
+        """The mean loss of a batch's questions."""
+        return self._loss(self._lesson, batch)
+
+    def validate(self) -> float | None:
+        """The mean loss of all held-out questions."""
+        if not len(self._held_out):
+            return None
+        total = 0.0
+        for batch in token_batches(self._held_out.lengths, self._tokens):
+            total += float(self._loss(self._held_out, batch)) * len(batch)
+        return total / len(self._held_out)
+
+    def _loss(self, lesson: Lesson, batch: NDArray[np.int64]) -> Tensor:
+        raise NotImplementedError
+
+
+class ComplementaryLearner(QuestionLearner):
+    """Learns by the loss of equation 4."""
+
+    def __init__(
+        self,
+        model: ComplementaryModel,
+        lesson: Lesson,
+        held_out: Lesson,
+        *,
+        weights: Weights,
+        margin: float,
+        batch_size: int,
+        seed: int,
+        tokens: int = DEFAULT_TOKENS,
+    ) -> None:
+        super().__init__(model, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens)
+        self._weights, self._margin = weights, margin
+
+    def terms(self, lesson: Lesson, batch: NDArray[np.int64]) -> LossTerms:
+        """The loss of some questions and its terms."""
+        states = self.model([lesson.encoded[number] for number in batch], self._tokens)
+        questions = [lesson.questions[number] for number in batch]
+        truth = Truth.of(questions, states.mask.shape[1], states.mask.device)
+        return complementary_loss(
+            states.logits,
+            states.vectors,
+            states.question,
+            truth.relevant,
+            states.mask,
+            truth.sets,
+            truth.labels,
+            self._weights,
+            self._margin,
+        )
+
+    def _loss(self, lesson: Lesson, batch: NDArray[np.int64]) -> Tensor:
+        return self.terms(lesson, batch).total
+
+
+def chunks(lengths: Sequence[int], budget: int) -> Iterator[range]:
+    """Cut items into runs in their order, each of at most ``budget`` tokens or of one item."""
+    first = total = 0
+    for number, length in enumerate(lengths):
+        if number > first and total + length > budget:
+            yield range(first, number)
+            first, total = number, 0
+        total += length
+    if first < len(lengths):
+        yield range(first, len(lengths))

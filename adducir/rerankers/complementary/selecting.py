@@ -1,0 +1,202 @@
+"""Selects sets for questions, with a model of either kind; and the choice of settings."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from adducir.corpora.evidence_sets.chosen import ChosenSet
+from adducir.corpora.evidence_sets.record import EvidenceQuestion
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.machine import Precision
+from adducir.rerankers.complementary import drn, model
+from adducir.rerankers.complementary.drn import DRNModel, DRNStates
+from adducir.rerankers.complementary.learning import chunks
+from adducir.rerankers.complementary.model import ComplementaryModel, States
+from adducir.rerankers.complementary.settings import (
+    DRNSelection,
+    Selection,
+    load_settings,
+    variants,
+)
+from adducir.study.errors import ProductError, UsageError
+from adducir.study.progress import SILENT, Progress
+
+EvidenceModel = ComplementaryModel | DRNModel
+AnySelection = Selection | DRNSelection
+
+_CHUNK = 32 * DEFAULT_TOKENS
+"""Tokens of the questions whose vectors are held at a time."""
+
+_RECIPES = (".yaml", ".yml")
+
+
+def load_evidence_model(path: Path, device: torch.device | None = None) -> EvidenceModel:
+    """The trained model of a folder, or of its recipe.
+
+    Raises:
+        ProductError: The recipe's model is not trained.
+        InputError: The folder holds no such model.
+    """
+    folder = path
+    if path.suffix in _RECIPES:
+        folder = path.with_suffix("")
+        if not folder.is_dir():
+            raise ProductError(
+                "the model of this recipe is not trained.",
+                path=path,
+                mend=f"Train it: adducir train {path}",
+            )
+    kinds: dict[str, type[EvidenceModel]] = {"complementary": ComplementaryModel, "drn": DRNModel}
+    found = kinds[load_settings(folder).kind].load(folder)
+    return found if device is None else found.to(device)
+
+
+def changed(selection: AnySelection, changes: dict[str, Any]) -> AnySelection:
+    """A selection with some settings changed; None stands for no change.
+
+    Raises:
+        UsageError: The model has no such setting, or the value does not fit.
+    """
+    asked = {key: value for key, value in changes.items() if value is not None}
+    known = type(selection).model_fields
+    for key in asked:
+        if key not in known:
+            raise UsageError(
+                f"--{key} means nothing for this model.",
+                mend=f"It has: {', '.join(f'--{name}' for name in known)}.",
+            )
+    try:
+        return type(selection).model_validate({**selection.model_dump(), **asked})
+    except ValueError as error:
+        raise UsageError(f"these settings do not fit: {_first(error)}.") from error
+
+
+def _first(error: ValueError) -> str:
+    errors: list[dict[str, Any]] = getattr(error, "errors", list)()
+    return str(errors[0]["msg"]).removeprefix("Value error, ") if errors else str(error)
+
+
+def select(
+    model: EvidenceModel,
+    questions: Iterable[EvidenceQuestion],
+    selection: AnySelection | None = None,
+    *,
+    precision: Precision = "float32",
+    tokens: int = DEFAULT_TOKENS,
+    progress: Progress = SILENT,
+) -> Iterator[ChosenSet]:
+    """Yield the chosen set of each question, in the order given.
+
+    Args:
+        model: The model.
+        questions: The questions; one without passages gets an empty set.
+        selection: Settings; by default the model's.
+        precision: What the network computes in.
+        tokens: Padded tokens that are computed at a time.
+        progress: Told of the questions done.
+    """
+    asked = list(questions)
+    progress.start("selecting", len(asked), "questions")
+    try:
+        for some, states in _states(model, asked, precision, tokens):
+            yield from chosen(model, some, states, selection or model.settings.selection)
+            progress.advance(len(some))
+    finally:
+        progress.finish()
+
+
+def _states(
+    model: EvidenceModel, questions: Sequence[EvidenceQuestion], precision: Precision, tokens: int
+) -> Iterator[tuple[list[EvidenceQuestion], States | DRNStates]]:
+    encoded = [model.read(question) for question in questions]
+    for numbers in chunks([len(one) for one in encoded], _CHUNK):
+        batch = [encoded[number] for number in numbers]
+        found = model.states(batch, tokens=tokens, precision=precision)
+        yield [questions[number] for number in numbers], found
+
+
+def chosen(
+    of: EvidenceModel,
+    questions: Sequence[EvidenceQuestion],
+    states: States | DRNStates,
+    selection: AnySelection,
+) -> list[ChosenSet]:
+    """The sets that a model of this kind selects from its states."""
+    if isinstance(states, DRNStates) and isinstance(selection, DRNSelection):
+        return drn.choose(questions, states, selection)
+    if isinstance(states, States) and isinstance(selection, Selection):
+        return model.choose(questions, states, selection)
+    raise UsageError(f"these settings are not those of a {of.settings.kind} model.")
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The settings that were chosen, and how they do on the questions they were chosen on.
+
+    Attributes:
+        selection: The settings.
+        exact_match: Their mean exact match.
+        f1: Their mean F1.
+        tried: How many combinations there were.
+    """
+
+    selection: AnySelection
+    exact_match: float
+    f1: float
+    tried: int
+
+
+def tune(
+    of: EvidenceModel,
+    questions: Sequence[EvidenceQuestion],
+    grid: dict[str, tuple[float, ...]],
+    *,
+    precision: Precision = "float32",
+    tokens: int = DEFAULT_TOKENS,
+) -> Tuned:
+    """Choose the settings with the best mean exact match, then F1; of equals the first.
+
+    The questions are encoded once, whatever is tried.
+
+    Args:
+        of: The model.
+        questions: The validation questions, each with a true set.
+        grid: Values of each setting, in the order in which they are preferred.
+        precision: What the network computes in.
+        tokens: Padded tokens that are computed at a time.
+
+    Raises:
+        UsageError: No combination fits, such as sets larger than the candidates.
+    """
+    kind = type(of.settings.selection)
+    valid = (_valid(kind, values) for values in variants(grid))
+    tried = [selection for selection in valid if selection is not None]
+    if not tried:
+        raise UsageError("no combination of the selection's values fits together.")
+    totals = [[0.0, 0.0] for _ in tried]
+    for some, states in _states(of, questions, precision, tokens):
+        for total, selection in zip(totals, tried, strict=True):
+            made = chosen(of, some, states, selection)
+            for question, one in zip(some, made, strict=True):
+                exact, f1 = _measured(question, frozenset(one.chosen))
+                total[0] += exact
+                total[1] += f1
+    best = max(range(len(tried)), key=lambda place: (*totals[place], -place))
+    count = max(1, len(questions))
+    return Tuned(tried[best], totals[best][0] / count, totals[best][1] / count, len(tried))
+
+
+def _valid(kind: type[AnySelection], values: dict[str, float]) -> AnySelection | None:
+    try:
+        return kind.model_validate(values)
+    except ValueError:
+        return None
+
+
+def _measured(question: EvidenceQuestion, members: frozenset[str]) -> tuple[float, float]:
+    """Exact match and F1, as :mod:`adducir.experiments.evaluation.sets` has them."""
+    f1 = max(2 * len(members & one) / (len(members) + len(one)) for one in question.gold_ids)
+    return float(members in question.gold_ids), f1
