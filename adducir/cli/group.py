@@ -63,6 +63,7 @@ COMMANDS = {
     "deepct show": Entry(
         "Print a text with the weight of each word, coloured in the terminal.", STEPS
     ),
+    "ask": Entry("Find the passages of a book that fit a prompt best.", STEPS),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", STEPS),
     "train": Entry("Train an encoder or a reranker.", STEPS),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),

