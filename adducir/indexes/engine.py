@@ -80,15 +80,20 @@ def remark_on(index: Index) -> str | None:
 
 
 def open_index(path: Path | str) -> Index:
-    """Open an index of either engine.
+    """Open an index of any engine.
 
     Raises:
         ProductError: No index, or a damaged one.
         MachineError: No Java.
     """
     path = Path(path)
-    if (path / MANIFEST).is_file() and read_manifest(path).kind == "memory-index":
+    kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
+    if kind == "memory-index":
         from adducir.indexes.memory.index import MemoryIndex
 
         return MemoryIndex(path)
+    if kind == "dense-index":
+        from adducir.indexes.dense.index import DenseIndex
+
+        return DenseIndex(path)
     return LuceneIndex(path)

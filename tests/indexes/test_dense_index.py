@@ -19,6 +19,8 @@ from adducir.indexes.dense.build import Running, build_dense_index
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.settings import DenseSettings, dense_settings
+from adducir.indexes.engine import open_index
+from adducir.indexes.models import BM25, RM3Settings
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
@@ -71,6 +73,22 @@ def test_all_documents_and_none(flat):
         index.search(["cat"], depth=0)
     with pytest.raises(UsageError, match="of 3"):
         index.search_vectors(np.zeros((1, 3), dtype=np.float32))
+
+
+def test_it_opens_as_any_index_but_has_no_terms(flat):
+    index = open_index(flat)
+    assert isinstance(index, DenseIndex)
+    rm3 = RM3Settings()
+    for refused in (
+        lambda: index.search(["cat"], BM25(), rm3=rm3),
+        lambda: index.search([{"cat": 1.0}], BM25()),
+        lambda: index.expand(["cat"], BM25(), rm3),
+        lambda: index.expand_from("cat", [("d1", 1.0)], rm3),
+    ):
+        with pytest.raises(UsageError, match="no terms"):
+            refused()
+    found = index.search(["cat"], BM25(), depth=4)
+    assert found.docnos.to_list() == index.search(["cat"], depth=4).docnos.to_list()
 
 
 @pytest.mark.parametrize(

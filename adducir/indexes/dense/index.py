@@ -12,10 +12,12 @@ import polars as pl
 from adducir.encoders.model import DualEncoder, Floats
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
+from adducir.indexes.analysis import Analysis
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.build import INDEX, KIND, TOLD
 from adducir.indexes.documents import DocumentStore
-from adducir.indexes.lucene import Hits
+from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.models import RM3Settings
 from adducir.models.machine import choose_device, using_threads
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.files import file_digest, read_lines, read_text
@@ -52,7 +54,10 @@ class DenseIndex:
                     path=self.path / name,
                     mend=_REBUILD,
                 )
-        self.fields = tuple(self.manifest.recipe["fields"])
+        self.analysis = Analysis()  # for words that people count, not for searching
+        self.accurate_length = False
+        self.has_vectors = False
+        self.fields: tuple[str, ...] = tuple(self.manifest.recipe["fields"])
         self._device = device
         self._named = encoder
         self._index = engine.read(self.path / INDEX)
@@ -113,12 +118,20 @@ class DenseIndex:
         return DualEncoder.load(self.source).to(choose_device(self._device))
 
     def search(
-        self, queries: Sequence[str], *, depth: int | None = 1000, threads: int | None = None
+        self,
+        queries: Sequence[Query],
+        model: object = None,
+        *,
+        rm3: RM3Settings | None = None,
+        depth: int | None = 1000,
+        threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query by inner product.
 
         Args:
             queries: Texts.
+            model: Not looked at: the encoder is the model.
+            rm3: None, since vectors are not expanded by words.
             depth: Hits a query; None for all documents.
             threads: Threads; by default one a core.
 
@@ -127,10 +140,13 @@ class DenseIndex:
             hits than asked for.
 
         Raises:
-            UsageError: ``depth`` below 1.
+            UsageError: ``depth`` below 1, feedback, or a query of weighted terms.
         """
+        texts = [query for query in queries if isinstance(query, str)]
+        if rm3 is not None or len(texts) < len(queries):
+            raise _no_words()
         with using_threads(threads):
-            vectors = self.encoder.encode_queries(list(queries))
+            vectors = self.encoder.encode_queries(texts)
         return self.search_vectors(vectors, depth=depth, threads=threads)
 
     def search_vectors(
@@ -162,6 +178,22 @@ class DenseIndex:
         counts = np.bincount(rows, minlength=len(vectors)).astype(np.int32)
         return Hits(counts, self.docnos.gather(places[order]), values[order])
 
+    def expand(
+        self, queries: Sequence[str], model: Any, rm3: RM3Settings, *, threads: int | None = None
+    ) -> list[dict[str, float]]:
+        """Refused: vectors are not expanded by words."""
+        raise _no_words()
+
+    def expand_from(
+        self, query: str, feedback: Sequence[tuple[str, float]], rm3: RM3Settings
+    ) -> dict[str, float]:
+        """Refused: vectors are not expanded by words."""
+        raise _no_words()
+
+    def close(self) -> None:
+        """Let go of the vectors."""
+        self._index.reset()
+
     @cached_property
     def _orders(self) -> np.ndarray:
         """(N,) the place of each docno in alphabetical order."""
@@ -171,3 +203,10 @@ class DenseIndex:
         """The model and how it was searched, for run metadata."""
         told = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **told}
+
+
+def _no_words() -> UsageError:
+    return UsageError(
+        "a dense index has no terms, so RM3 and weighted terms mean nothing to it.",
+        mend="Use a lexical index, and combine the runs with 'adducir fuse'.",
+    )
