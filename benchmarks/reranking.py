@@ -1,0 +1,150 @@
+"""Reranking on a CPU against sentence-transformers, and kept scores against computing them again.
+
+The model is MiniLM (22M parameters) with a classifier of random weights: what it says is nonsense,
+what it costs is not. Both get the same pairs of the bundled collection, in turn, each at its
+defaults (sentence-transformers: batches of 32 pairs; here: of 8,192 padded tokens), with the same
+threads. Texts are single arguments, or several joined, so that lengths differ as documents' do.
+Processor time is told beside time, since it hardly depends on what else the machine does (with one
+thread; two wait for each other, which counts). Before times are compared, scores must agree to
+1e-4, and every topic must be ordered alike.
+
+    python benchmarks/reranking.py [--rounds 3] [--topics 12] [--depth 16] [--threads 2] [--kept]
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from peers import in_turn, report
+
+from adducir.corpora.documents import open_corpus, text_of
+from adducir.corpora.topics import load_topics
+from adducir.models.sources import model_source
+from adducir.rerankers.cached import CachedScores
+from adducir.rerankers.cross_encoder import CrossEncoder
+from adducir.rerankers.registry import open_reranker
+
+MOST = 7
+"""Arguments that are joined into one text, at most."""
+
+
+def pairs_of(topics: int, depth: int, most: int) -> list[tuple[str, str]]:
+    """``depth`` texts for each topic, of 1 to ``most`` arguments."""
+    draw = np.random.default_rng(1)
+    texts = [text_of(one, ("conclusion", "premise")) for one in open_corpus("bundled:arguments")]
+    pairs = []
+    for query in load_topics("bundled:topics").queries[:topics]:
+        for _ in range(depth):
+            chosen = draw.choice(len(texts), size=int(draw.integers(1, most + 1)), replace=False)
+            pairs.append((query, "\n".join(texts[number] for number in chosen)))
+    return pairs
+
+
+def save_model(folder: Path) -> None:
+    """MiniLM with a random classifier of one output, as wide as scores of a trained one."""
+    model = CrossEncoder.untrained(model_source("minilm"), length=512, seed=1)
+    with torch.no_grad():
+        model.network.classifier.weight.normal_(0.0, 0.3)
+    model.tokenizer.model_max_length = 512
+    model.network.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+
+
+def agree(ours: np.ndarray, theirs: np.ndarray, depth: int) -> float:
+    """Check scores and orders; how far scores are apart at most."""
+    apart = float(np.abs(ours - theirs).max())
+    if apart > 1e-4:
+        raise SystemExit(f"scores differ by {apart}")
+    for topic in range(0, len(ours), depth):
+        some = slice(topic, topic + depth)
+        one, other = (np.argsort(-v[some], kind="stable").tolist() for v in (ours, theirs))
+        if one != other:
+            raise SystemExit(f"topic {topic // depth} is ordered otherwise: {one}, {other}")
+    return apart
+
+
+def timed(pairs: list[tuple[str, str]], call) -> dict[str, float]:
+    began, work = time.perf_counter(), time.process_time()
+    call()
+    worked, took = time.process_time() - work, time.perf_counter() - began
+    return {"pairs": len(pairs) / took, "by work": len(pairs) / worked}
+
+
+def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int) -> None:
+    import sentence_transformers
+
+    peer = sentence_transformers.CrossEncoder(str(folder), device="cpu")
+    model = open_reranker(str(folder), device="cpu").model
+    logits = peer.predict(pairs, activation_fn=torch.nn.Identity())
+    apart = agree(model.scores(pairs), logits, depth)
+    shown = peer.predict(pairs)
+    agree(1 / (1 + np.exp(-model.scores(pairs))), shown, depth)
+    lengths = [len(one) for one in model.encode(pairs)]
+    print(
+        f"\n{len(pairs)} pairs of {min(lengths)} to {max(lengths)} tokens, {np.mean(lengths):.0f} "
+        f"on average; scores apart by {apart:.1e}, orders alike"
+    )
+    figures = in_turn(
+        {
+            "adducir": lambda: timed(pairs, lambda: model.scores(pairs)),
+            "sentence-transformers": lambda: timed(pairs, lambda: peer.predict(pairs)),
+        },
+        rounds,
+    )
+    report(figures, "pairs", "pairs a second", "adducir")
+    report(figures, "by work", "pairs a second of processor time", "adducir")
+
+
+def kept(folder: Path, pairs: list[tuple[str, str]], rounds: int) -> None:
+    """Looking scores up against computing them; opening the cache is told by itself."""
+    documents = np.arange(len(pairs))
+    cache = folder.with_name("scores")  # not in the model's folder, whose content is its identity
+    reranker = open_reranker(str(folder), device="cpu")
+    first = CachedScores(reranker, cache)
+    expected = first.scores(pairs, documents)
+    first.close()
+    began = time.perf_counter()
+    scorer = CachedScores(open_reranker(str(folder)), cache)
+    opened = time.perf_counter() - began
+
+    def look_up() -> None:
+        if not np.array_equal(scorer.scores(pairs, documents), expected) or scorer.computed:
+            raise SystemExit("kept scores are others")
+
+    print(f"\n{len(pairs)} kept scores; opened in {opened:.2f} s, the weights' digest included")
+    figures = in_turn(
+        {
+            "looked up": lambda: timed(pairs, look_up),
+            "computed": lambda: timed(pairs, lambda: reranker.model.scores(pairs)),
+        },
+        rounds,
+    )
+    report(figures, "pairs", "pairs a second", "looked up")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--topics", type=int, default=12)
+    parser.add_argument("--depth", type=int, default=16)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--kept", action="store_true", help="kept scores alone")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    print(f"{options.threads} threads, load {os.getloadavg()[0]:.1f}")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "model"
+        save_model(folder)
+        for most in () if options.kept else (1, MOST):
+            pairs = pairs_of(options.topics, options.depth, most)
+            compare(folder, pairs, options.depth, options.rounds)
+        kept(folder, pairs_of(options.topics, options.depth, 1), options.rounds)
+    print(f"load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
