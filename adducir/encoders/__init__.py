@@ -1,1 +1,1 @@
-"""Dual encoders and late interaction (ColBERT): encoding and training."""
+"""Dual encoders: towers, training, encoding, ranking; the score of late interaction (MaxSim)."""
