@@ -58,6 +58,12 @@ def run(
     """Run an experiment file and print its table, or its plan for a dry run."""
     from adducir.cli.console import near, open_progress, show
     from adducir.cli.tables import show_table
+    from adducir.study.yaml import load
+
+    if load(file).data.get("kind") == "evidence-sets":
+        _run_evidence_study(file, changes, dry_run, rebuild, threads, format_name, output)
+        return
+
     from adducir.experiments.planning import plan_experiment
     from adducir.experiments.running import run_experiment
 
@@ -67,5 +73,30 @@ def run(
             show("\n".join(plan.lines()), output)
             return
         outcome = run_experiment(plan, threads=threads, rebuild=rebuild, progress=progress)
+        progress.note(f"table and report: {near(plan.output)}")
+    show_table(outcome.table, format_name, output)
+
+
+def _run_evidence_study(
+    file: Path,
+    changes: tuple[str, ...],
+    dry_run: bool,
+    rebuild: bool,
+    threads: int | None,
+    format_name: options.Format | None,
+    output: Path | None,
+) -> None:
+    """Run a study of evidence sets, as :func:`run` does other experiments."""
+    from adducir.cli.console import near, open_progress, show
+    from adducir.cli.tables import show_table
+    from adducir.experiments.evidence.planning import plan_study
+    from adducir.experiments.evidence.running import run_study
+
+    with open_progress() as progress:
+        plan = plan_study(file, changes)
+        if dry_run:
+            show("\n".join(plan.lines()), output)
+            return
+        outcome = run_study(plan, threads=threads, rebuild=rebuild, progress=progress)
         progress.note(f"table and report: {near(plan.output)}")
     show_table(outcome.table, format_name, output)

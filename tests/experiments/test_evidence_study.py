@@ -1,0 +1,127 @@
+"""A study of evidence sets: two data sets, two rounds, two seeds, on a tiny model."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
+
+from some_questions import some_questions
+from tiny import tiny_bert
+
+from adducir.cli.app import main
+from adducir.corpora.evidence_sets.chosen import read_chosen
+from adducir.corpora.evidence_sets.record_files import write_questions
+from adducir.experiments.evidence.planning import plan_study
+from adducir.study.errors import InputError
+
+FILE = """kind: evidence-sets
+description: A study.
+data:
+  A:
+    - {train: a.jsonl, validation: v.jsonl, test: b.jsonl}
+    - {train: b.jsonl, validation: v.jsonl, test: a.jsonl}
+  B:
+    - {train: c.jsonl, validation: v.jsonl, test: d.jsonl}
+systems:
+  ranker:
+    recipe: rerankers/ours.yaml
+    set: ["weights={diversity: 0, compactness: 0}", "selection={candidates: 2}"]
+  ours: {recipe: {A: rerankers/ours.yaml, B: rerankers/ours.yaml}}
+seeds: [3, 5]
+comparison: {baseline: ranker}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    tiny_bert(folder / "tiny")
+    (folder / "rerankers").mkdir()
+    (folder / "experiments").mkdir()
+    for seed, (name, count) in enumerate({"a": 8, "b": 7, "c": 5, "d": 4, "v": 3}.items()):
+        write_questions(some_questions(count, seed=seed), folder / f"{name}.jsonl")
+    (folder / "rerankers" / "ours.yaml").write_text(
+        "kind: complementary\nbase: tiny\ndata: {train: none.jsonl}\ntraining: {epochs: 1}\n"
+    )
+    (folder / "experiments" / "sets.yaml").write_text(FILE)
+    return folder
+
+
+def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    file = "experiments/sets.yaml"
+    assert main(["experiment", file, "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 12
+    assert lines[0] == "rerankers/sets/A-1-ranker-3: to train"
+    assert not (place / "experiments" / "sets").exists()
+    assert main(["experiment", file, "--threads", "1", "--format", "json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert [row["system"] for row in table["rows"]] == ["upper bound", "ranker", "ours"]
+    a, b = some_questions(8, seed=0), some_questions(7, seed=1)
+    hits = []
+    for seed in (3, 5):
+        for number, questions in ((1, b), (2, a)):
+            path = place / "runs" / "sets" / f"A-{number}-ours-{seed}" / "chosen.jsonl"
+            found = list(read_chosen(path))
+            assert [one.id for one in found] == [question.id for question in questions]
+            pairs = zip(found, questions, strict=True)
+            hits += [set(one.chosen) == question.gold_ids[0] for one, question in pairs]
+    assert len(hits) == 2 * 15
+    assert table["rows"][2]["cells"][0]["mean"] == pytest.approx(sum(hits) / 30)
+    text = (place / "experiments" / "sets" / "table.md").read_text()
+    assert "EM of ours on A by seed" in text
+    assert len((place / "experiments/sets/per-question.csv").read_text().splitlines()) > 15
+    assert json.loads((place / "rerankers/sets/A-2-ours-5/evidence.json").read_text())
+    # What is there is not made again.
+    models = sorted((place / "rerankers" / "sets").glob("*/manifest.json"))
+    before = [path.stat().st_mtime_ns for path in models]
+    assert main(["experiment", file, "--output", "again.md"]) == 0
+    assert [path.stat().st_mtime_ns for path in models] == before
+    capsys.readouterr()
+    assert main(["experiment", file, "--dry-run"]) == 0
+    assert {line.split(": ")[1] for line in capsys.readouterr().out.splitlines()} == {"there"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("test: d.jsonl", "test: c.jsonl", "5 test questions are in it"),
+        ("train: b.jsonl", "train: c.jsonl", None),
+        ("train: c.jsonl, validation: v", "train: c.jsonl, validation: d", "test questions are in"),
+        ("test: a.jsonl", "test: b.jsonl", "test questions are in it"),
+        ("recipe: {A: rerankers/ours.yaml, B: rerankers/ours.yaml}", "recipe: {A: x}", "for 'B'"),
+        ("baseline: ranker", "baseline: other", "'other' is no system"),
+        ("seeds: [3, 5]", "seeds: [3, 3]", "one twice"),
+        ("seeds: [3, 5]", "seeds: []", "seeds"),
+        ("diversity: 0", "diversity: -1", "diversity"),
+        ("rerankers/ours.yaml\n", "rerankers/none.yaml\n", "none.yaml"),
+        ("test: d.jsonl", "test: none.jsonl", "none.jsonl"),
+        ("data:\n  A", "more: 1\ndata:\n  A", "more"),
+    ],
+)
+def test_faults_are_found_before_anything_runs(place, old, new, words):
+    assert old in FILE
+    file = place / "experiments" / "other.yaml"
+    file.write_text(FILE.replace(old, new, 1))
+    if words is None:
+        plan_study(file)
+        return
+    with pytest.raises(InputError, match=words):
+        plan_study(file)
+
+
+def test_a_question_is_tested_once(place):
+    file = place / "experiments" / "other.yaml"
+    file.write_text(
+        FILE.replace(
+            "train: b.jsonl, validation: v.jsonl, test: a",
+            "train: c.jsonl, validation: v.jsonl, test: b",
+        )
+    )
+    with pytest.raises(InputError, match="tested in two rounds"):
+        plan_study(file)
