@@ -213,10 +213,9 @@ def _rows(
 def _settings(run: Run, texts: Texts, reranker: Reranker, depth: int) -> dict[str, Any]:
     recipe = reranker.recipe
     return {
-        "model": reranker.name,
+        "name": reranker.name,
         "weights": reranker.identity["weights"],
         **recipe.decides,
-        "kind": recipe.model,
         "depth": depth,
         "fields": list(texts.fields),
         "passages": recipe.passages.model_dump(mode="json", exclude_none=True),

@@ -265,7 +265,7 @@ def test_the_metadata_tells_how_it_was_made(classifier, run, topics, tmp_path):
     (told,) = read_metadata(path)["method"]["reranking"]
     assert told["score scale"] == "log-probability of class 1"
     assert told["batch"] == {"padded tokens": 8192}
-    assert (told["precision"], told["depth"], told["kind"]) == ("float32", 4, "cross-encoder")
+    assert (told["precision"], told["depth"], told["model"]) == ("float32", 4, "cross-encoder")
     assert told["weights"].startswith("files:")
     assert told["candidates"] == {"tag": "bm25", "run": "bm25.trec"}
     again = read_run(path)
