@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from adducir.corpora.quotations.pools import Pools
 from adducir.corpora.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.corpora.spans.record import MaskedSpan
 from adducir.encoders.encoding import candidates_of
@@ -104,6 +105,14 @@ def book_tasks(books: Mapping[str, RelicBook]) -> Iterator[SpanTask]:
                 np.array([span.extra["start"] for span in spans], dtype=np.int64),
                 {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
             )
+
+
+def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
+    """Each context has candidates of its own (RELiC's queries in BIRCO)."""
+    for span in pools.spans:
+        docnos = pools.candidates[span.id]
+        gold = np.array([docnos.index(span.candidate or span.id)], dtype=np.int64)
+        yield SpanTask([span], [pools.texts[docno] for docno in docnos], docnos, gold)
 
 
 class Distinct:

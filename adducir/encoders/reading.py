@@ -86,11 +86,15 @@ class Reader:
         for one, left in zip(self._encode(joined), lefts, strict=True):
             ids = np.array(one.ids, dtype=np.int64)
             if len(ids) > room:
-                # Some tokenizers count the blank before a word, or before the mask, as part of it.
                 ends = np.array([end for _, end in one.offsets], dtype=np.int64)
                 before = int(np.searchsorted(ends, len(left), side="right"))
                 kept = int(np.searchsorted(ends, len(prompt), side="right")) if prompt else 0
-                ids = ids[_nearest(len(ids), before, kept, len(gap), room)]
+                within = 0
+                if masked:
+                    # To some tokenizers the blank before the mask is a token of its own.
+                    marks = ids[before:] == self.tokenizer.mask_token_id
+                    within = int(np.argmax(marks)) + 1
+                ids = ids[_nearest(len(ids), before, kept, within, room)]
             found.append(self._closed(ids))
         return found
 
@@ -120,7 +124,7 @@ def _nearest(count: int, before: int, kept: int, gap: int, room: int) -> Ids:
         count: All tokens.
         before: Those before the gap.
         kept: Those of the prompt, which are the first.
-        gap: Those in the gap: 1 or 0.
+        gap: Those in the gap, the mask being the last; 0 without a mask.
         room: How many may stay.
     """
     free = room - kept - gap

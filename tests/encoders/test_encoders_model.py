@@ -254,3 +254,52 @@ def test_minilm_agrees_with_sentence_transformers():
     np.testing.assert_allclose(encoder.encode_documents(texts), theirs, atol=1e-5)
     assert encoder.settings.similarity == "cosine"
     assert encoder.query.reader.longest == 256
+
+
+def tiny_roberta(folder):
+    """RoBERTa's own kinds of tokenizer and positions, as both papers' encoders have them."""
+    import transformers
+    from some_spans import SENTENCES
+    from tokenizers import ByteLevelBPETokenizer
+
+    folder.mkdir()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    made = ByteLevelBPETokenizer()
+    made.train_from_iterator(SENTENCES, vocab_size=400, special_tokens=special)
+    made.save_model(str(folder))
+    vocabulary, merges = str(folder / "vocab.json"), str(folder / "merges.txt")
+    tokenizer = transformers.RobertaTokenizerFast(vocab=vocabulary, merges=merges)
+    tokenizer.save_pretrained(folder)
+    config = transformers.RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=34,
+        pad_token_id=1,
+    )
+    transformers.RobertaModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_roberta_is_cut_at_its_mask_and_fits_its_positions(tmp_path):
+    encoder = load(tiny_roberta(tmp_path / "roberta"), context=ContextPart(), pooling="first")
+    reader = encoder.query.reader
+    assert reader.longest == 32  # positions begin behind the padding index
+    (ids,) = reader.contexts([("the cat and the dogs", "run on nuclear energy")], 9)
+    shown = [token.replace("Ġ", "") for token in tokens_of(reader, ids)]
+    place = shown.index("<mask>")
+    assert (shown[0], shown[-1], len(shown)) == ("<s>", "</s>", 9)
+    assert "".join(shown[1:place]) and "thecatandthedogs".endswith("".join(shown[1:place]))
+    assert "runonnuclearenergy".startswith("".join(shown[place + 1 : -1]))
+    for length in range(5, 9):  # the mask is never cut off
+        (ids,) = reader.contexts([("the cat and the dogs", "run on nuclear energy")], length)
+        assert "<mask>" in tokens_of(reader, ids)
+        assert len(ids) == length
+    whole = reader.tokenizer("the cat <mask> run")["input_ids"]
+    assert reader.contexts([("the cat", "run")])[0].tolist() == whole
+    texts = ["the cat", "the dog runs because of nuclear energy " * 5]
+    together = encoder.encode_documents(texts)
+    alone = np.concatenate([encoder.encode_documents([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-5)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from some_spans import some_spans
 
+from adducir.corpora.quotations.pools import Pools
 from adducir.corpora.quotations.relic import RelicBook, RelicQuote
 from adducir.corpora.spans.record import MaskedSpan
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
@@ -15,6 +16,7 @@ from adducir.encoders.ranking import (
     by_maxsim,
     by_vectors,
     collection_task,
+    pool_tasks,
     rank_task,
     run_task,
     standings,
@@ -87,6 +89,16 @@ def test_a_collection_with_equal_texts(tiny):
     assert run.lengths.tolist() == [5] * 21
     first = run.frame.filter(run.frame["qid"] == "s0")["docno"].to_list()
     assert first[0] == task.docnos[int(np.argmax(scores[0]))]
+
+
+def test_each_query_of_a_pool_has_candidates_of_its_own():
+    spans = some_spans(2)
+    texts = {"c0": spans[0].text, "c1": spans[1].text, "x": "slow ."}
+    pools = Pools(spans, {"s0": ["x", "c0"], "s1": ["c1", "c0", "x"]}, texts)
+    tasks = list(pool_tasks(pools))
+    assert [task.gold.tolist() for task in tasks] == [[1], [0]]
+    assert [task.texts[task.gold[0]] for task in tasks] == [span.text for span in spans]
+    assert tasks[1].docnos == ["c1", "c0", "x"]
 
 
 def test_the_passages_of_a_book_are_its_quotations_candidates(tiny):
