@@ -30,10 +30,20 @@ def card(
     name: str,
     course: "Course",
     settings: Settings,
+    chosen: Mapping[str, Any],
     counts: Mapping[str, Any],
     history: History,
 ) -> str:
-    """The card in Markdown; it tells sources as the recipe writes them."""
+    """The card in Markdown; it tells sources as the recipe writes them.
+
+    Args:
+        name: The encoder's.
+        course: What was asked for.
+        settings: What the encoder keeps of it.
+        chosen: What was settled where the recipe left it open.
+        counts: What became of the data.
+        history: How the training went.
+    """
     recipe = course.recipe
     is_one = settings.towers == "shared"
     path = "FOLDER" if is_one else "FOLDER + '/query'"
@@ -59,9 +69,8 @@ def card(
             },
             "Counts": {key.replace("_", " "): value for key, value in counts.items()},
             "Settings": settings.model_dump(mode="json")
-            | recipe.model_dump(
-                mode="json", include={"pooling", "temperature", "batches", "training"}
-            ),
+            | dict(chosen)
+            | recipe.model_dump(mode="json", include={"batches", "training"}),
         },
         history=history,
         usage=_USAGE.format(name=name, path=path, what=what),

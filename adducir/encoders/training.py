@@ -165,7 +165,11 @@ def _make(
     history = train(learner, recipe.training, parts=parts, unit="spans", progress=progress)
     encoder.save(folder)
     _write_history(folder, history)
-    text = card(name, course, encoder.settings, told, history)
+    chosen = {
+        "pooling": encoder.query.network.pooling,
+        "temperature": temperature_of(recipe, encoder),
+    }
+    text = card(name, course, encoder.settings, chosen, told, history)
     (folder / "README.md").write_text(text, encoding="utf-8")
     return told | {
         "steps": history.steps,

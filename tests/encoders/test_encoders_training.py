@@ -162,6 +162,8 @@ def test_it_learns_and_a_chain_goes_on_from_there(study):
     assert manifest.counts["training_spans"] + manifest.counts["validation_spans"] == 40
     readme = (output / "README.md").read_text()
     assert "| training | spans.jsonl |" in readme
+    assert "| temperature | 1.0 |" in readme
+    assert "| pooling | mean |" in readme
     assert str(study) not in readme
     encoder = DualEncoder.load(encoder_source(str(output)))
     assert encoder.settings.context.mask
