@@ -82,6 +82,14 @@ def test_weights_do_not_depend_on_batches_or_neighbours(weighter, budget, order)
         np.testing.assert_allclose(one.weights, alone[i], atol=1e-5)
 
 
+def test_half_precision_is_near(weighter):
+    for one, other in zip(
+        weigh(weighter, TEXTS), weigh(weighter, TEXTS, precision="bfloat16"), strict=True
+    ):
+        np.testing.assert_allclose(one.weights, other.weights, atol=0.02)
+        assert other.weights.dtype == np.float32
+
+
 def test_passages_own_every_word_once(weighter):
     for found, text in zip(weigh(weighter, TEXTS), TEXTS, strict=True):
         assert sum(found.owned) == len(found.words) == len(found.weights)
