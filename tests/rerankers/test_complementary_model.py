@@ -361,3 +361,31 @@ def test_drn_that_was_saved_is_the_same(drn, tmp_path):
     loaded = load_evidence_model(tmp_path)
     for one, two in zip(drn.states(encoded), loaded.states(encoded), strict=True):
         assert torch.equal(one, two)
+
+
+def test_frozen_layers_are_computed_once_and_stay(model):
+    questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
+    plain = [model.read(one) for one in questions]
+    wanted = model.states(plain)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    model.encoder.freeze(1)
+    ready = model.prepared(plain)
+    assert all(one.below is not None for q in ready for one in (q.question, *q.passages))
+    for one, two in zip(wanted, model.states(ready), strict=True):
+        torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-5)
+    lesson = Lesson(model, questions)
+    how = {"weights": Weights(1, 1), "margin": 0.1, "batch_size": 3, "seed": 0}
+    learner = ComplementaryLearner(model, lesson, lesson, **how)
+    learner.loss(np.arange(3)).backward()
+    trained = {name for name, p in model.named_parameters() if p.grad is not None}
+    assert trained == {
+        n for n in before if n.startswith(("head.", "encoder.network.encoder.layer.1."))
+    }
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= 0.1 * parameter.grad
+    # What was computed before still holds, as the layers below did not move.
+    for one, two in zip(model.states(plain), model.states(ready), strict=True):
+        torch.testing.assert_close(one, two, atol=1e-4, rtol=1e-4)
+    assert not torch.allclose(model.states(plain).vectors, wanted.vectors, atol=1e-3)

@@ -59,11 +59,11 @@ class Killed(Silent):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("name", ["ours", "drn"])
-def test_a_killed_training_goes_on_and_ends_with_the_same_weights(place, monkeypatch, name):
+@pytest.mark.parametrize(("name", "layers"), [("ours", "null"), ("drn", "1")])
+def test_a_killed_training_goes_on_and_ends_with_the_same_weights(place, monkeypatch, name, layers):
     monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)
     whole, cut = place / "rerankers" / "whole", place / "rerankers" / "cut"
-    asked = course(place, name, "training.at_once=60")
+    asked = course(place, name, "training.at_once=60", f"layers={layers}")
     train_evidence(asked, whole)
     for after in (2, 6):
         with pytest.raises(KeyboardInterrupt):
@@ -107,6 +107,7 @@ def test_the_fingerprint_follows_all_that_decides_the_weights(place):
         "margin=0.3",
         "pooling=mean",
         "length=20",
+        "layers=1",
         "selection.beam=2",
         "data.train=test.jsonl",
         "data.without=test.jsonl",

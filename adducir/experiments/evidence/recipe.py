@@ -22,12 +22,13 @@ class RoundRecipe(Recipe):
 
     Attributes:
         train: To learn from.
-        validation: For early stopping and the choice of the selection's settings.
+        validation: For early stopping and the choice of the selection's settings; without it the
+            recipe's ``data.shares`` hold questions of ``train`` out.
         test: What is measured; no question of it may be in the others.
     """
 
     train: Several
-    validation: Several
+    validation: Several = ()
     test: Several
 
 

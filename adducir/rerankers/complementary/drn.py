@@ -36,7 +36,13 @@ from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource
 from adducir.rerankers.complementary.learning import Lesson, QuestionLearner, Truth
 from adducir.rerankers.complementary.losses import relevance_loss
-from adducir.rerankers.complementary.model import HEAD_FILE, length_of, load_head, mask_of
+from adducir.rerankers.complementary.model import (
+    HEAD_FILE,
+    length_of,
+    load_head,
+    mask_of,
+    prepared,
+)
 from adducir.rerankers.complementary.network import Vectoriser
 from adducir.rerankers.complementary.reading import EncodedQuestion, Reader
 from adducir.rerankers.complementary.settings import (
@@ -150,6 +156,12 @@ class DRNModel(torch.nn.Module):
     def read(self, question: EvidenceQuestion) -> EncodedQuestion:
         """What the networks read: the question and its passages, each alone."""
         return self._reader.read(question, together=False)
+
+    def prepared(
+        self, encoded: Sequence[EncodedQuestion], precision: Precision = "float32"
+    ) -> list[EncodedQuestion]:
+        """The same with what frozen layers make of it, which are alike in both networks."""
+        return prepared(self.relevance.encoder, encoded, precision)
 
     def forward(self, batch: Sequence[EncodedQuestion], tokens: int = DEFAULT_TOKENS) -> DRNStates:
         """The logits of questions.

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
-from adducir.models.machine import seed_of
+from adducir.models.machine import Precision, seed_of
 from adducir.rerankers.complementary.losses import LossTerms, complementary_loss
 from adducir.rerankers.complementary.model import ComplementaryModel
 from adducir.rerankers.complementary.reading import EncodedQuestion
@@ -29,9 +29,15 @@ class Lesson:
         lengths: Tokens of each, with all its passages.
     """
 
-    def __init__(self, model: "Learns", questions: Sequence[EvidenceQuestion]) -> None:
+    def __init__(
+        self,
+        model: "Learns",
+        questions: Sequence[EvidenceQuestion],
+        precision: Precision = "float32",
+    ) -> None:
         self.questions = list(questions)
-        self.encoded = [model.read(question) for question in questions]
+        encoded = [model.read(question) for question in questions]
+        self.encoded = model.prepared(encoded, precision)
         self.lengths = [len(one) for one in self.encoded]
 
     def __len__(self) -> int:
@@ -43,6 +49,11 @@ class Learns(Protocol):
 
     def read(self, question: EvidenceQuestion) -> EncodedQuestion:
         """What the network reads of a question and its passages."""
+
+    def prepared(
+        self, encoded: Sequence[EncodedQuestion], precision: Precision = "float32"
+    ) -> list[EncodedQuestion]:
+        """The same with what frozen layers make of it."""
 
 
 @dataclass(frozen=True)

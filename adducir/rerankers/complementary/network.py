@@ -1,6 +1,7 @@
 """A transformer that makes a vector of each input: the first token's, or a mean."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,11 @@ from torch.utils.checkpoint import checkpoint
 
 from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
 from adducir.models.loading import load_model
+from adducir.models.machine import Precision, computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.complementary.reading import Input
 from adducir.rerankers.inputs import padded
+from adducir.study.errors import InputError
 
 Pooling = Literal["first", "mean"]
 """The vector of an input: its first token's, or the mean over the tokens it is of."""
@@ -32,6 +35,7 @@ class Vectoriser(torch.nn.Module):
         super().__init__()
         self.network = network
         self.pooling = pooling
+        self._trained: int | None = None
         self._has_types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
         self._filler = int(network.config.pad_token_id or 0)
 
@@ -55,13 +59,92 @@ class Vectoriser(torch.nn.Module):
         found: torch.device = self.network.device
         return found
 
-    def forward(self, batch: Sequence[Input]) -> Tensor:
-        """(n, d) the vectors of one batch, in single precision."""
+    def freeze(self, layers: int) -> None:
+        """Leave all but the topmost layers as they are.
+
+        Args:
+            layers: How many are trained.
+
+        Raises:
+            InputError: The network's layers are not known.
+        """
+        stack = self._stack()
+        for parameter in self.network.parameters():
+            parameter.requires_grad_(False)
+        self._trained = min(layers, len(stack))
+        for layer in stack[len(stack) - self._trained :]:
+            for parameter in layer.parameters():
+                parameter.requires_grad_(True)
+
+    def prepared(
+        self,
+        inputs: Sequence[Input],
+        *,
+        precision: Precision = "float32",
+        tokens: int = DEFAULT_TOKENS,
+    ) -> list[Input]:
+        """Inputs with what the frozen layers make of them, which is computed once.
+
+        As they are where nothing is frozen.
+        """
+        if self._trained is None:
+            return list(inputs)
+        stack = self._stack()
+        self.eval()
+        found = list(inputs)
+        self.network.encoder.layer = stack[: len(stack) - self._trained]
+        try:
+            with torch.inference_mode(), computing_in(precision, self.device):
+                for numbers in token_batches([len(one) for one in inputs], tokens):
+                    some = [inputs[number] for number in numbers]
+                    for number, states in zip(numbers, self._whole(some), strict=True):
+                        below = states[: len(inputs[number])].cpu().numpy().copy()
+                        found[number] = replace(inputs[number], below=below)
+        finally:
+            self.network.encoder.layer = stack
+        return found
+
+    def _stack(self) -> Any:
+        """The network's layers."""
+        stack = getattr(getattr(self.network, "encoder", None), "layer", None)
+        if stack is None:
+            raise InputError(
+                f"the layers of a {type(self.network).__name__} are not known, so that none can be "
+                "frozen.",
+                mend="Leave `layers` out.",
+            )
+        return stack
+
+    def _whole(self, batch: Sequence[Input]) -> Tensor:
+        """(n, longest, d) the last layer's states, from the ids."""
         ids, mask = padded([one.ids for one in batch], self._filler, self.device)
         options = {"input_ids": ids, "attention_mask": mask}
         if self._has_types:
             options["token_type_ids"] = padded([one.types for one in batch], 0, self.device)[0]
         states: Tensor = self.network(**options).last_hidden_state.float()
+        return states
+
+    def _upper(self, batch: Sequence[Input]) -> Tensor:
+        """The same, from the states below the trained layers."""
+        from transformers.masking_utils import create_bidirectional_mask
+
+        _, mask = padded([one.ids for one in batch], self._filler, self.device)
+        below = np.zeros((*mask.shape, self.width), dtype=np.float32)
+        for row, one in enumerate(batch):
+            below[row, : len(one)] = one.below
+        states = torch.from_numpy(below).to(self.device)
+        wide = create_bidirectional_mask(
+            config=self.network.config, inputs_embeds=states, attention_mask=mask
+        )
+        stack = self._stack()
+        for layer in stack[len(stack) - (self._trained or 0) :]:
+            states = layer(states, wide)
+        return states.float()
+
+    def forward(self, batch: Sequence[Input]) -> Tensor:
+        """(n, d) the vectors of one batch, in single precision."""
+        is_prepared = all(one.below is not None for one in batch)
+        states = self._upper(batch) if is_prepared else self._whole(batch)
         if self.pooling == "first":
             return states[:, 0]
         own = padded([one.own for one in batch], 0, self.device)[0].to(states.dtype)[..., None]

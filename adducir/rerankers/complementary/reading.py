@@ -26,11 +26,13 @@ class Input:
         ids: (n,) token ids.
         types: (n,) the segment of each, 0 or 1.
         own: (n,) 1 at the tokens of what the vector is of: the passage's, or the question's.
+        below: (n, d) float32 what enters the trained layers, where the others are frozen.
     """
 
     ids: NDArray[np.int64]
     types: NDArray[np.int64]
     own: NDArray[np.int64]
+    below: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

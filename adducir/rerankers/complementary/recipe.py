@@ -116,6 +116,8 @@ class EvidenceRecipe(Recipe):
         base: The pretrained encoder.
         length: Tokens of an input; by default what the model can read, 512 at most.
         pooling: The vector of an input: the first token's, or the mean of the passage's own.
+        layers: The topmost layers that are trained; by default all, and the embeddings. What the
+            others make of the texts is computed once, and kept in memory.
         data: What to learn from.
         training: How.
     """
@@ -124,6 +126,7 @@ class EvidenceRecipe(Recipe):
     base: str = MINILM
     length: Annotated[int, Field(ge=8)] | None = None
     pooling: Pooling = "first"
+    layers: Positive | None = None
     data: EvidenceData
     training: EvidenceTraining = EvidenceTraining()
 

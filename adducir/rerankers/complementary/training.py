@@ -10,7 +10,7 @@ from typing import Any
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.corpora.references import expanded
 from adducir.deepct.training import model_versions
-from adducir.models.machine import choose_device, using_threads
+from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.sources import ModelSource, model_source
 from adducir.models.training import History, train
 from adducir.rerankers.complementary.cards import card
@@ -22,6 +22,7 @@ from adducir.rerankers.complementary.learning import (
 )
 from adducir.rerankers.complementary.lessons import Questions, files_of, read_lesson
 from adducir.rerankers.complementary.model import ComplementaryModel
+from adducir.rerankers.complementary.network import Vectoriser
 from adducir.rerankers.complementary.recipe import (
     ComplementaryRecipe,
     DRNRecipe,
@@ -198,6 +199,7 @@ def _learner(
     course: Course, questions: Questions, device: str
 ) -> tuple[EvidenceModel, QuestionLearner]:
     recipe, seed = course.recipe, course.recipe.training.seed
+    precision = recipe.training.precision
     how: dict[str, Any] = {
         "batch_size": recipe.training.batch_size,
         "seed": seed,
@@ -206,18 +208,31 @@ def _learner(
     if isinstance(recipe, DRNRecipe):
         drn = DRNModel.untrained(course.base, course.settings, seed)
         drn.to(choose_device(device))
-        return drn, DRNLearner(drn, *_lessons(drn, questions), **how)
+        for side in (drn.relevance, drn.novelty):
+            _freeze(side.encoder, recipe)
+        return drn, DRNLearner(drn, *_lessons(drn, questions, precision), **how)
     model = ComplementaryModel.untrained(course.base, course.settings, seed)
     model.to(choose_device(device))
+    _freeze(model.encoder, recipe)
     weights = Weights(recipe.weights.diversity, recipe.weights.compactness)
-    lessons = _lessons(model, questions)
+    lessons = _lessons(model, questions, precision)
     return model, ComplementaryLearner(
         model, *lessons, weights=weights, margin=recipe.margin, **how
     )
 
 
-def _lessons(model: EvidenceModel, questions: Questions) -> tuple[Lesson, Lesson]:
-    return Lesson(model, questions.training), Lesson(model, questions.held_out)
+def _freeze(encoder: Vectoriser, recipe: AnyRecipe) -> None:
+    if recipe.layers is not None:
+        encoder.freeze(recipe.layers)
+
+
+def _lessons(
+    model: EvidenceModel, questions: Questions, precision: Precision
+) -> tuple[Lesson, Lesson]:
+    return (
+        Lesson(model, questions.training, precision),
+        Lesson(model, questions.held_out, precision),
+    )
 
 
 def _tuned(course: Course, model: EvidenceModel, held_out: list[EvidenceQuestion]) -> Tuned | None:
