@@ -1,11 +1,19 @@
 """``adducir experiment``."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adducir.cli import options
+from adducir.study.errors import UsageError
+
+STUDIES = {
+    "evidence-sets": "adducir.experiments.evidence",
+    "ranks": "adducir.experiments.ranks",
+}
+"""The kinds of experiment files that have a form of their own, and what plans and runs them."""
 
 
 def experiment(
@@ -60,8 +68,18 @@ def run(
     from adducir.cli.tables import show_table
     from adducir.study.yaml import load
 
-    if load(file).data.get("kind") == "evidence-sets":
-        _run_evidence_study(file, changes, dry_run, rebuild, threads, format_name, output)
+    kind = load(file).data.get("kind")
+    if isinstance(kind, str) and kind in STUDIES:
+        _run_study(
+            STUDIES[kind],
+            file,
+            changes,
+            dry_run=dry_run,
+            rebuild=rebuild,
+            threads=threads,
+            format_name=format_name,
+            output=output,
+        )
         return
 
     from adducir.experiments.planning import plan_experiment
@@ -77,26 +95,34 @@ def run(
     show_table(outcome.table, format_name, output)
 
 
-def _run_evidence_study(
+def _run_study(
+    package: str,
     file: Path,
     changes: tuple[str, ...],
+    *,
     dry_run: bool,
     rebuild: bool,
     threads: int | None,
     format_name: options.Format | None,
     output: Path | None,
 ) -> None:
-    """Run a study of evidence sets, as :func:`run` does other experiments."""
+    """Run a study of a kind of its own, as :func:`run` does other experiments."""
     from adducir.cli.console import near, open_progress, show
     from adducir.cli.tables import show_table
-    from adducir.experiments.evidence.planning import plan_study
-    from adducir.experiments.evidence.running import run_study
 
+    plan_study = import_module(f"{package}.planning").plan_study
+    run_study = import_module(f"{package}.running").run_study
     with open_progress() as progress:
         plan = plan_study(file, changes)
         if dry_run:
             show("\n".join(plan.lines()), output)
             return
+        if output is not None and plan.tables > 1:
+            raise UsageError(
+                f"this study has {plan.tables} tables, and --output is one file.",
+                mend=f"Leave it out: all formats go to {near(plan.output)}.",
+            )
         outcome = run_study(plan, threads=threads, rebuild=rebuild, progress=progress)
         progress.note(f"table and report: {near(plan.output)}")
-    show_table(outcome.table, format_name, output)
+    for table in outcome.tables.values():
+        show_table(table, format_name, output)

@@ -159,6 +159,12 @@ class LateInteraction(Pointwise):
         if self.projection is not None:
             self.projection = self.projection.to(device)
 
+    @property
+    def room_of_queries(self) -> int:
+        """The tokens of a query's own text that are read, at most."""
+        markers = len(self._markers[:1])
+        return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
+
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
         """Queries as the network reads them."""
         length = self._lengths[0]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.corpora.evidence_sets.record_files import read_questions
@@ -63,6 +64,7 @@ class StudyPlan:
     truths: dict[str, SetTruth]
     steps: tuple[Step, ...]
     output: Path
+    tables: ClassVar[int] = 1
 
     def lines(self) -> Iterator[str]:
         """The plan for readers: a line a model."""

@@ -1,7 +1,6 @@
 """Runs a planned study of evidence sets: training, choosing, measuring, testing, the table."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,15 @@ from adducir.corpora.evidence_sets.record_files import read_questions
 from adducir.experiments.evaluation.scores import Scores
 from adducir.experiments.evaluation.set_files import checked
 from adducir.experiments.evidence.planning import Step, StudyPlan
+from adducir.experiments.study_files import StudyOutcome, write_table
 from adducir.experiments.tables.build import Layout
-from adducir.experiments.tables.render import FORMATS, render
 from adducir.experiments.tables.sets import set_table
 from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import ResultTable
 from adducir.models.machine import choose_device, using_threads
 from adducir.rerankers.complementary.selecting import load_evidence_model, select
 from adducir.rerankers.complementary.training import train_evidence
-from adducir.study.files import file_digest, writing_text
+from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, read_manifest
 from adducir.study.progress import SILENT, Progress
@@ -30,14 +29,6 @@ from adducir.study.progress import SILENT, Progress
 CHOSEN_FILE = "chosen.jsonl"
 _KIND = "chosen-sets"
 _MAKER_VERSION = 1
-
-
-@dataclass(frozen=True)
-class StudyOutcome:
-    """What a study gave: the table, and its files by format."""
-
-    table: ResultTable
-    files: dict[str, Path]
 
 
 def run_study(
@@ -73,7 +64,7 @@ def run_study(
         with using_threads(threads):
             _choose(plan, step, device, rebuild, progress)
     table = _table(plan)
-    return StudyOutcome(table, _write(plan.output, table))
+    return StudyOutcome({"": table}, write_table(plan.output, table, each="per-question"))
 
 
 def _choose(
@@ -175,17 +166,3 @@ def _size(plan: StudyPlan, data: str) -> int:
 def _provenance(plan: StudyPlan) -> dict[str, Any]:
     models = {step.model.name: step.course.fingerprint for step in plan.steps}
     return {"adducir": adducir.__version__, "file": plan.path.name, "models": models}
-
-
-def _write(folder: Path, table: ResultTable) -> dict[str, Path]:
-    """The table in every format, each file whole or not at all."""
-    texts = {name: (f"table{ending}", render(table, name)) for name, ending in FORMATS.items()}
-    texts["html"] = ("report.html", texts["html"][1])
-    texts["per-question"] = ("per-question.csv", render(table, "csv", per_topic=True))
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {}
-    for name, (file, text) in texts.items():
-        files[name] = folder / file
-        with writing_text(files[name]) as handle:
-            handle.write(text if text.endswith("\n") else text + "\n")
-    return files

@@ -1,0 +1,224 @@
+"""Plans a study of ranks: every file and recipe is read before anything runs."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from adducir.corpora.references import expanded, file_path
+from adducir.encoders.lessons import files_of, read_lesson
+from adducir.encoders.recipe import EncoderRecipe, listed
+from adducir.encoders.sources import RECIPES, encoder_source
+from adducir.encoders.training import Course, open_course
+from adducir.experiments.faults import Faults
+from adducir.experiments.ranks.data import SpanData, open_data
+from adducir.experiments.ranks.recipe import ContextRecipe, RanksStudy, SystemRecipe
+from adducir.experiments.recipe import file_name
+from adducir.models.sources import model_source
+from adducir.study.errors import InputError
+from adducir.study.folders import study_folder
+from adducir.study.products import is_current
+from adducir.study.recipe import read, validate
+from adducir.study.yaml import Document, load
+
+
+@dataclass(frozen=True)
+class Link:
+    """One training of a chain.
+
+    Attributes:
+        document: The recipe's file.
+        changes: What is changed of it.
+        output: The encoder's folder.
+    """
+
+    document: Document
+    changes: tuple[str, ...]
+    output: Path
+
+    def course(self, folder: Path) -> Course:
+        """The recipe, opened; the encoder that it goes on from must be there."""
+        return open_course(validate(self.document, EncoderRecipe, self.changes), folder)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The ranks of one system, on one data set, with one context.
+
+    Attributes:
+        data: The data set.
+        system: The system.
+        context: The context's name.
+        chain: The trainings that make the encoder; none for what is not trained.
+        output: The folder of the ranks.
+    """
+
+    data: str
+    system: str
+    context: str
+    chain: tuple[Link, ...]
+    output: Path
+
+
+@dataclass(frozen=True)
+class RanksPlan:
+    """A study, checked and opened.
+
+    Attributes:
+        path: Its file.
+        folder: The study's folder.
+        recipe: What the file says.
+        data: The data sets.
+        steps: What there is to do, the steps of a data set and system together.
+        output: The folder of the tables.
+        learnt: Notes for data sets of which truths are among what a system learnt from.
+    """
+
+    path: Path
+    folder: Path
+    recipe: RanksStudy
+    data: dict[str, SpanData]
+    steps: tuple[Step, ...]
+    output: Path
+    learnt: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> int:
+        """How many tables it makes, those of groups apart."""
+        return len(self.data)
+
+    def lines(self) -> Iterator[str]:
+        """The plan for readers: a line an encoder and a line a step."""
+        for link in dict.fromkeys(
+            (link.output, number) for step in self.steps for number, link in enumerate(step.chain)
+        ):
+            state = "there" if self._is_there(link[0]) else "to train"
+            yield f"{link[0].relative_to(self.folder)}: {state}"
+        for step in self.steps:
+            name = f"{step.system}, {step.context}: {len(self.data[step.data].spans):,} contexts"
+            yield f"{step.output.relative_to(self.folder)}: {name}"
+
+    def _is_there(self, output: Path) -> bool:
+        """Whether an encoder and those that it goes on from are trained as the file has them."""
+        chain = next(
+            step.chain for step in self.steps if output in (link.output for link in step.chain)
+        )
+        for link in chain:
+            try:
+                if not is_current(link.output, link.course(self.folder).fingerprint):
+                    return False
+            except InputError:  # what it goes on from is not there
+                return False
+            if link.output == output:
+                break
+        return True
+
+
+def plan_study(path: Path, changes: Sequence[str] = ()) -> RanksPlan:
+    """Read a study's file and all that it names.
+
+    Args:
+        path: The file.
+        changes: Overrides such as ``systems.BM25.bm25.k1=1.2``.
+
+    Raises:
+        InputError: The file or a recipe has faults, a file of spans cannot be read, there is no
+            such model, or an encoder learns from books or questions that it is tested on; all of
+            it in one message, with the lines.
+        MachineError: A model's package is not installed.
+    """
+    reading, folder = read(load(path), RanksStudy, changes), study_folder(path)
+    faults, recipe = Faults(reading), reading.rest
+    if recipe is None:
+        faults.check()
+        raise AssertionError("a recipe that cannot be read has faults")  # check raises
+    data: dict[str, SpanData] = {}
+    for name, one in recipe.data.items():
+        opened = faults.opening(("data", name), partial(open_data, one, folder))
+        if opened is not None:
+            data[name] = opened
+    learnt: dict[str, list[str]] = {}
+    for name, system in recipe.systems.items():
+        faults.opening(("systems", name), partial(_check, name, system, folder, data, learnt))
+    faults.check()
+    steps = tuple(
+        Step(
+            data_name,
+            name,
+            context,
+            _chain(path, folder, name, system, (context, recipe.contexts[context])),
+            folder / "runs" / path.stem / file_name_of(data_name, name, context),
+        )
+        for data_name in data
+        for name, system in recipe.systems.items()
+        for context in recipe.contexts_of(name)
+    )
+    return RanksPlan(path, folder, recipe, data, steps, path.with_suffix(""), learnt)
+
+
+def file_name_of(*names: str) -> str:
+    """Several names as one name of a folder."""
+    return "-".join(file_name(name).replace("/", "_") for name in names)
+
+
+def _check(
+    name: str,
+    system: SystemRecipe,
+    folder: Path,
+    data: dict[str, SpanData],
+    learnt: dict[str, list[str]],
+) -> None:
+    """Open what a system names, and hold what it learns from to what it is tested on."""
+    if system.encoder:
+        encoder_source(expanded(system.encoder), folder).identity()
+    if system.late:
+        model_source(expanded(system.late), folder).identity()
+    for number, recipe_name in enumerate(listed(system.train)):
+        document = load(file_path(recipe_name, folder))
+        recipe = validate(document, EncoderRecipe, system.set)
+        if number == 0:
+            if recipe.base.endswith(RECIPES):
+                raise InputError(
+                    f"it goes on from {recipe.base}.",
+                    path=document.path,
+                    line=document.line_of(("base",)),
+                    mend=f"Name both: train: [{recipe.base}, {recipe_name}].",
+                )
+            open_course(recipe, folder)
+        spans = read_lesson(recipe.data, folder)
+        known = [*spans.training, *spans.held_out]
+        for tested, one in data.items():
+            shared = one.groups & {span.group for span in known}
+            if shared:
+                file = files_of(recipe.data, folder)["train"][0]
+                raise InputError(
+                    f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
+                    path=file,
+                    mend="Give `data.shares` and `data.seed` the values that they have in the "
+                    "study, or name the tested spans in `data.without`.",
+                )
+            texts = {span.text for span in known}
+            count = sum(span.text in texts for span in one.spans)
+            if count:
+                learnt.setdefault(tested, []).append(
+                    f"{count:,} true candidates of {tested} read like spans that {name} learnt "
+                    f"from ({document.path.name})."
+                )
+
+
+def _chain(
+    path: Path, folder: Path, name: str, system: SystemRecipe, context: tuple[str, ContextRecipe]
+) -> tuple[Link, ...]:
+    """The trainings of a system with one context."""
+    context_name, read_of = context
+    names = listed(system.train)
+    given = read_of.model_dump(mode="json")
+    changes = (*system.set, *(f"context.{key}={json.dumps(value)}" for key, value in given.items()))
+    links: list[Link] = []
+    for number, recipe in enumerate(names, 1):
+        more = f"-{number}" if number < len(names) else ""
+        output = folder / "encoders" / path.stem / (file_name_of(name, context_name) + more)
+        base = (f"base={json.dumps(str(links[-1].output.relative_to(folder)))}",) if links else ()
+        links.append(Link(load(file_path(recipe, folder)), (*changes, *base), output))
+    return tuple(links)
