@@ -158,20 +158,27 @@ def _depths(plan: Plan) -> list[str]:
 
 def _tuned(plan: Plan) -> list[str]:
     """Sentences about tuned systems: how, and which settings were chosen."""
-    notes = []
+    alike: dict[str, list[str]] = {}
     for name, settings in provenance.chosen_settings(plan).items():
         tune, folds = plan.recipe.systems[name].tune, plan.opened.folds[name]
         if tune is None:
             continue
-        how = f"{plan.recipe.table.system_names.get(name, name)}: held-out figures, tuned on"
-        told = f"{how} {tune.objective} ({folds.rule})"
+        told = f"tuned on {tune.objective} ({folds.rule})"
         if len(settings) <= MOST_FOLDS_SHOWN:
             told += "; " + "; ".join(
                 f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in chosen.items())
                 for fold, chosen in settings.items()
             )
-        notes.append(f"{told}.")
-    return notes
+        alike.setdefault(told, []).append(plan.recipe.table.system_names.get(name, name))
+    everyone = len(plan.recipe.systems)
+    return [
+        f"{_whose(names, everyone)}: held-out figures, {told}." for told, names in alike.items()
+    ]
+
+
+def _whose(names: Sequence[str], everyone: int) -> str:
+    """Systems that a sentence is about."""
+    return "All systems" if 1 < len(names) == everyone else ", ".join(names)
 
 
 def _write(plan: Plan, table: ResultTable) -> dict[str, Path]:
