@@ -47,7 +47,7 @@ def evaluate_recovery(
     place = choose_device(device)
     trained = TermWeighter.load(model).to(place)
     untrained = TermWeighter.untrained(
-        course.base, course.recipe.model_settings, course.recipe.training.seed
+        course.base, course.settings, course.recipe.training.seed
     ).to(place)
     taught = teach(course, trained, progress)
     part, examples = ("test", taught.test) if taught.test else ("validation", taught.held_out)

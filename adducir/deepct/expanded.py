@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document, Place
 from adducir.deepct.rendering import Rendering, is_lost, weighted_text
 from adducir.deepct.settings import Settings
@@ -50,7 +51,7 @@ class ExpandedCorpus:
         return (*kept, WEIGHTED)
 
     def __iter__(self) -> Iterator[Document]:
-        stored = TermWeights(self.weights, self.settings.text, self.settings.keys)
+        stored = TermWeights(self.weights, self.settings)
         for document, found in stored.of(self.base):
             if WEIGHTED in document.fields:
                 raise InputError(
@@ -67,6 +68,7 @@ class ExpandedCorpus:
             "source": "expanded",
             "weights": self.weights_fingerprint,
             "rendering": self.rendering.model_dump(mode="json"),
+            "stop_words": digest_of(self.settings.stop_words),
         }
 
     def size_hint(self) -> int | None:
@@ -79,5 +81,5 @@ class ExpandedCorpus:
 
     def lost(self) -> int:
         """How many documents keep their words once, because no weight is great enough."""
-        stored = TermWeights(self.weights, self.settings.text, self.settings.keys)
+        stored = TermWeights(self.weights, self.settings)
         return sum(is_lost(found, self.rendering) for _, found in stored.of(self.base))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from adducir.deepct.leaks import DEFAULT_DEPTH
-from adducir.deepct.settings import NAMED, PassageRecipe, Settings
+from adducir.deepct.settings import NAMED, PassageRecipe
 from adducir.deepct.targets import Keys
 from adducir.models.sources import MINILM
 from adducir.models.training import TrainingRecipe
@@ -116,16 +116,6 @@ class DeepCTRecipe(Recipe):
                 "targets come from exactly one of `reference` (fields) and `topics` (with qrels)"
             )
         return self
-
-    @property
-    def model_settings(self) -> Settings:
-        """What the model keeps of it."""
-        return Settings(
-            text=listed(self.text),
-            keys=self.keys,
-            activation=self.activation,
-            passages=self.passages,
-        )
 
 
 def listed(value: Several) -> tuple[str, ...]:

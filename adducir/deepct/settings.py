@@ -8,10 +8,11 @@ Two named settings:
     input has 128 pieces. What lies behind them is lost there; here it is a passage of its own.
 ``adducir``
     The words are those of the index, their weight is the sigmoid of the first piece's logit, stop
-    words are not in the loss, and a passage has 510 pieces.
+    words are not in the loss and have weight 0, and a passage has 510 pieces.
 """
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -48,12 +49,20 @@ class Settings(Recipe):
         keys: What counts as a word: see :mod:`adducir.deepct.targets`.
         activation: What makes a weight of the logit of a word's first piece.
         passages: How texts are cut.
+        stop_words: Words whose weight is 0, since the loss left them out and nothing was learned
+            about them; in lower case, sorted.
     """
 
     text: tuple[str, ...]
     keys: Keys = "words"
     activation: Literal["sigmoid", "none"] = "sigmoid"
     passages: PassageRecipe = PassageRecipe()
+    stop_words: tuple[str, ...] = ()
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """The stop words, for looking up."""
+        return frozenset(self.stop_words)
 
 
 NAMED = {

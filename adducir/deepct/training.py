@@ -16,6 +16,7 @@ from adducir.deepct.learning import DeepCTLearner, Lesson
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import remembering
 from adducir.deepct.recipe import DeepCTRecipe, listed
+from adducir.deepct.settings import Settings
 from adducir.deepct.splitting import sample, split
 from adducir.deepct.stopwords import NAMES, StopWords, stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
@@ -51,6 +52,19 @@ class Course:
     without: Excluded
     stop_words: StopWords
     base: ModelSource
+
+    @property
+    def settings(self) -> Settings:
+        """What the model keeps of it."""
+        recipe = self.recipe
+        silent = () if recipe.stop_words_in_loss else tuple(self.stop_words)
+        return Settings(
+            text=listed(recipe.text),
+            keys=recipe.keys,
+            activation=recipe.activation,
+            passages=recipe.passages,
+            stop_words=silent,
+        )
 
     @property
     def decides(self) -> dict[str, Any]:
@@ -236,7 +250,7 @@ def _make(
     course: Course, folder: Path, parts: Path, name: str, device: str, progress: Progress
 ) -> dict[str, Any]:
     recipe = course.recipe
-    weighter = TermWeighter.untrained(course.base, recipe.model_settings, recipe.training.seed)
+    weighter = TermWeighter.untrained(course.base, course.settings, recipe.training.seed)
     taught = teach(course, weighter, progress)
     weighter.to(choose_device(device))
     in_loss = recipe.stop_words_in_loss

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering
+from adducir.deepct.settings import Settings
 from adducir.deepct.training import model_versions
-from adducir.deepct.words import Word, words
+from adducir.deepct.words import Word, match_key, words
 from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.sources import ModelSource
@@ -87,7 +88,7 @@ def weigh(
     flat = [part for cut in cuts for part in cut.parts]
     encoded = weighter.encode([text for text, _, _ in flat], [inside for _, inside, _ in flat])
     found = iter(weighter.weights(encoded, tokens=tokens, precision=precision))
-    return [_united(cut, found) for cut in cuts]
+    return [_silenced(_united(cut, found), weighter.settings) for cut in cuts]
 
 
 def _cut(weighter: TermWeighter, text: str, count_pieces: CountPieces) -> _Cut:
@@ -114,6 +115,15 @@ def _united(cut: _Cut, found: Iterator[NDArray[np.float32]]) -> Weighted:
         here = slice(first, first + len(inside))
         weights[here] = np.maximum(weights[here], next(found))
     return Weighted(cut.words, weights, cut.owned)
+
+
+def _silenced(text: Weighted, settings: Settings) -> Weighted:
+    """The same with weight 0 for words that nothing was learned about."""
+    if not settings.stop_words:
+        return text
+    is_silent = [match_key(word.text) in settings.silent for word in text.words]
+    weights = np.where(np.array(is_silent, dtype=bool), np.float32(0.0), text.weights)
+    return text._replace(weights=weights)
 
 
 def weights_inputs(corpus: Corpus, model_fingerprint: str) -> dict[str, str]:
@@ -270,17 +280,16 @@ class TermWeights:
 
     Args:
         folder: The product.
-        fields: The text fields that were weighed, in order.
-        keys: What counts as a word, as in the model's settings.
+        settings: Of the model that made it.
 
     Raises:
         ProductError: The folder holds no such product.
     """
 
-    def __init__(self, folder: Path, fields: Sequence[str], keys: str) -> None:
+    def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder
-        self._fields = tuple(fields)
-        self._whole = keys == "words"
+        self._settings = settings
+        self._whole = settings.keys == "words"
         manifest = read_manifest(folder)
         if manifest.kind != KIND:
             raise ProductError(
@@ -298,7 +307,7 @@ class TermWeights:
         stored = self._texts()
         for document in corpus:
             found = []
-            for name in self._fields:
+            for name in self._settings.text:
                 inside = words(document.fields.get(name, ""), whole=self._whole)
                 weights, owned = next(stored, (None, []))
                 if weights is None or len(weights) != len(inside):
@@ -308,7 +317,7 @@ class TermWeights:
                         path=self._folder,
                         mend="Weigh the corpus again.",
                     )
-                found.append(Weighted(inside, weights, owned))
+                found.append(_silenced(Weighted(inside, weights, owned), self._settings))
             yield document, found
 
     def _texts(self) -> Iterator[tuple[NDArray[np.float32], list[int]]]:

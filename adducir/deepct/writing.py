@@ -59,7 +59,7 @@ def write_pairs(
         InputError, MachineError: As :func:`adducir.study.files.writing_bytes`.
         ProductError: The weights are not of this corpus.
     """
-    stored = TermWeights(corpus.weights, corpus.settings.text, corpus.settings.keys)
+    stored = TermWeights(corpus.weights, corpus.settings)
     count = 0
     progress.start("expanding", corpus.size_hint(), "documents")
     try:

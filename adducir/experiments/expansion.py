@@ -91,7 +91,7 @@ def open_expansion(
     if path.suffix in RECIPES:
         recipe = validate(load(path), DeepCTRecipe)
         course = open_course(recipe, study_folder(path), progress=progress)
-        model, settings, identity = path.with_suffix(""), recipe.model_settings, course.fingerprint
+        model, settings, identity = path.with_suffix(""), course.settings, course.fingerprint
         return _expansion(said, base, folder, model, settings, identity, course)
     if not path.is_dir():
         raise InputError(

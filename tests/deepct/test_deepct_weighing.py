@@ -15,6 +15,8 @@ from adducir.study.errors import ProductError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
 
+READ = Settings(text=("conclusion", "premise"))
+
 
 @pytest.fixture
 def model(study, tiny):
@@ -31,12 +33,11 @@ def corpus(study):
 
 
 def expanded(corpus, weights, **rendering):
-    read = Settings(text=("conclusion", "premise"))
-    return ExpandedCorpus(corpus, weights, "f", read, Rendering(**rendering))
+    return ExpandedCorpus(corpus, weights, "f", READ, Rendering(**rendering))
 
 
 def values(folder, corpus):
-    stored = TermWeights(folder, ("conclusion", "premise"), "words")
+    stored = TermWeights(folder, READ)
     return np.concatenate([t.weights for _, found in stored.of(corpus) for t in found])
 
 
@@ -46,7 +47,7 @@ def test_every_word_of_every_document_has_its_weight(study, model, corpus):
     assert manifest.counts["texts"] == 24
     assert manifest.counts["shards"] == 3
     weighter = TermWeighter.load(model)
-    stored = TermWeights(study / "w", ("conclusion", "premise"), "words")
+    stored = TermWeights(study / "w", READ)
     for document, found in stored.of(corpus):
         for name, text in zip(("conclusion", "premise"), found, strict=True):
             (alone,) = weigh(weighter, [document.fields[name]])
@@ -118,3 +119,13 @@ def test_weights_are_current_until_corpus_or_model_change(study, model, corpus):
     (study / "changed.jsonl").write_text(text)
     changed = weigh_corpus(model, open_corpus(study / "changed.jsonl"), study / "w")
     assert changed.fingerprint != first.fingerprint
+
+
+def test_words_that_nothing_was_learned_about_have_weight_zero(study, model, corpus):
+    weigh_corpus(model, corpus, study / "w")
+    silent = READ.model_copy(update={"stop_words": ("cats", "should")})
+    stored = TermWeights(study / "w", silent)
+    for _, found in stored.of(corpus):
+        for text in found:
+            for word, weight in zip(text.words, text.weights, strict=True):
+                assert (weight == 0) == (word.text.lower() in ("cats", "cats'", "should"))
