@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from adducir.experiments.members import made_of, text_index
 from adducir.experiments.recipe import (
     ComparisonRecipe,
     CorpusRecipe,
@@ -86,10 +87,10 @@ def _system(
         yield from names.check((*place, "fuse", number), "systems", member)
         if member in recipe.systems and recipe.systems[member].fuse:
             yield Fault((*place, "fuse", number), f"`{member}` is itself a fusion")
-        if system.tune and member in recipe.systems and recipe.systems[member].tune:
-            # Members' runs of training topics were chosen with the labels of the held-out ones.
-            what = f"`{member}` is tuned itself, so its figures know the topics held out here"
-            yield Fault((*place, "fuse", number), what)
+        yield from _tuned_twice((*place, "fuse", number), system, member, recipe)
+    if system.rerank is not None:
+        yield from names.check((*place, "rerank"), "systems", system.rerank)
+        yield from _rerank(place, name, system, recipe, names)
     topic_sets = names.of.get("topics", [])
     if isinstance(system.run, str) and len(topic_sets) > 1:
         what = "with several topic sets, name a run for each: `{topic set: file}`"
@@ -102,6 +103,38 @@ def _system(
                 yield Fault((*place, "run"), f"there is no run for the topic set `{topic_set}`")
 
 
+def _tuned_twice(
+    place: KeyPath, system: SystemRecipe, member: str, recipe: ExperimentRecipe
+) -> Iterator[Fault]:
+    """Members' runs of training topics were chosen with the labels of the held-out ones."""
+    of = made_of(recipe.systems, member)
+    tuned = [one for one in (member, *of) if one in recipe.systems and recipe.systems[one].tune]
+    if system.tune and tuned:
+        what = f"`{tuned[0]}` is tuned itself, so its figures know the topics held out here"
+        yield Fault(place, what)
+
+
+def _rerank(
+    place: KeyPath, name: str, system: SystemRecipe, recipe: ExperimentRecipe, names: _Names
+) -> Iterator[Fault]:
+    base = str(system.rerank)
+    if name in made_of(recipe.systems, name):
+        yield Fault((*place, "rerank"), f"`{name}` would rerank what is made of itself")
+        return
+    yield from _tuned_twice((*place, "rerank"), system, base, recipe)
+    if system.texts is not None:
+        yield from names.check((*place, "texts"), "indexes", system.texts)
+    elif {base, *made_of(recipe.systems, base)} <= recipe.systems.keys() and (
+        text_index(recipe.systems, name) is None
+    ):
+        what = f"there is not one index that `{base}` searches; name the one with the texts:"
+        yield Fault((*place, "rerank"), f"{what} `texts: INDEX`")
+    if recipe.most is not None and system.deepest > recipe.most:
+        key = ("tune", "grid", "depth") if system.tune else ("depth",)
+        what = f"{system.deepest} documents a topic are reranked; `depth` of the file is"
+        yield Fault((*place, *key), f"{what} {recipe.most}")
+
+
 def _unfit_index(name: str, system: SystemRecipe, recipe: ExperimentRecipe) -> Iterator[Fault]:
     """What the index is built without and the search needs."""
     index = recipe.indexes.get(str(system.index))
@@ -111,9 +144,7 @@ def _unfit_index(name: str, system: SystemRecipe, recipe: ExperimentRecipe) -> I
         what = f"RM3 reads document vectors, and the index `{system.index}` has `vectors: false`"
         yield Fault(("systems", name, "rm3"), what)
     if system.model in VARIANTS and index.engine == "lucene":
-        what = (
-            f"Lucene has no model {system.model}: `{system.index}` needs `engine: memory`"
-        )
+        what = f"Lucene has no model {system.model}: `{system.index}` needs `engine: memory`"
         yield Fault(("systems", name, "model"), what)
     if system.model == "qld" and index.accurate_length:
         what = f"only bm25 reads exact lengths, and `{system.index}` has `accurate_length: true`"

@@ -1,16 +1,20 @@
 """Makes the indexes and runs that a planned experiment lacks."""
 
+from dataclasses import replace
+
 from adducir.corpora.topics import Topics
 from adducir.experiments import provenance, tuned
 from adducir.experiments.currency import MISSING, why_run
 from adducir.experiments.planning import feedback_of, model_of
 from adducir.experiments.recipe import file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
+from adducir.experiments.tuning.combining import of_topics
 from adducir.experiments.tuning.report import write_report
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.indexes.building import builder
 from adducir.indexes.engine import Index, open_index, remark_on
 from adducir.indexes.search import Search, search_topics
+from adducir.rerankers.rerank import Reranked
 from adducir.runs.fuse import fuse
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
@@ -43,6 +47,8 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
         progress.note(f"{share} runs are there and kept")
     for expansion in plan.needed_expansions(needed):
         expansion.make(threads, progress)
+    for reranking in plan.needed_rerankings(made):
+        reranking.make(threads, progress)
     for index in needed:
         _build(plan, index, threads, progress)
     opened: dict[str, Index] = {}
@@ -51,7 +57,7 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
             opened[index.name] = _open(index)
         for remark in sorted({remark_on(index) or "" for index in opened.values()} - {""}):
             progress.note(remark)
-        tunings: dict[str, Tuning] = {}
+        tunings: dict[str, tuple[Tuning, dict[str, Reranked]]] = {}
         for run in made:
             if plan.recipe.systems[run.system].tune:
                 _make_tuned(plan, run, opened, tunings, threads, progress)
@@ -116,7 +122,11 @@ def _make(
     system = plan.recipe.systems[step.system]
     topics = plan.opened.topic_sets[step.topic_set].topics
     name = f"run {plan.shown(step.path)}"
-    if system.fuse:
+    if system.rerank:
+        reranked = _reranked(plan, step, indexes, threads, progress)
+        run, metadata = reranked.run, provenance.of_reranking(plan, step, reranked)
+        progress.note(f"{name}: {_counted(run, topics)}, {_scored(reranked)}")
+    elif system.fuse:
         members = [plan.runs[member, step.topic_set] for member in system.fuse]
         run = _fused(plan, step, members)
         metadata = provenance.of_fusion(plan, step, members)
@@ -141,37 +151,55 @@ def _make_tuned(
     plan: Plan,
     step: RunStep,
     indexes: dict[str, Index],
-    tunings: dict[str, Tuning],
+    tunings: dict[str, tuple[Tuning, dict[str, Reranked]]],
     threads: int | None,
     progress: Progress,
 ) -> None:
     """Write the held-out rankings of one topic set; the tuning is done once for all of them."""
     system = plan.recipe.systems[step.system]
     if step.system not in tunings:
-        found = tuned.tune_system(
-            plan,
-            step.system,
-            indexes.get(str(system.index)),
-            {
-                member: [run_of(plan, plan.runs[member, name]) for name in plan.opened.topic_sets]
-                for member in system.fuse
-            },
-            threads,
-            progress,
-        )
+        sets = plan.opened.topic_sets
+        members = {
+            member: [run_of(plan, plan.runs[member, name]) for name in sets]
+            for member in system.members
+        }
+        reranked: list[Reranked] = []
+        if system.rerank:
+            steps = [replace(step, topic_set=name) for name in sets]
+            reranked = [_reranked(plan, one, indexes, threads, progress) for one in steps]
+            members[step.system] = [one.run for one in reranked]
+        index = indexes.get(str(system.index))
+        found = tuned.tune_system(plan, step.system, index, members, threads, progress)
         folder = plan.output / "tuning" / file_name(step.system)
         write_report(found, folder, with_runs=False)
         told = f"tuning of {step.system}, {plan.shown(folder)}"
         progress.note(f"{told}: {len(found.grid)} settings in {found.seconds:.1f} s")
         for warning in found.warnings():
             progress.note(f"tuning of {step.system}: {warning}")
-        tunings[step.system] = found
-    tuning = tunings[step.system]
+        tunings[step.system] = found, dict(zip(sets, reranked, strict=False))
+    tuning, by_set = tunings[step.system]
     run = tuning.pool.of_set(tuning.run, step.topic_set)
     judged = plan.opened.topic_sets[step.topic_set].qrels.qids
     progress.note(f"run {plan.shown(step.path)}: {len(run):,} documents, each topic held out")
     step.path.parent.mkdir(parents=True, exist_ok=True)
-    write_run(run, step.path, provenance.of_tuning(plan, step, tuning), topics=judged)
+    metadata = provenance.of_tuning(plan, step, tuning, by_set.get(step.topic_set))
+    write_run(run, step.path, metadata, topics=judged)
+
+
+def _reranked(
+    plan: Plan,
+    step: RunStep,
+    indexes: dict[str, Index],
+    threads: int | None,
+    progress: Progress,
+) -> Reranked:
+    """The candidates of a step's topics, reranked."""
+    topics = plan.opened.topic_sets[step.topic_set].topics
+    base = plan.recipe.systems[step.system].rerank
+    candidates = of_topics(run_of(plan, plan.runs[str(base), step.topic_set]), topics)
+    index = indexes[str(plan.index_of(step.system))]
+    reranking = plan.opened.rerankings[step.system]
+    return reranking.run(candidates, topics, index, step.system, threads, progress)
 
 
 def _fused(plan: Plan, step: RunStep, members: list[RunStep]) -> Run:
@@ -188,6 +216,14 @@ def _fused(plan: Plan, step: RunStep, members: list[RunStep]) -> Run:
 
 def _counted(run: Run, topics: Topics) -> str:
     return f"{len(run):,} documents for {len(run.qids):,} of {len(topics):,} topics"
+
+
+def _scored(found: Reranked) -> str:
+    """What was computed."""
+    return (
+        f"the best {found.settings['depth']:,} reranked in {found.seconds:.1f} s "
+        f"({found.computed:,} computed, {found.cached:,} known)"
+    )
 
 
 def _silent(found: Search) -> str:

@@ -25,6 +25,7 @@ from adducir.experiments.recipe import (
     SystemRecipe,
     TopicsRecipe,
 )
+from adducir.experiments.reranking import Reranking, open_reranking
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.indexes.analysis import Analysis
@@ -63,7 +64,8 @@ class Opened:
     Attributes:
         corpora: By name.
         expansions: How those of them are made that are expanded.
-        indexes: By name, those that a system searches.
+        indexes: By name, those that a system searches or reads documents of.
+        rerankings: By system.
         topic_sets: By name.
         measures: In the file's order, each once.
         measure_names: Printed names, by the measures' exact names.
@@ -75,6 +77,7 @@ class Opened:
     corpora: dict[str, Corpus] = field(default_factory=dict)
     expansions: dict[str, Expansion] = field(default_factory=dict)
     indexes: dict[str, OpenedIndex] = field(default_factory=dict)
+    rerankings: dict[str, Reranking] = field(default_factory=dict)
     topic_sets: dict[str, TopicSet] = field(default_factory=dict)
     measures: tuple[Measure, ...] = ()
     measure_names: dict[str, str] = field(default_factory=dict)
@@ -115,6 +118,7 @@ def open_all(
         opening.topics(name, topics)
     for name, system in recipe.systems.items():
         opening.runs(name, system)
+        opening.reranking(name, system)
         opening.tuning(name, system)
     return opening.opened
 
@@ -186,13 +190,13 @@ class _Opening:
             self.opened.corpora[name] = found.corpus
 
     def index(self, name: str, index: IndexRecipe) -> None:
-        """Settle how an index is to be built, if a system searches it."""
+        """Settle how an index is to be built, if a system searches it or reads its documents."""
         analysis = self.faults.opening(
             ("indexes", name, "stopwords"), partial(_analysis, index, self.folder)
         )
         corpus = self.opened.corpora.get(index.corpus)
-        is_searched = any(system.index == name for system in self.recipe.systems.values())
-        if analysis is None or corpus is None or not is_searched:
+        is_used = any(name in (one.index, one.texts) for one in self.recipe.systems.values())
+        if analysis is None or corpus is None or not is_used:
             return
         settings = IndexSettings(
             index.fields, analysis, index.positions, index.vectors, index.accurate_length
@@ -262,6 +266,15 @@ class _Opening:
             what = f"{run.path}: none of its topics is judged in `{topic_set}`"
             self.faults.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
         self.opened.given_runs[name, topic_set] = run
+
+    def reranking(self, name: str, system: SystemRecipe) -> None:
+        """Open a system's reranker; nothing is trained or loaded."""
+        if system.rerank is None:
+            return
+        open_it = partial(open_reranking, system, self.folder, self.progress)
+        found = self.faults.opening(("systems", name, "by"), open_it)
+        if found is not None:
+            self.opened.rerankings[name] = found
 
     def tuning(self, name: str, system: SystemRecipe) -> None:
         """Check the objective of a tuned system and make its folds."""

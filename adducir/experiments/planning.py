@@ -16,6 +16,7 @@ from adducir.experiments import tuned
 from adducir.experiments.consistency import inconsistencies
 from adducir.experiments.currency import ASKED, MISSING, why_index, why_run
 from adducir.experiments.faults import Faults
+from adducir.experiments.members import in_order, text_index
 from adducir.experiments.opening import TopicSet, open_all
 from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
@@ -68,11 +69,10 @@ def plan_experiment(
     _refuse_files_for_folders(plan, faults)
     _refuse_own_runs(plan, faults)
     _plan_indexes(plan, faults)
+    _refuse_unfit_rerankings(plan, faults)
     faults.check()
-    for fused in (False, True):
-        for system in recipe.systems:
-            if bool(recipe.systems[system].fuse) == fused:
-                _plan_runs(plan, system)
+    for system in in_order(recipe.systems):
+        _plan_runs(plan, system)
     return plan
 
 
@@ -132,6 +132,25 @@ def _plan_indexes(plan: Plan, faults: Faults) -> None:
             faults.opening(("indexes", name, "fields"), look)
 
 
+def _refuse_unfit_rerankings(plan: Plan, faults: Faults) -> None:
+    """Refuse fields that no document has, and given candidates whose query is not known."""
+    for name, reranking in plan.opened.rerankings.items():
+        system, index = plan.recipe.systems[name], text_index(plan.recipe.systems, name)
+        corpus = plan.recipe.indexes[index].corpus if index in plan.recipe.indexes else ""
+        documents = plan.opened.corpora.get(corpus)
+        if documents is not None and reranking.fields:
+            look = partial(_refuse_unknown_fields, documents, reranking.fields)
+            faults.opening(("systems", name, "fields" if system.fields else "by"), look)
+        for topic_set in plan.opened.topic_sets.values():
+            run = plan.opened.given_runs.get((str(system.rerank), topic_set.name))
+            judged = () if run is None else set(run.qids).intersection(topic_set.qrels.qids)
+            unknown = sorted(set(judged).difference(topic_set.topics.qids))
+            if unknown:
+                what = f"{len(unknown)} topics of the run of `{system.rerank}` have no query in"
+                place = ("systems", name, "rerank")
+                faults.add(place, f"{what} `{topic_set.name}`, such as {unknown[0]!r}")
+
+
 def _plan_runs(plan: Plan, system: str) -> None:
     by_topics: dict[str, RunStep] = {}
     for name, topic_set in plan.opened.topic_sets.items():
@@ -160,6 +179,12 @@ def _decides(plan: Plan, name: str, topic_set: TopicSet) -> dict[str, Any]:
         members = [plan.runs[member, topic_set.name].fingerprint for member in system.fuse]
         settings = {"method": system.method, "k": system.k, "weights": list(system.weights)}
         return common | settings | {"members": members}
+    if system.rerank is not None:
+        made_of = {
+            "candidates": plan.runs[system.rerank, topic_set.name].fingerprint,
+            "topics": topic_set.topics.identity(),
+        }
+        return common | {"rerank": plan.reranking_decides(name)} | made_of
     rm3 = feedback_of(system)
     return common | {
         "index": plan.indexes[str(system.index)].fingerprint,

@@ -19,6 +19,7 @@ from adducir.experiments.tuning.report import facts
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.indexes.build import engine_versions
 from adducir.indexes.search import Search
+from adducir.rerankers.rerank import Reranked
 from adducir.study.errors import ProductError
 from adducir.study.products import read_manifest
 
@@ -60,10 +61,49 @@ def of_fusion(plan: Plan, step: RunStep, members: list[RunStep]) -> dict[str, An
     }
 
 
-def of_tuning(plan: Plan, step: RunStep, tuning: Tuning) -> dict[str, Any]:
-    """The metadata of a run that holds the held-out rankings of a tuned system."""
+def of_reranking(plan: Plan, step: RunStep, found: Reranked) -> dict[str, Any]:
+    """The metadata of a run that is another one reranked; how that was found is handed on."""
+    base = plan.runs[str(plan.recipe.systems[step.system].rerank), step.topic_set]
+    before = {} if base.is_given else _part(run_facts(base.path), "method")
+    earlier = before.get("reranking")
     return {
-        "method": {"tuning": facts(tuning)},
+        "method": {
+            **{key: before[key] for key in ("retrieval", "fusion") if key in before},
+            "reranking": [
+                *(earlier if isinstance(earlier, list) else []),
+                _settings(plan, base, found),
+            ],
+        },
+        "data": _topics(plan, step),
+        "resources": {"runtime": {"wallclock": f"{found.seconds:.3f} s"}},
+        **_maker(plan, step),
+    }
+
+
+def _settings(plan: Plan, base: RunStep, found: Reranked) -> dict[str, Any]:
+    """How a run was reranked; candidates are told without the machine's paths."""
+    file = {} if base.is_given else {"file": plan.shown(base.path)}
+    candidates = {"system": base.system, **file, "fingerprint": base.fingerprint}
+    return {**found.settings, "candidates": candidates}
+
+
+def of_tuning(
+    plan: Plan, step: RunStep, tuning: Tuning, reranked: Reranked | None = None
+) -> dict[str, Any]:
+    """The metadata of a run that holds the held-out rankings of a tuned system.
+
+    Args:
+        plan: The experiment.
+        step: The run.
+        tuning: How its settings were chosen.
+        reranked: Of a rerank, the candidates reranked to the greatest depth.
+    """
+    method: dict[str, Any] = {"tuning": facts(tuning)}
+    if reranked is not None:
+        base = plan.runs[str(plan.recipe.systems[step.system].rerank), step.topic_set]
+        method["reranking"] = [_settings(plan, base, reranked)]
+    return {
+        "method": method,
         "data": _topics(plan, step),
         "resources": {"runtime": {"wallclock": f"{tuning.seconds:.3f} s"}},
         **_maker(plan, step),
@@ -192,6 +232,7 @@ def _run(plan: Plan, step: RunStep) -> dict[str, Any]:
     facts = run_facts(step.path) or {}
     file, settings = _part(facts, "run file"), _part(facts, "method", "fusion")
     settings = settings or _part(facts, "method", "retrieval", 0)
+    settings = _part(facts, "method", "reranking", -1) or settings
     told = ("sha256", "written", "topics", "documents", "topics without documents")
     return {
         # Those of the recipe leave out what it leaves to the defaults.

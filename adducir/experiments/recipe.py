@@ -22,7 +22,7 @@ from adducir.experiments.significance.choices import (
     TestName,
 )
 from adducir.experiments.tables.style import Detail
-from adducir.experiments.tuning.combining import fusion_knobs
+from adducir.experiments.tuning.combining import RERANK_DEPTH, fusion_knobs
 from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import lexical_knobs
@@ -121,11 +121,12 @@ class RM3Recipe(Recipe):
 
 
 class SystemRecipe(Recipe):
-    """A row of the table: a search, a fusion of other systems, or run files as they are.
+    """A row of the table: a search, a fusion or a rerank of other systems, or given run files.
 
-    Exactly one of ``index``, ``fuse`` and ``run`` says which. ``run`` is one file for the only
-    topic set, or maps topic sets to files. ``tune`` has parameters of a search or a fusion chosen
-    by cross-validation.
+    Exactly one of ``index``, ``fuse``, ``rerank`` and ``run`` says which. ``by`` is the reranker:
+    its recipe, its folder or its name. Documents' texts come from the index ``texts``, by default
+    the one that was searched. ``run`` is one file for the only topic set, or maps topic sets to
+    files. ``tune`` has parameters chosen by cross-validation.
     """
 
     index: Name | None = None
@@ -141,6 +142,11 @@ class SystemRecipe(Recipe):
     method: Literal["rrf", "combsum", "combmnz"] = "rrf"
     k: Weight = 60.0
     weights: tuple[Weight, ...] = ()
+    rerank: Name | None = None
+    by: str | None = None
+    depth: Natural = 100
+    texts: Name | None = None
+    fields: tuple[str, ...] = ()
     run: str | dict[Name, str] | None = None
     tune: TuneRecipe | None = None
     group: str | None = None
@@ -148,6 +154,13 @@ class SystemRecipe(Recipe):
     _PARAMETERS = frozenset({"k1", "b", "mu", "epsilon", "delta"})
     _SEARCH = _PARAMETERS | {"index", "model", "rm3", "tune"}
     _FUSE = frozenset({"fuse", "method", "k", "weights", "tune"})
+    _RERANK = frozenset({"rerank", "by", "depth", "texts", "fields", "tune"})
+    _ALLOWED = {  # noqa: RUF012
+        "index": _SEARCH,
+        "fuse": _FUSE,
+        "rerank": _RERANK,
+        "run": frozenset({"run"}),
+    }
 
     @field_validator("rm3", mode="before")
     @classmethod
@@ -169,15 +182,19 @@ class SystemRecipe(Recipe):
     @model_validator(mode="after")
     def _one_kind(self) -> "SystemRecipe":
         given = self.model_fields_set - {"group"}
-        kinds = [key for key in ("index", "fuse", "run") if getattr(self, key)]
+        kinds = [key for key in self._ALLOWED if getattr(self, key)]
         if len(kinds) != 1:
-            raise ValueError("a system has exactly one of `index` (a search), `fuse` and `run`")
-        allowed = {"index": self._SEARCH, "fuse": self._FUSE, "run": frozenset({"run"})}[kinds[0]]
+            raise ValueError(
+                "a system has exactly one of `index` (a search), `fuse`, `rerank` and `run`"
+            )
+        allowed = self._ALLOWED[kinds[0]]
         if given - allowed:
             raise ValueError(f"{_listed(given - allowed)} means nothing beside `{kinds[0]}`")
         others = self._PARAMETERS.difference(parameters_of(MODELS[self.model]))
         if given & others:
             raise ValueError(f"{_listed(given & others)} means nothing to the model {self.model}")
+        if self.rerank and not self.by:
+            raise ValueError("`rerank` needs `by`: a reranker, such as rerankers/NAME.yaml")
         return self
 
     @model_validator(mode="after")
@@ -215,16 +232,31 @@ class SystemRecipe(Recipe):
         return {name: getattr(self, name) for name in sorted(given)}
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """The systems whose runs it is made from."""
+        return self.fuse if self.rerank is None else (self.rerank,)
+
+    @property
+    def deepest(self) -> int:
+        """How many documents a topic are reranked, at most."""
+        if self.tune is None:
+            return self.depth
+        return int(max(self.tune.values["depth"]))
+
+    @property
     def knobs(self) -> dict[str, Knob]:
-        """The parameters of a search or a fusion that can be tuned."""
+        """The parameters that can be tuned."""
         if self.fuse:
             return fusion_knobs(self.fuse, self.method)
+        if self.rerank:
+            return {"depth": RERANK_DEPTH}
         return lexical_knobs(MODELS[self.model], rm3=self.rm3 is not None)
 
     @property
     def fixed(self) -> dict[str, float]:
         """The values that the file itself gives to parameters."""
-        found = self.parameters | ({"k": self.k} if "k" in self.model_fields_set else {})
+        given = [key for key in ("k", "depth") if key in self.model_fields_set]
+        found = self.parameters | {key: getattr(self, key) for key in given}
         if self.rm3 is not None:
             found |= {name: getattr(self.rm3, name) for name in self.rm3.model_fields_set}
         weights = zip(self.fuse, self.weights, strict=False)  # no weights, or one for each

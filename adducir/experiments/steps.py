@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from adducir.experiments.currency import MISSING
 from adducir.experiments.expansion import Expansion
+from adducir.experiments.members import text_index
 from adducir.experiments.opening import Opened
 from adducir.experiments.recipe import ExperimentRecipe
+from adducir.experiments.reranking import Reranking
 from adducir.indexes.build import IndexSettings
 from adducir.indexes.building import EngineName
 
 
 @dataclass(frozen=True)
 class IndexStep:
-    """An index that a system searches.
+    """An index that a system searches or reads documents of.
 
     Attributes:
         name: Its name in the file.
@@ -37,7 +40,7 @@ class IndexStep:
 
 @dataclass(frozen=True)
 class RunStep:
-    """A run to make, by a search or a fusion, or one that the user gave.
+    """A run to make, by a search, a fusion or a rerank, or one that the user gave.
 
     Attributes:
         system: The system.
@@ -67,8 +70,8 @@ class Plan:
         overrides: The overrides.
         opened: Its corpora, topics, judgements, measures and given runs.
         rebuild: Whether all is made anew, even what is current.
-        indexes: A step for each index that a system searches.
-        runs: A step for each system and topic set, searches and given runs before fusions; topic
+        indexes: A step for each index that a system searches or reads documents of.
+        runs: A step for each system and topic set, each after those that it is made from; topic
             sets that differ in their judgements only share one.
     """
 
@@ -96,9 +99,25 @@ class Plan:
         return list({step.path: step for step in self.runs.values()}.values())
 
     def needed_indexes(self, made: list[RunStep]) -> list[IndexStep]:
-        """The indexes that searches among the runs to be made read."""
-        names = {self.recipe.systems[step.system].index for step in made}
+        """The indexes that the runs to be made read."""
+        names = {self.index_of(step.system) for step in made}
         return [step for name, step in self.indexes.items() if name in names]
+
+    def index_of(self, system: str) -> str | None:
+        """The name of the index that a system searches, or whose documents it reads."""
+        recipe = self.recipe.systems[system]
+        return recipe.index if recipe.rerank is None else text_index(self.recipe.systems, system)
+
+    def reranking_decides(self, system: str) -> dict[str, Any]:
+        """All that decides the rankings of a rerank, beside its candidates and their queries."""
+        index = self.indexes[str(self.index_of(system))]
+        decides = self.opened.rerankings[system].decides(index.settings.fields)
+        return decides | {"texts": index.fingerprint}
+
+    def needed_rerankings(self, made: list[RunStep]) -> list[Reranking]:
+        """How those of the runs to be made that are reranks of others are made."""
+        names = dict.fromkeys(step.system for step in made)
+        return [self.opened.rerankings[name] for name in names if name in self.opened.rerankings]
 
     def shown(self, path: Path) -> str:
         """A path as the study's own, where it lies in it."""
@@ -116,10 +135,9 @@ class Plan:
     def _lines(self) -> Iterator[tuple[str, str]]:
         made = [step for step in self.distinct_runs() if step.why]
         needed = self.needed_indexes(made)
-        prepared: dict[tuple[str, str], None] = {}
-        for expansion in self.needed_expansions(needed):
-            prepared |= dict.fromkeys(expansion.steps(self.shown))
-        yield from prepared
+        prepared = [one.steps(self.shown) for one in self.needed_expansions(needed)]
+        prepared += [one.steps(self.shown) for one in self.needed_rerankings(made)]
+        yield from dict.fromkeys(step for steps in prepared for step in steps)
         for index in self.indexes.values():
             source = self.recipe.corpora[index.corpus].told
             what = f"index {self.shown(index.path)} of {source}"
@@ -153,7 +171,9 @@ class Plan:
 
     def _verb(self, step: RunStep) -> str:
         system = self.recipe.systems[step.system]
-        return "tune" if system.tune else "fuse" if system.fuse else "search"
+        if system.tune:
+            return "tune"
+        return "rerank" if system.rerank else "fuse" if system.fuse else "search"
 
 
 def _because(why: str | None) -> str:

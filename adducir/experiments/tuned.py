@@ -7,7 +7,7 @@ from adducir.experiments.evaluation.measures import parse_measure
 from adducir.experiments.opening import TopicSet
 from adducir.experiments.recipe import SystemRecipe, file_name
 from adducir.experiments.steps import Plan
-from adducir.experiments.tuning.combining import Fusion
+from adducir.experiments.tuning.combining import Fusion, RerankDepth
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import LexicalSearch, Searchable, Tunable
@@ -27,6 +27,9 @@ def decides(plan: Plan, name: str, topic_set: TopicSet) -> dict[str, Any]:
     if system.fuse:
         members = [[plan.runs[one, each].fingerprint for each in sets] for one in system.fuse]
         what: dict[str, Any] = {"method": system.method, "members": members}
+    elif system.rerank is not None:
+        candidates = [plan.runs[system.rerank, each].fingerprint for each in sets]
+        what = {"rerank": plan.reranking_decides(name), "candidates": candidates}
     else:
         index = plan.indexes[str(system.index)].fingerprint
         what = {"index": index, "model": system.model, "rm3": system.rm3 is not None}
@@ -57,8 +60,9 @@ def tune_system(
     Args:
         plan: The experiment.
         name: The system.
-        index: What it searches; None for a fusion.
-        members: What it fuses: a run for each topic set, by system.
+        index: What it searches; None for a fusion or a rerank.
+        members: What it fuses: a run for each topic set, by system. For a rerank, the candidates
+            and, under its own name, the same reranked to the greatest depth.
         threads: Threads of the search.
         progress: Told of each setting.
 
@@ -70,7 +74,11 @@ def tune_system(
     system: Tunable
     if index is None:
         runs = {member: pool.joined(own) for member, own in members.items()}
-        system = Fusion(runs, recipe.method, fixed=recipe.fixed, depth=plan.recipe.most)
+        if recipe.rerank is None:
+            system = Fusion(runs, recipe.method, fixed=recipe.fixed, depth=plan.recipe.most)
+        else:
+            first, reranked = runs[recipe.rerank], runs[name]
+            system = RerankDepth(first, reranked, depth=recipe.deepest, name="depth")
     else:
         system = LexicalSearch(
             index,

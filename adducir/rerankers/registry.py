@@ -66,12 +66,8 @@ class Reranker:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that decides the score of a pair."""
-        return {
-            "weights": self.source.identity(),
-            "tokenizer": None if self.tokenizer is None else self.tokenizer.identity(),
-            "settings": self.recipe.decides,
-            "version": _VERSION,
-        }
+        tokenizer = None if self.tokenizer is None else self.tokenizer.identity()
+        return identity_of(self.recipe, self.source.identity(), tokenizer)
 
     @cached_property
     def model(self) -> Pointwise | Listwise:
@@ -148,6 +144,25 @@ class Reranker:
             found = self.model.order(query, [starts[number] for number in inside])
             order[first:end] = inside[found]
         return order
+
+
+def identity_of(
+    recipe: RerankerRecipe, weights: str, tokenizer: str | None = None
+) -> dict[str, Any]:
+    """All that decides the score of a pair.
+
+    Args:
+        recipe: The reranker's settings.
+        weights: The identity of its weights; of a model that is trained by the recipe, the
+            fingerprint of the product, which need not be there yet.
+        tokenizer: The tokenizer's, if it does not come with the weights.
+    """
+    return {
+        "weights": weights,
+        "tokenizer": tokenizer,
+        "settings": recipe.decides,
+        "version": _VERSION,
+    }
 
 
 def open_reranker(

@@ -70,7 +70,7 @@ SINGLE = [
     (("model: qld", "model: okapi"), "Lucene has no model okapi: `pets` needs `engine: m", "QLD"),
     (("model: qld", "epsilon: 1"), "`epsilon` means nothing to the model bm25", "QLD"),
     (("{baseline: BM25}", "{baseline: BM25}\ndepth: 0"), "at `depth`", "depth"),
-    (("model: qld", "run: data/a.run"), "`index` (a search), `fuse` and `run`", "QLD"),
+    (("model: qld", "run: data/a.run"), "`index` (a search), `fuse`, `rerank` and `run`", "QLD"),
     (("model: qld", "k: 3"), "`k` means nothing beside `index`", "QLD"),
     (("model: qld", "rm3: ~"), "`systems.QLD.rm3`: is empty; write `{}` for the default", "QLD"),
     (("index: pets, model: qld", "fuse: [BM25]"), "two systems or more, each once", "QLD"),

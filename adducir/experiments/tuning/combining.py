@@ -11,6 +11,9 @@ from adducir.runs.fuse import Method, Normalise, fuse
 from adducir.runs.run import Run
 from adducir.study.errors import UsageError
 
+RERANK_DEPTH = Knob(whole=True, low=1)
+"""How many documents are reranked."""
+
 
 def fusion_knobs(names: Sequence[str], method: str) -> dict[str, Knob]:
     """The parameters of a fusion of runs of these names."""
@@ -103,13 +106,24 @@ class RerankDepth:
     Args:
         first: The run that was reranked, over the ids of the pool.
         reranked: The same documents, or the first so many of each topic, in the new order.
+        depth: How deep it was reranked, where lists may be shorter than that; by default as deep
+            as its longest list.
+        name: What the parameter is called.
 
     Raises:
         UsageError: The reranked run holds what the first does not.
     """
 
-    def __init__(self, first: Run, reranked: Run) -> None:
-        self._depth = reranked.depth
+    def __init__(
+        self,
+        first: Run,
+        reranked: Run,
+        *,
+        depth: int | None = None,
+        name: str = "rerank_depth",
+    ) -> None:
+        self._depth = depth or reranked.depth
+        self._name = name
         places = reranked.frame.select("qid", "docno").with_columns(place=pl.Series(reranked.ranks))
         ranked = first.frame.with_columns(
             topic=pl.Series(first.topics), rank=pl.Series(first.ranks)
@@ -125,15 +139,15 @@ class RerankDepth:
 
     @property
     def knobs(self) -> Mapping[str, Knob]:
-        """``rerank_depth``."""
-        return {"rerank_depth": Knob(whole=True, low=1)}
+        """``rerank_depth``, or what it is called."""
+        return {self._name: RERANK_DEPTH}
 
     def check(self, setting: Setting) -> None:
         """Raise UsageError if the reranked run is not that deep."""
-        if setting["rerank_depth"] > self._depth:
+        if setting[self._name] > self._depth:
             raise UsageError(
                 f"{self._names[1]} holds {self._depth} documents a topic at most, fewer than a "
-                f"rerank_depth of {setting['rerank_depth']}."
+                f"{self._name} of {setting[self._name]}."
             )
 
     def order(self, grid: Grid) -> Sequence[int]:
@@ -145,7 +159,7 @@ class RerankDepth:
         wanted = pl.Series(topics.qids, dtype=pl.String)
         rows = self._rows.filter(pl.col("qid").is_in(wanted.implode()))
         lacking = pl.lit(self._depth)
-        place = pl.when(pl.col("rank") < setting["rerank_depth"]).then(
+        place = pl.when(pl.col("rank") < setting[self._name]).then(
             pl.col("place").fill_null(lacking)
         )
         # Documents below the depth stand behind all that were reranked.
