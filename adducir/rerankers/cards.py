@@ -31,7 +31,17 @@ def card(name: str, course: "Course", counts: Mapping[str, Any], history: Histor
     without = part.without
     is_logit = recipe.labels == 1
     data: dict[str, Any] = {"pairs": part.pairs}
-    if part.pairs is None:
+    if part.query_field is not None:
+        data = {
+            "corpus": part.corpus.source if part.corpus else None,
+            "queries": f"the field {part.query_field}",
+            "texts": [name for name in listed(recipe.fields) if name != part.query_field]
+            or "the corpus' other fields",
+            "positives": "a document's own text",
+            "negatives": f"{part.negatives} other documents' for each, at random",
+            "documents, at most": part.most or "all",
+        }
+    elif part.pairs is None:
         data = {
             "topics": part.topics,
             "qrels": list(listed(part.qrels)),

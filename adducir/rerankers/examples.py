@@ -1,5 +1,7 @@
 """Examples for cross-encoders: from judged topics and runs, or from a file of pairs.
 
+Those from documents alone are in :mod:`adducir.rerankers.document_examples`.
+
 Positives of a topic are the documents judged ``grade`` or better. Negatives are drawn from the best
 documents of the runs: those judged lower and, unless told otherwise, those that nobody judged.
 

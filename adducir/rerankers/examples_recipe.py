@@ -30,10 +30,12 @@ class WithoutPart(Recipe):
 
 
 class ExamplesPart(Recipe):
-    """Judged topics with runs, or a file of pairs.
+    """Judged topics with runs, documents alone, or a file of pairs.
 
     Attributes:
         pairs: JSON lines with ``query``, ``text`` and ``label`` (0 to 1).
+        query_field: The documents' field that is the query; the rest is a positive of it.
+        most: Documents that are learnt from so, at most.
         topics: The queries.
         topic_field: The topics' field that is the query.
         qrels: Their judgements.
@@ -48,6 +50,8 @@ class ExamplesPart(Recipe):
     """
 
     pairs: str | None = None
+    query_field: str | None = None
+    most: Annotated[int, Field(ge=1)] | None = None
     topics: str | None = None
     topic_field: str | None = None
     qrels: Several = ()
@@ -62,11 +66,18 @@ class ExamplesPart(Recipe):
 
     @model_validator(mode="after")
     def _one_source(self) -> "ExamplesPart":
-        judged = (self.topics, self.qrels, self.corpus)
-        if self.pairs is not None and any((*judged, self.runs)):
+        judged = (self.topics, self.qrels, self.runs)
+        if self.pairs is not None and any((*judged, self.corpus, self.query_field)):
             raise ValueError("`pairs` stands alone: its file holds queries, texts and labels")
-        if self.pairs is None and not all(judged):
-            raise ValueError("give `pairs`, or `topics`, `qrels` and `corpus`")
+        if self.query_field is not None and any(judged):
+            raise ValueError("with `query_field`, documents are learnt from without judgements")
+        if self.query_field is None and self.most is not None:
+            raise ValueError("`most` means nothing without `query_field`")
+        is_judged = self.corpus and (self.query_field or (self.topics and self.qrels))
+        if self.pairs is None and not is_judged:
+            raise ValueError(
+                "give `pairs`, or `topics`, `qrels` and `corpus`, or `query_field` and `corpus`"
+            )
         return self
 
 

@@ -19,6 +19,7 @@ from adducir.models.sources import ModelSource, model_source
 from adducir.models.training import History, train
 from adducir.rerankers.cards import card
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
+from adducir.rerankers.document_examples import document_examples
 from adducir.rerankers.examples import (
     Counts,
     Example,
@@ -76,7 +77,7 @@ class Course:
         named = {"kind", "description", "base", "tokenizer", "examples", "batch_tokens", "passages"}
         told = self.recipe.model_dump(mode="json", exclude=named)
         sources = {"pairs", "topics", "topic_field", "qrels", "corpus", "runs", "without"}
-        part = self.part.model_dump(mode="json", exclude=sources)
+        part = self.part.model_dump(mode="json", exclude=sources, exclude_none=True)
         return told | {"examples": part, "copies": self.leaks.copies}
 
     @cached_property
@@ -91,6 +92,8 @@ class Course:
         part = self.part
         if part.pairs is not None:
             return found | {"pairs": file_digest(file_path(part.pairs, self.folder))}
+        if part.query_field is not None:
+            return found | {"corpus": fingerprint(self.corpus.identity())}
         return found | {
             "topics": fingerprint(self.topics.identity()),
             "qrels": fingerprint(self.qrels.identity()),
@@ -261,6 +264,19 @@ def teach(course: Course, progress: Progress = SILENT) -> tuple[list[Example], C
     part, counts = course.part, Counts()
     if part.pairs is not None:
         return read_pairs(file_path(part.pairs, course.folder), course.leaks, counts), counts
+    if part.query_field is not None:
+        made = document_examples(
+            course.corpus,
+            part.query_field,
+            listed(course.recipe.fields),
+            course.leaks,
+            counts,
+            negatives=part.negatives,
+            most=part.most,
+            seed=part.seed,
+            progress=progress,
+        )
+        return made, counts
     found = candidates(
         course.topics,
         course.qrels,

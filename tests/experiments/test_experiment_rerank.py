@@ -8,11 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adducir.experiments.consistency import inconsistencies
 from adducir.experiments.planning import plan_experiment
+from adducir.experiments.recipe import ExperimentRecipe
 from adducir.experiments.running import run_experiment
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.registry import open_reranker, read_recipe
 from adducir.study.errors import InputError
 from adducir.study.progress import Silent
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
@@ -396,3 +400,15 @@ def test_faults_between_systems(study, changes, what):
         planned(study, *changes)
     assert what in " ".join(str(caught.value).split())
     assert not (study / "runs").exists()
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ["touche", "touche-small"])
+def test_the_studies_name_rerankers_that_are_there(name):
+    recipe = validate(load(ROOT / "experiments" / f"{name}.yaml"), ExperimentRecipe)
+    assert list(inconsistencies(recipe, recipe.model_dump())) == []
+    for system in recipe.systems.values():
+        if system.by is not None and system.by.endswith(".yaml"):
+            read_recipe(ROOT / system.by)
