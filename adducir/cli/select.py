@@ -96,7 +96,7 @@ def select(
     precision: options.PrecisionOption = options.Precision.FLOAT32,
     threads: options.Threads = None,
 ) -> None:
-    """Choose for each question the set of passages that answers it together.
+    """Choose the set of passages that answers a question together.
 
     Passages are encoded once a question; the set is found by beam search in the vector space. Where
     nothing else is asked for, settings are those chosen on the recipe's validation questions.
