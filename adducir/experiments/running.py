@@ -128,7 +128,7 @@ def _table(plan: Plan, scores: Mapping[str, Sequence[Scores]]) -> ResultTable:
         measure_names=plan.opened.measure_names,
         system_names=recipe.table.system_names,
         sections={name: system.group for name, system in recipe.systems.items() if system.group},
-        notes=[*_depths(plan), *_tuned(plan)],
+        notes=[*_depths(plan), *_reranked(plan), *_tuned(plan)],
         provenance=provenance.of_table(plan),
     )
     comparisons = {name: _compare(plan, many) for name, many in scores.items()}
@@ -154,6 +154,17 @@ def _depths(plan: Plan) -> list[str]:
         elif are_searches and depth is not None and run.depth > depth:
             notes.append(f"{ranks}, the searches {depth:,}.")
     return notes
+
+
+def _reranked(plan: Plan) -> list[str]:
+    """Sentences about reranked systems: of what, how deep, and by what."""
+    names = plan.recipe.table.system_names
+    return [
+        f"{names.get(name, name)}: {names.get(system.rerank, system.rerank)}, its best "
+        f"{system.deepest:,} documents{' at most' if system.tune else ''} reranked by {system.by}."
+        for name, system in plan.recipe.systems.items()
+        if system.rerank is not None
+    ]
 
 
 def _tuned(plan: Plan) -> list[str]:

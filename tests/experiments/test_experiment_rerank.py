@@ -248,6 +248,7 @@ def test_metadata_and_table_tell_model_scale_and_settings(study):
     table = json.loads(outcome.files["json"].read_text())
     text = json.dumps(table)
     assert '"score scale"' in text
+    assert "CE: BM25, its best 3 documents reranked by rerankers/tiny.yaml." in text
     assert '"weights"' in text
     for path in (*outcome.files.values(), *(study / "runs" / "pets").glob("*.yml")):
         assert str(study) not in path.read_text(errors="replace"), path
