@@ -79,12 +79,12 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             f"there is no group {min(unknown)!r}; there are {', '.join(sorted(known)[:12])}.",
             path=paths[0],
         )
-    spans = tuple(span for span in every if _is_chosen(span.group, recipe))
+    spans = tuple(span for span in every if _is_chosen(span, recipe))
     if not spans:
         raise InputError(
             f"none of its {len(every):,} contexts is chosen.",
             path=paths[0],
-            mend="Look at `part`, `shares`, `seed` and `groups`.",
+            mend="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, spans, fingerprint([*map(file_digest, paths), _choice(recipe)]))
     if recipe.relic or recipe.pools:
@@ -112,14 +112,16 @@ def _contexts(recipe: DataRecipe, folder: Path) -> list[MaskedSpan]:
     return spans
 
 
-def _is_chosen(group: str, recipe: DataRecipe) -> bool:
-    if recipe.groups and group not in recipe.groups:
+def _is_chosen(span: MaskedSpan, recipe: DataRecipe) -> bool:
+    if recipe.groups and span.group not in recipe.groups:
         return False
-    return recipe.part is None or part_of(group, recipe.divided, recipe.seed) == recipe.part
+    if recipe.sentences and len(span.span) not in recipe.sentences:
+        return False
+    return recipe.part is None or part_of(span.group, recipe.divided, recipe.seed) == recipe.part
 
 
 def _choice(recipe: DataRecipe) -> dict[str, object]:
-    names = {"part", "seed", "groups"}
+    names = {"part", "seed", "groups", "sentences"}
     return recipe.model_dump(mode="json", include=names) | {"shares": recipe.divided}
 
 

@@ -13,8 +13,7 @@ from adducir.encoders.sources import RECIPES, encoder_source
 from adducir.encoders.training import Course, open_course
 from adducir.experiments.faults import Faults
 from adducir.experiments.ranks.data import SpanData, open_data
-from adducir.experiments.ranks.recipe import ContextRecipe, RanksStudy, SystemRecipe
-from adducir.experiments.recipe import file_name
+from adducir.experiments.ranks.recipe import ContextRecipe, RanksStudy, SystemRecipe, folder_name
 from adducir.models.sources import model_source
 from adducir.study.errors import InputError
 from adducir.study.folders import study_folder
@@ -148,18 +147,13 @@ def plan_study(path: Path, changes: Sequence[str] = ()) -> RanksPlan:
             name,
             context,
             _chain(path, folder, name, system, (context, recipe.contexts[context])),
-            folder / "runs" / path.stem / file_name_of(data_name, name, context),
+            folder.joinpath("runs", path.stem, *map(folder_name, (data_name, name, context))),
         )
         for data_name in data
         for name, system in recipe.systems.items()
         for context in recipe.contexts_of(name)
     )
     return RanksPlan(path, folder, recipe, data, steps, path.with_suffix(""), learnt)
-
-
-def file_name_of(*names: str) -> str:
-    """Several names as one name of a folder."""
-    return "-".join(file_name(name).replace("/", "_") for name in names)
 
 
 def _check(
@@ -218,7 +212,8 @@ def _chain(
     links: list[Link] = []
     for number, recipe in enumerate(names, 1):
         more = f"-{number}" if number < len(names) else ""
-        output = folder / "encoders" / path.stem / (file_name_of(name, context_name) + more)
+        place = folder / "encoders" / path.stem / folder_name(name)
+        output = place / f"{folder_name(context_name)}{more}"
         base = (f"base={json.dumps(str(links[-1].output.relative_to(folder)))}",) if links else ()
         links.append(Link(load(file_path(recipe, folder)), (*changes, *base), output))
     return tuple(links)

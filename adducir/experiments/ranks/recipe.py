@@ -12,12 +12,14 @@ from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares
 from adducir.encoders.recipe import Several, listed
 from adducir.encoders.settings import LengthPart, Some
 from adducir.experiments.evaluation.ranks import CUTOFFS, Ties
-from adducir.experiments.recipe import ComparisonRecipe, Name, TableRecipe
+from adducir.experiments.recipe import ComparisonRecipe, Name, TableRecipe, file_name
 from adducir.models.machine import Precision
 from adducir.study.errors import UsageError
 from adducir.study.recipe import Recipe
 
 KIND = "ranks"
+ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]
+"""As the papers write them: ``L+R``, ``4/4``."""
 Part = Literal["train", "validation", "test"]
 
 
@@ -33,6 +35,7 @@ class DataRecipe(Recipe):
         shares: The shares of the groups, as an encoder's recipe divides them.
         seed: Of that division.
         groups: The books or questions whose contexts are ranked; none for all.
+        sentences: The lengths of the spans whose contexts are ranked; none for all.
     """
 
     spans: Several = ()
@@ -43,6 +46,7 @@ class DataRecipe(Recipe):
     shares: dict[Part, float] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     groups: tuple[str, ...] = ()
+    sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
 
     @model_validator(mode="after")
     def _fits(self) -> "DataRecipe":
@@ -112,7 +116,7 @@ class SystemRecipe(Recipe):
     colbert: str = ""
     maxsim: str = ""
     set: tuple[str, ...] = ()
-    contexts: tuple[Name, ...] = ()
+    contexts: tuple[ContextName, ...] = ()
     lengths: LengthPart = LengthPart()
 
     @model_validator(mode="after")
@@ -156,7 +160,7 @@ class RanksStudy(Recipe):
     description: str = ""
     kind: Literal["ranks"]
     data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]
-    contexts: Annotated[dict[Name, ContextRecipe], Field(min_length=1)]
+    contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
     systems: Annotated[dict[Name, SystemRecipe], Field(min_length=1)]
     random: bool = True
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
@@ -168,6 +172,9 @@ class RanksStudy(Recipe):
 
     @model_validator(mode="after")
     def _fits(self) -> "RanksStudy":
+        for names in (self.data, self.contexts, self.systems):
+            if len({folder_name(name) for name in names}) < len(names):
+                raise ValueError(f"two of {', '.join(names)} would have one folder")
         for name, system in self.systems.items():
             unknown = set(system.contexts) - set(self.contexts)
             if unknown:
@@ -184,3 +191,8 @@ class RanksStudy(Recipe):
         """The contexts that a system is ranked with, in the file's order."""
         asked = self.systems[system].contexts
         return tuple(name for name in self.contexts if not asked or name in asked)
+
+
+def folder_name(name: str) -> str:
+    """A name as that of a folder."""
+    return file_name(name).replace("/", "_")

@@ -14,7 +14,7 @@ from adducir.experiments.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.ranks.planning import RanksPlan, Step
 from adducir.experiments.ranks.ranking import Texts, by_bm25, by_encoder, by_late_interaction
-from adducir.experiments.ranks.recipe import ContextRecipe, SystemRecipe
+from adducir.experiments.ranks.recipe import ContextRecipe, SystemRecipe, folder_name
 from adducir.experiments.ranks.tables import by_key, stacked, without_values
 from adducir.experiments.study_files import StudyOutcome, write_table
 from adducir.experiments.tables.build import Layout
@@ -52,12 +52,12 @@ def run_study(
     """
     work = _Work(plan, device, threads, rebuild, progress)
     for place, step in enumerate(plan.steps, 1):
-        progress.note(f"{place} of {len(plan.steps)}: {step.output.name}")
+        progress.note(f"{place} of {len(plan.steps)}: {step.data}, {step.system}, {step.context}")
         work.do(step)
     tables: dict[str, ResultTable] = {}
     files: dict[str, Path] = {}
     for data in plan.data:
-        folder = plan.output / data if len(plan.data) > 1 else plan.output
+        folder = plan.output / folder_name(data) if len(plan.data) > 1 else plan.output
         sections = _sections(plan, data)
         table = tables[data if len(plan.data) > 1 else ""] = _table(plan, data, sections)
         made = write_table(folder, table, each="per-context")
@@ -125,7 +125,7 @@ class _Work:
             name = str(link.output)
             if name in self._trained:  # for another data set
                 continue
-            self.progress.note(f"encoder {link.output.name}")
+            self.progress.note(f"encoder {link.output.relative_to(self.plan.folder)}")
             train_encoder(
                 link.course(self.plan.folder),
                 link.output,
@@ -228,7 +228,7 @@ def _table(
 
 def _provenance(plan: RanksPlan, data: str) -> dict[str, Any]:
     ranks = {
-        step.output.name: read_manifest(step.output).fingerprint
+        f"{step.system}, {step.context}": read_manifest(step.output).fingerprint
         for step in plan.steps
         if step.data == data
     }

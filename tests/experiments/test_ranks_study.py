@@ -1,0 +1,257 @@
+"""A study of ranks: spans, a book, pools; BM25, vectors, late interaction, trained chains."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
+
+from some_spans import SENTENCES, some_spans
+from tiny import tiny_bert
+
+from adducir.cli.app import main
+from adducir.corpora.quotations import RelicBook, RelicQuote, write_relic
+from adducir.corpora.spans.record import MaskedSpan, context, write_spans
+from adducir.encoders.ranking import collection_task
+from adducir.encoders.settings import LengthPart
+from adducir.experiments.evaluation.rank_files import read_ranks
+from adducir.experiments.ranks.planning import plan_study
+from adducir.experiments.ranks.ranking import by_bm25, nearest
+from adducir.experiments.ranks.recipe import (
+    ContextRecipe,
+    DataRecipe,
+    LexicalPart,
+    RanksStudy,
+    SystemRecipe,
+)
+from adducir.models.loading import load_tokenizer
+from adducir.models.sources import ModelSource
+from adducir.study.errors import InputError
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
+
+ROOT = Path(__file__).parents[2]
+SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"
+FILE = f"""kind: ranks
+description: A study.
+data:
+  A: {{spans: spans.jsonl, candidates: more.jsonl, part: test, shares: {SHARES}}}
+  B: {{relic: relic.json, groups: [a book], sentences: [1, 2]}}
+contexts:
+  L: {{right: 0}}
+  1/1: {{left: 1, right: 1}}
+systems:
+  BM25: {{bm25: {{}}}}
+  zero: {{encoder: tiny}}
+  late: {{maxsim: tiny, contexts: [L]}}
+  ours: {{train: [encoders/tiny.yaml, encoders/tiny.yaml], set: [training.epochs=1], contexts: [L]}}
+by: [length]
+comparison: {{baseline: BM25}}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranks")
+    tiny_bert(folder / "tiny")
+    for room in ("encoders", "experiments"):
+        (folder / room).mkdir()
+    write_spans(some_spans(30, groups=9), folder / "spans.jsonl")
+    write_spans([MaskedSpan("m", "other", (), ("a slow dog .",), ())], folder / "more.jsonl")
+    quotes = {
+        "q1": RelicQuote(["the cat ran ."], 3, 2, ["a dog ."]),
+        "q2": RelicQuote(["clean energy ."], 6, 1, []),
+        "q3": RelicQuote(["fast ."], 0, 3, []),
+    }
+    other = RelicBook({"q4": RelicQuote(["x"], 0, 1, [])}, SENTENCES)
+    books = {"a book": RelicBook(quotes, [*SENTENCES, *SENTENCES]), "another": other}
+    write_relic(books, folder / "relic.json")
+    (folder / "encoders" / "tiny.yaml").write_text(
+        f"base: tiny\ndata: {{train: spans.jsonl, shares: {SHARES}}}\n"
+        "training: {epochs: 2, batch_size: 5, learning_rate: 0.001, patience: null}\n"
+    )
+    (folder / "experiments" / "study.yaml").write_text(FILE)
+    return folder
+
+
+def test_a_study_from_one_file(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    file = "experiments/study.yaml"
+    assert main(["experiment", file, "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["encoders/study/ours/L-1: to train", "encoders/study/ours/L: to train"]
+    assert len(lines) == 2 + 2 * 6
+    assert main(["experiment", file, "--output", "one.md"]) == 2
+    assert "2 tables" in capsys.readouterr().err
+    assert main(["experiment", file, "--threads", "1", "--format", "csv"]) == 0
+    assert "zero" in capsys.readouterr().out
+    table = json.loads((place / "experiments/study/A/table.json").read_text())
+    named = [(row["section"], row["system"]) for row in table["rows"]]
+    assert named == [
+        *(("L", name) for name in ("random", "BM25", "zero", "late", "ours")),
+        *(("1/1", name) for name in ("random", "BM25", "zero")),
+    ]
+    ranks = read_ranks(place / "runs/study/A/ours/L/ranks.tsv", "x")["ours"]
+    assert set(ranks.candidates) == {31}
+    means = [cell["mean"] for cell in table["rows"][4]["cells"]]
+    assert means[0] == pytest.approx(np.mean(ranks.better + ranks.tied <= 1))
+    assert means[-2] == pytest.approx(np.mean(ranks.better + ranks.tied))
+    # Every context of the test part and no other, in the file's order.
+    tested = plan_study(place / file).data["A"].spans
+    assert list(ranks.qids) == [span.id for span in tested]
+    assert ranks.keys["group"] == tuple(span.group for span in tested)
+    book = read_ranks(place / "runs/study/B/zero/1_1/ranks.tsv", "x")["zero"]
+    assert dict(zip(book.qids, book.candidates.tolist(), strict=True)) == {"q1": 13, "q2": 14}
+    text = (place / "experiments/study/B/by-length.md").read_text()
+    assert "L, length 1 (1)" in text
+    assert "1/1, length 2 (1)" in text
+    settings = json.loads((place / "encoders/study/ours/L/encoder.json").read_text())
+    assert (settings["context"]["left"], settings["context"]["right"]) == (None, 0)
+    # What is there is not made again.
+    made = sorted(place.glob("*/study/**/manifest.json"))
+    assert len(made) == 2 + 2 * 6
+    before = [path.stat().st_mtime_ns for path in made]
+    assert main(["experiment", file]) == 0
+    assert [path.stat().st_mtime_ns for path in made] == before
+    capsys.readouterr()
+    assert main(["experiment", file, "--dry-run"]) == 0
+    assert capsys.readouterr().out.count(": there") == 2
+
+
+def test_bm25_against_a_plain_loop():
+    """Ties as counted from whole scores of rank_bm25's formula, over the candidates alone."""
+    spans = some_spans(25)
+    spans.append(MaskedSpan("none", "g", ("zebra",), ("unheard",), ()))
+    task = collection_task(spans)
+    part, read = LexicalPart(k1=0.5, b=0.9), ContextRecipe(left=1, right=0)
+    found = by_bm25([task], part, read, threads=1)
+    texts = [text.lower().split() for text in task.texts]
+    lengths = np.array([len(text) for text in texts])
+    words = sorted({word for text in texts for word in text})
+    held = {word: sum(word in text for text in texts) for word in words}
+    idf = {w: np.log(len(texts) - n + 0.5) - np.log(n + 0.5) for w, n in held.items()}
+    floor = 0.25 * np.mean(list(idf.values()))
+    idf = {word: floor if value < 0 else value for word, value in idf.items()}
+    for number, span in enumerate(spans):
+        scores = np.zeros(len(texts))
+        for word in " ".join(context(span, 1, 0)).lower().split():
+            tf = np.array([text.count(word) for text in texts])
+            norm = 0.5 * (0.1 + 0.9 * lengths / lengths.mean())
+            scores += idf.get(word, 0) * tf * 1.5 / (tf + norm)
+        rounded = np.round(scores, 9)
+        truth = rounded[task.gold[number]]
+        assert found.better[number] == (rounded > truth).sum(), span.id
+        assert found.tied[number] == (rounded == truth).sum(), span.id
+    assert found.tied[-1] == len(texts)  # no word is known: all candidates tie
+
+
+def test_what_is_nearest_to_the_mask_is_read(place):
+    tokenizer = load_tokenizer(ModelSource("tiny", place / "tiny"))
+    left, right = "cat dog school energy", "run fast nuclear power"
+    assert nearest(tokenizer, left, right, 99) == f"{left} {right}"
+    cut = nearest(tokenizer, left, right, 4).split()
+    assert cut == ["school", "energy", "run", "fast"]
+    assert nearest(tokenizer, left, "", 2) == "school energy"
+    assert nearest(tokenizer, "", right, 1) in ("run", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("{bm25: {}}", "{bm25: {}, encoder: tiny}", r"other.yaml:10: .*one of `bm25`"),
+        ("{encoder: tiny}", "{encoder: nowhere/none.yaml}", r"yaml:\d+.*none"),
+        ("candidates: more.jsonl, ", "candidates: none.jsonl, ", "none.jsonl"),
+        ("spans: spans.jsonl", "spans: bad.jsonl", "bad.jsonl:1"),
+        (f"part: test, shares: {SHARES}", "part: train", "groups of A are learnt from"),
+        ("groups: [a book]", "groups: [no book]", "no group 'no book'"),
+        ("sentences: [1, 2]", "sentences: [5]", "none of its 4 contexts"),
+        ("contexts: [L]}\n  ours", "contexts: [R]}\n  ours", "names no context 'R'"),
+        ("baseline: BM25", "baseline: other", "'other' is no system"),
+        ("[encoders/tiny.yaml, ", "[encoders/none.yaml, ", "none.yaml"),
+        ("set: [training.epochs=1]", "set: [training.epochs=0]", "epochs"),
+        ("  1/1: {left", "  1_1: {}\n  1/1: {left", "one folder"),
+        ("relic: relic.json, groups", "pools: pools, groups", "are not known"),
+        ("data:\n  A", "more: 1\ndata:\n  A", "more"),
+    ],
+)
+def test_faults_are_found_before_anything_runs(place, old, new, words):
+    assert old in FILE
+    (place / "bad.jsonl").write_text('{"id": 1}\n')
+    file = place / "experiments" / "other.yaml"
+    file.write_text(FILE.replace(old, new, 1))
+    with pytest.raises(InputError) as error:
+        plan_study(file)
+    assert re.search(words, error.value.paragraph())
+    assert not (place / "runs" / "other").exists()
+
+
+def test_all_faults_are_told_at_once(place):
+    file = place / "experiments" / "other.yaml"
+    text = FILE.replace("spans: spans.jsonl", "spans: none.jsonl")
+    text = text.replace("maxsim: tiny", "maxsim: ./x")
+    file.write_text(text.replace("relic: relic.json", "relic: none.json"))
+    with pytest.raises(InputError) as error:
+        plan_study(file)
+    assert {int(n) for n in re.findall(r"other\.yaml:(\d+):", str(error.value))} == {4, 5, 12}
+
+
+def test_truths_that_were_learnt_from_are_told(place):
+    """A group of the test may hold a text that another group's training span has."""
+    spans = some_spans(30, groups=9)
+    tested = plan_study(place / "experiments" / "study.yaml").data["A"].groups
+    learnt = [span for span in spans if span.group not in tested]
+    twin = MaskedSpan("t", "new group", ("x",), learnt[0].span, ())
+    write_spans([twin], place / "twin.jsonl")
+    file = place / "experiments" / "other.yaml"
+    whole = f"spans: spans.jsonl, candidates: more.jsonl, part: test, shares: {SHARES}"
+    file.write_text(FILE.replace(whole, "spans: twin.jsonl"))
+    plan = plan_study(file)
+    assert "1 true candidates of A read like spans that ours" in plan.learnt["A"][0]
+
+
+FILES = [
+    path
+    for path in sorted((ROOT / "experiments").glob("*.yaml"))
+    if load(path).data.get("kind") == "ranks"
+]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_files_that_come_along_are_right(path):
+    study = validate(load(path), RanksStudy)
+    for system in study.systems.values():
+        for recipe in [system.train] if isinstance(system.train, str) else system.train:
+            assert (ROOT / recipe).exists() or not recipe
+
+
+def keys_of(model):
+    """The keys of a model and of those below it that are of this kind of file."""
+    for name, field in model.model_fields.items():
+        yield name, field
+        for part in PARTS:
+            if part.__name__ in repr(field.annotation):
+                yield from keys_of(part)
+
+
+PARTS = (DataRecipe, ContextRecipe, LexicalPart, SystemRecipe, LengthPart)
+
+
+def test_every_key_is_documented_with_its_default():
+    page = (ROOT / "docs" / "ranks.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", page, re.M)
+    found = dict(keys_of(RanksStudy))
+    assert {"k1", "sentences", "maxsim", "left", "span", "cutoffs"} <= set(found)
+    assert {key for key, _ in rows} == set(found)
+    for name, field in keys_of(RanksStudy):
+        stated = [value.strip(" `") for key, value in rows if key == name]
+        default = field.default
+        if field.is_required():
+            assert "required" in stated, name
+        elif isinstance(default, bool | int | float):
+            wanted = str(default).lower() if isinstance(default, bool) else f"{default:g}"
+            assert wanted in stated, name
