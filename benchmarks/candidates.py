@@ -60,12 +60,16 @@ def book_of(collections: Path) -> tuple[list[str], list[str]]:
 
 
 def rate(count: int, call: Callable[[], object]) -> Callable[[], dict[str, float]]:
-    """Tells how many of ``count`` queries a second ``call`` deals with."""
+    """Tells how many of ``count`` queries ``call`` deals with in a second.
+
+    Also in a second of processor time, which depends less on what else the machine does.
+    """
 
     def timed() -> dict[str, float]:
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), time.process_time()
         call()
-        return {"rate": count / (time.perf_counter() - started)}
+        seconds, busy = time.perf_counter() - started, time.process_time() - busy
+        return {"rate": count / seconds, "busy": count / busy}
 
     return timed
 
@@ -192,7 +196,9 @@ def joined(sentences: list[str]) -> list[list[str]]:
 def tell(what: str, rounds: int, peers: dict[str, Callable[[], dict[str, float]]]) -> None:
     """Time peers in turn and print their rates."""
     print(f"\n{what}")
-    report(in_turn(peers, rounds), "rate", "a second", ours=next(iter(peers)))
+    figures, ours = in_turn(peers, rounds), next(iter(peers))
+    report(figures, "rate", "a second", ours=ours)
+    report(figures, "busy", "a second of processor time", ours=ours)
 
 
 def units(rounds: int, threads: int) -> None:
