@@ -1,12 +1,10 @@
 """``adducir corpora examples``."""
 
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options
+from adducir.cli import options, parts
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -14,44 +12,11 @@ if TYPE_CHECKING:
     from adducir.corpora.spans.examples import Tally
 
 
-class TextFormat(StrEnum):
-    """Formats of texts."""
-
-    AUTO = "auto"
-    ELI5 = "eli5"
-    KILT = "kilt"
-    NQ = "nq"
-    QA = "qa"
-    BOOK = "book"
-
-
 def corpora_examples(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SOURCE",
-            help="Answers (JSONL) and books (plain text), or folders of them; plain or .gz.",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The spans to write, such as X.jsonl.gz."
-        ),
-    ],
-    form: Annotated[
-        TextFormat,
-        typer.Option(
-            "--format", help="What the sources are; auto: by name and first record of each."
-        ),
-    ] = TextFormat.AUTO,
-    words: Annotated[
-        int,
-        typer.Option(
-            "--words", min=0, help="Keep sentences on each side until they have so many words."
-        ),
-    ] = 256,
+    sources: parts.Texts,
+    output: parts.Spans,
+    form: parts.Form = parts.TextFormat.AUTO,
+    words: parts.ContextWords = 256,
     min_words: Annotated[
         int, typer.Option("--min-words", min=1, help="Words of a unit beside its marker.")
     ] = 1,
@@ -74,10 +39,9 @@ def corpora_examples(
     from adducir.corpora.spans.texts import read_texts
 
     tally, skipped = Tally(), Counter[str]()
-    wanted = None if form is TextFormat.AUTO else form.value
     with open_progress() as progress:
         progress.start("Taking examples", None, "units")
-        texts = read_texts(sources, wanted, skipped)
+        texts = read_texts(sources, form.wanted, skipped)
         found = extract_examples(
             texts, tally, words=words, min_words=min_words, max_words=max_words
         )

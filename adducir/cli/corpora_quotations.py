@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options
+from adducir.cli import options, parts
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,15 +36,7 @@ def corpora_quotations(
             "--spans", metavar="FILE", help="The windows as masked spans, such as X.jsonl.gz."
         ),
     ] = None,
-    shares: Annotated[
-        str | None,
-        typer.Option(
-            "--shares",
-            metavar="T,V,T",
-            help="Shares of training, validation and test, by book: three files of each output.",
-            show_default="one file",
-        ),
-    ] = None,
+    shares: parts.Shares = None,
     seed: Annotated[
         int, typer.Option("--seed", help="Decides which book goes to which part, and the sample.")
     ] = 0,
@@ -84,7 +76,7 @@ def corpora_quotations(
         options.refuse_overwriting(path, [*primary, *secondary])
     if spans is not None and spans.absolute() == output.absolute():
         raise UsageError("--spans and --output name one file.")
-    wanted = _shares(shares)
+    wanted = parts.shares_of(shares)
 
     from adducir.cli.console import note, open_progress, show
     from adducir.corpora.quotations.construction import construct
@@ -100,21 +92,6 @@ def corpora_quotations(
         show(_sample(built, sample, seed))
 
 
-def _shares(text: str | None) -> dict[str, float] | None:
-    """The shares of the parts, or None for one undivided file."""
-    if text is None:
-        return None
-    from adducir.corpora.spans.splitting import PARTS
-
-    try:
-        numbers = [float(one) for one in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != len(PARTS):
-        raise UsageError(f"--shares takes three numbers with commas, not {text!r}.")
-    return dict(zip(PARTS, numbers, strict=True))
-
-
 def _write(
     built: "Built",
     output: Path,
@@ -128,22 +105,16 @@ def _write(
     from adducir.corpora.spans.record import write_spans
 
     books = relic_of(built)
-    parts = {"": books} if shares is None else split_relic(books, shares, seed)
+    divided = {"": books} if shares is None else split_relic(books, shares, seed)
     written: list[tuple[Path, int]] = []
-    for name, part in parts.items():
-        path = _part(output, name)
+    for name, part in divided.items():
+        path = parts.part_path(output, name)
         written.append((path, write_relic(part, path)))
         if spans is not None:
-            path = _part(spans, name)
+            path = parts.part_path(spans, name)
             own = (span for span in spans_of(built) if span.group in part)
             written.append((path, write_spans(own, path)))
     return written
-
-
-def _part(path: Path, part: str) -> Path:
-    """``relic.json`` as ``relic.train.json``; the path itself where there are no parts."""
-    first, dot, endings = path.name.partition(".")
-    return path.with_name(f"{first}.{part}{dot}{endings}") if part else path
 
 
 def _report(report: "Report") -> str:

@@ -1,6 +1,7 @@
-"""What the commands that make collections share: outputs in parts, and tables of counts."""
+"""What the commands that make collections share: options, outputs in parts, tables of counts."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,45 @@ import typer
 
 from adducir.study.errors import UsageError
 
+
+class TextFormat(StrEnum):
+    """Formats of texts."""
+
+    AUTO = "auto"
+    ELI5 = "eli5"
+    KILT = "kilt"
+    NQ = "nq"
+    QA = "qa"
+    BOOK = "book"
+
+    @property
+    def wanted(self) -> str | None:
+        """The format, or None where the files tell."""
+        return None if self is TextFormat.AUTO else self.value
+
+
+Texts = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="SOURCE",
+        help="Answers (JSONL) and books (plain text), or folders of them; plain or .gz.",
+        show_default=False,
+    ),
+]
+Spans = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="FILE", help="The spans to write, such as X.jsonl.gz."),
+]
+Form = Annotated[
+    TextFormat,
+    typer.Option("--format", help="What the sources are; auto: by name and first record of each."),
+]
+ContextWords = Annotated[
+    int,
+    typer.Option(
+        "--words", min=0, help="Keep sentences on each side until they have so many words."
+    ),
+]
 Shares = Annotated[
     str | None,
     typer.Option(

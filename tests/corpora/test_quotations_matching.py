@@ -72,6 +72,14 @@ def test_candidates_share_runs_and_have_fitting_lengths() -> None:
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(0, 0), (1, 5), (2, 3)]
 
 
+def test_longer_texts_must_share_more_runs() -> None:
+    shared = "abcdefgh"  # three runs
+    short, long = shared + "q" * 50, shared + "q" * 100
+    there = [shared + "z" * 50, shared + "z" * 100]
+    left, right = candidate_pairs(grams_of([short, long]), grams_of(there), 80)
+    assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(0, 0)]
+
+
 @pytest.mark.parametrize("sentences", [[], [""], ["abc"], ["é" * 3, "ab"]])
 def test_texts_without_runs(sentences: list[str]) -> None:
     grams = grams_of(sentences)
@@ -88,7 +96,9 @@ def test_runs_are_all_runs(sentences: list[str]) -> None:
         for place, text in enumerate(sentences)
         for at in range(len(text) - RUN + 1)
     }
-    found = list(zip(grams.runs.tolist(), grams.places.tolist(), strict=True))
+    runs = np.repeat(grams.runs, np.diff(grams.starts)).tolist()
+    assert len(set(grams.runs.tolist())) == len(grams.runs)
+    found = list(zip(runs, grams.places.tolist(), strict=True))
     assert found == sorted(expected)
 
 

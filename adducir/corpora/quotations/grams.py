@@ -2,9 +2,10 @@
 
 Comparing all sentences of a novel with all of a book of criticism costs their product. A pair that
 QRatio rates 80 or higher has at least four fifths of its characters in common, in order; in real
-text these come in runs. So only pairs that share two runs of 6 bytes are compared, where a run that
-too many pairs share is no evidence. Lengths bound QRatio strictly: with LCS <= the shorter length,
-``alike`` percent are out of reach unless shorter / longer >= alike / (200 - alike), 2/3 for 80.
+text these come in runs. So only pairs are compared that share a run of 6 bytes for every 30
+characters of the shorter, and two at least, where a run that too many pairs share is no evidence.
+Lengths bound QRatio strictly: with LCS <= the shorter length, ``alike`` percent are out of reach
+unless shorter / longer >= alike / (200 - alike), 2/3 for 80.
 
 The length bound loses nothing. The runs can: a sentence with a change in every few letters, or
 made of common words alone. docs/quotations.md has what they lost when it was measured.
@@ -19,7 +20,9 @@ from numpy.typing import NDArray
 RUN = 6
 """Bytes of a run; at most 8, so that a run is one 64-bit number."""
 SHARED = 2
-"""Different runs that a pair must share."""
+"""Different runs that a pair must share, at least."""
+SHARED_PART = 30
+"""Characters of the shorter one for each of which a pair must share a run."""
 MOST_PAIRS = 3000
 """A run that would pair more sentences than this is passed over, which bounds the work: it is at
 most this many pairs a run, and so grows in proportion to the text, not to its square."""
@@ -29,12 +32,14 @@ class Grams(NamedTuple):
     """The runs of some sentences.
 
     Attributes:
-        runs: Ascending, uint64, each as often as sentences have it.
-        places: Beside each run the sentence that has it, int64, ascending among equal runs.
+        runs: (R,) uint64, ascending, each once.
+        starts: (R + 1,) int64: where the sentences that have a run begin in ``places``.
+        places: int64: the sentences that have each run, ascending.
         lengths: Characters of each sentence, int64.
     """
 
     runs: NDArray[np.uint64]
+    starts: NDArray[np.int64]
     places: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
@@ -55,7 +60,9 @@ def grams_of(sentences: Sequence[str]) -> Grams:
     runs, places = runs[order], places[order]
     first = np.ones(len(runs), dtype=bool)
     first[1:] = (runs[1:] != runs[:-1]) | (places[1:] != places[:-1])
-    return Grams(runs[first].astype(np.uint64), places[first], lengths)
+    runs, places = runs[first].astype(np.uint64), places[first]
+    distinct, starts = np.unique(runs, return_index=True)
+    return Grams(distinct, np.append(starts, len(runs)), places, lengths)
 
 
 def candidate_pairs(
@@ -70,19 +77,22 @@ def candidate_pairs(
     if not len(left):
         return left, right
     pairs, shared = np.unique(left * len(present.lengths) + right, return_counts=True)
-    pairs = pairs[shared >= SHARED]
+    pairs, shared = pairs[shared >= SHARED], shared[shared >= SHARED]
     left, right = pairs // len(present.lengths), pairs % len(present.lengths)
     one, other = sought.lengths[left], present.lengths[right]
-    fits = np.minimum(one, other) * (200 - alike) >= np.maximum(one, other) * alike
+    shorter, longer = np.minimum(one, other), np.maximum(one, other)
+    fits = (shared * SHARED_PART >= shorter) & (shorter * (200 - alike) >= longer * alike)
     return left[fits], right[fits]
 
 
 def _shared(sought: Grams, present: Grams) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Each pair of sentences as often as they share a run."""
-    runs, starts, counts = np.unique(present.runs, return_index=True, return_counts=True)
-    low = np.searchsorted(sought.runs, runs, "left")
-    others = np.searchsorted(sought.runs, runs, "right") - low
-    used = (others > 0) & (others * counts <= MOST_PAIRS)
+    _, ours, theirs = np.intersect1d(
+        sought.runs, present.runs, assume_unique=True, return_indices=True
+    )
+    low, others = sought.starts[ours], np.diff(sought.starts)[ours]
+    starts, counts = present.starts[theirs], np.diff(present.starts)[theirs]
+    used = others * counts <= MOST_PAIRS
     low, others, starts, counts = low[used], others[used], starts[used], counts[used]
     sizes = others * counts
     run = np.repeat(np.arange(len(sizes)), sizes)

@@ -15,6 +15,7 @@ _HOMES = {
     "sentence_bounds": "segmenting",
     "sentences_of": "segmenting",
     "extract_examples": "examples",
+    "mask_sentences": "cloze",
     "Tally": "examples",
     "Text": "texts",
     "read_texts": "texts",

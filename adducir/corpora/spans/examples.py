@@ -11,17 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from adducir.corpora.spans.masking import CONTEXT_WORDS, masked
 from adducir.corpora.spans.record import MaskedSpan
-from adducir.corpora.spans.sentences import Bounds, Sentences
-from adducir.corpora.spans.texts import BOOK, Text
+from adducir.corpora.spans.sentences import Sentences
+from adducir.corpora.spans.texts import Text
 from adducir.corpora.spans.units import DUPLICATE, Unit, find_units
 
-CONTEXT_WORDS = 256
-"""Words to keep on each side by default: the paper cuts to the 256 tokens nearest to the mask."""
 LONGEST_UNIT = 256
 """Words of a unit, by default: what is longer is a table, or text without full stops."""
-
-_ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
 
 @dataclass
@@ -86,7 +83,8 @@ def extract_examples(
             if unit.reason is not None:
                 tally.dropped[unit.reason] += 1
                 continue
-            span = _span_of(text, sentences, unit, words)
+            what = {"kind": "example", "form": unit.form, "marker": unit.marker.kind}
+            span = masked(text, sentences, unit.start, unit.end, words, **what)
             key = _digest(span.text)
             whole = key + _digest(span.left[-1] if span.left else "")
             if whole in seen:
@@ -101,51 +99,6 @@ def extract_examples(
             yield MaskedSpan(
                 span.id, span.group, span.left, span.span, span.right, candidate, span.extra
             )
-
-
-def _span_of(text: Text, sentences: Sentences, unit: Unit, words: int | None) -> MaskedSpan:
-    left = _until(sentences.before(unit.start), sentences.text, words)
-    right = _until(sentences.after(unit.end), sentences.text, words)
-    book = text.kind == BOOK
-    extra = {
-        "kind": "example",
-        "form": unit.form,
-        "marker": unit.marker.kind,
-        "start": unit.start + text.offset,
-        "end": unit.end + text.offset,
-        "source": text.source,
-    }
-    if text.question is not None:
-        extra["question"] = text.question
-    return MaskedSpan(
-        id=f"{text.id}:{unit.start + text.offset}",
-        group=text.group,
-        left=_clean(sentences.text, reversed(left), book),
-        span=_clean(sentences.text, sentences.within(unit.start, unit.end), book),
-        right=_clean(sentences.text, right, book),
-        extra=extra,
-    )
-
-
-def _until(pieces: Iterator[Bounds], text: str, words: int | None) -> list[Bounds]:
-    """Sentences, nearest first, until they have so many words."""
-    if words is None:
-        return list(pieces)
-    taken: list[Bounds] = []
-    count = 0
-    while count < words and (piece := next(pieces, None)) is not None:
-        taken.append(piece)
-        count += len(text[piece[0] : piece[1]].split())
-    return taken
-
-
-def _clean(text: str, pieces: Iterable[Bounds], book: bool) -> tuple[str, ...]:
-    """The sentences without line breaks and, in books, without the signs of italics."""
-    sentences = (text[start:end] for start, end in pieces)
-    if book:
-        sentences = (_ITALICS.sub("", sentence) for sentence in sentences)
-    narrowed = (" ".join(sentence.split()) for sentence in sentences)
-    return tuple(sentence for sentence in narrowed if sentence)
 
 
 def _digest(sentence: str) -> bytes:

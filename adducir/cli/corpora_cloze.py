@@ -1,0 +1,49 @@
+"""``adducir corpora cloze``."""
+
+from typing import Annotated
+
+import typer
+
+from adducir.cli import options, parts
+
+
+def corpora_cloze(
+    sources: parts.Texts,
+    output: parts.Spans,
+    form: parts.Form = parts.TextFormat.AUTO,
+    every: Annotated[
+        int, typer.Option("--every", min=2, help="Sentences from one mask to the next.")
+    ] = 10,
+    longest: Annotated[
+        int, typer.Option("--longest", min=1, max=20, help="Sentences of a mask, at most.")
+    ] = 1,
+    words: parts.ContextWords = 256,
+    min_words: Annotated[int, typer.Option("--min-words", min=1, help="Words of a mask.")] = 8,
+    max_words: Annotated[
+        int, typer.Option("--max-words", min=1, help="Words of a mask, for each of its sentences.")
+    ] = 60,
+) -> None:
+    """Mask sentences of texts, for encoders to be pretrained on.
+
+    Sentences are masked evenly over each answer or book; what stands around them is the query.
+    """
+    options.refuse_overwriting(output, sources)
+
+    from adducir.cli.console import note, open_progress
+    from adducir.corpora.spans.cloze import mask_sentences
+    from adducir.corpora.spans.record import write_spans
+    from adducir.corpora.spans.texts import read_texts
+
+    with open_progress() as progress:
+        progress.start("Masking sentences", None, "masks")
+        found = mask_sentences(
+            read_texts(sources, form.wanted),
+            every=every,
+            longest=longest,
+            words=words,
+            min_words=min_words,
+            max_words=max_words,
+        )
+        count = write_spans((span for span in found if progress.advance(1) is None), output)
+        progress.finish()
+    note(f"wrote {output}: {count:,} masks")
