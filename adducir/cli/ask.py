@@ -63,6 +63,7 @@ def ask(
         ),
     ] = None,
     device: options.Device = options.DeviceName.AUTO,
+    precision: options.EncodingPrecision = options.AnyPrecision.AUTO,
     threads: options.Threads = None,
 ) -> None:
     """Find the passages of a book that fit a prompt best.
@@ -99,6 +100,7 @@ def ask(
                 words=BM25 in names,
                 encoders=encoders,
                 keep=keep,
+                precision=precision.value,
                 progress=progress,
             )
             found = [asked.best(prompt, top) for prompt in prompts]

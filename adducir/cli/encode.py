@@ -66,7 +66,7 @@ def encode(
         typer.Option("--format", help="The format of the files, where their names do not tell."),
     ] = None,
     device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    precision: options.EncodingPrecision = options.AnyPrecision.AUTO,
     threads: options.Threads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -112,4 +112,7 @@ def encode(
             progress=progress,
         )
     counts = manifest.counts
-    note(f"{near(output)}: {counts['vectors']:,} vectors of {counts['width']:,} numbers")
+    note(
+        f"{near(output)}: {counts['vectors']:,} vectors of {counts['width']:,} numbers, "
+        f"computed in {manifest.recipe['precision']}"
+    )

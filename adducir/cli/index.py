@@ -116,12 +116,12 @@ def index(
         ),
     ] = None,
     precision: Annotated[
-        options.Precision | None,
+        options.AnyPrecision | None,
         typer.Option(
             "--precision",
             rich_help_panel=DENSE_PANEL,
-            show_default="float32",
-            help="What the encoder computes in.",
+            show_default="auto",
+            help="What the encoder computes in; 'auto' is bfloat16 where the device has it.",
         ),
     ] = None,
     pairs: Annotated[
@@ -170,7 +170,7 @@ def index(
                 kind or options.DenseKind.FLAT,
                 tuple(changes or ()),
                 device or options.DeviceName.AUTO,
-                precision or options.Precision.FLOAT32,
+                precision or options.AnyPrecision.AUTO,
                 threads,
                 rebuild,
             )

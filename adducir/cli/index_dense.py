@@ -19,7 +19,7 @@ class Asked(NamedTuple):
     kind: options.DenseKind
     changes: tuple[str, ...]
     device: options.DeviceName
-    precision: options.Precision
+    precision: options.AnyPrecision
     threads: int | None
     rebuild: bool
 
@@ -65,5 +65,6 @@ def index_dense(asked: Asked) -> None:
         recall = f", recall@{measured['at']} {measured['recall']:.3f}" if measured else ""
         progress.note(
             f"{near(asked.output)}: {counts['documents']:,} documents, vectors of "
-            f"{counts['width']:,} numbers, {asked.kind.value}{recall}"
+            f"{counts['width']:,} numbers computed in {manifest.recipe['precision']}, "
+            f"{asked.kind.value}{recall}"
         )

@@ -122,6 +122,14 @@ class Precision(StrEnum):
     BFLOAT16 = "bfloat16"
 
 
+class AnyPrecision(StrEnum):
+    """The same, or what is fastest on the device."""
+
+    AUTO = "auto"
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
 class Method(StrEnum):
     """Ways to fuse runs."""
 
@@ -226,6 +234,14 @@ Device = Annotated[
 PrecisionOption = Annotated[
     Precision,
     typer.Option("--precision", help="What the model computes in; bfloat16 is faster and coarser."),
+]
+EncodingPrecision = Annotated[
+    AnyPrecision,
+    typer.Option(
+        "--precision",
+        help="What the encoder computes in; 'auto' is bfloat16 where the device has it, which is "
+        "faster, or as vectors that are there have it.",
+    ),
 ]
 Changes = Annotated[
     list[str] | None,

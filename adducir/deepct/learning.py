@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from adducir.deepct.examples import Example
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.words import words
-from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
-from adducir.models.machine import seed_of
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.learning import ExampleLearner
 
 if TYPE_CHECKING:
     import torch
@@ -45,12 +45,8 @@ class Lesson:
         return len(self.encoded)
 
 
-class DeepCTLearner:
-    """Training examples, held-out examples, and the loss.
-
-    Attributes:
-        model: The network.
-    """
+class DeepCTLearner(ExampleLearner[Lesson]):
+    """Learns words' weights; the losses are the words' squared errors."""
 
     def __init__(
         self,
@@ -62,36 +58,12 @@ class DeepCTLearner:
         seed: int,
         tokens: int = DEFAULT_TOKENS,
     ) -> None:
-        self.model: torch.nn.Module = weighter.model
-        self._weighter, self._lesson, self._held_out = weighter, lesson, held_out
-        self._batch_size, self._seed, self._tokens = batch_size, seed, tokens
+        super().__init__(
+            weighter.model, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens
+        )
+        self._weighter = weighter
 
-    def batches(self, epoch: int) -> Sequence[NDArray[np.int64]]:
-        """The numbers of the examples of each step."""
-        seed = seed_of(self._seed, "epoch", epoch)
-        return shuffled_batches(self._lesson.lengths, self._batch_size, seed)
-
-    def size(self, batch: NDArray[np.int64]) -> int:
-        """How many passages a batch has."""
-        return len(batch)
-
-    def loss(self, batch: NDArray[np.int64]) -> "torch.Tensor":
-        """The mean over the batch's words of the squared errors of their weights."""
-        total, count = self._errors(self._lesson, batch)
-        return total / max(count, 1)
-
-    def validate(self) -> float | None:
-        """The same mean over all words of the held-out passages."""
-        if not len(self._held_out):
-            return None
-        total, count = 0.0, 0
-        for batch in token_batches(self._held_out.lengths, self._tokens):
-            error, words_in_batch = self._errors(self._held_out, batch)
-            total, count = total + float(error), count + words_in_batch
-        return total / max(count, 1)
-
-    def _errors(self, lesson: Lesson, batch: NDArray[np.int64]) -> "tuple[torch.Tensor, int]":
-        """The sum of squared errors, and the number of words."""
+    def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> "tuple[torch.Tensor, int]":
         logits = self._weighter.logits([lesson.encoded[number] for number in batch])
         rows = np.repeat(np.arange(len(batch)), [len(lesson.places[number]) for number in batch])
         columns = _joined([lesson.places[number] for number in batch])

@@ -1,7 +1,6 @@
 """From a recipe to a trained term weighter, a product that is a model's folder."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,14 +19,14 @@ from adducir.deepct.settings import Settings
 from adducir.deepct.splitting import sample, split
 from adducir.deepct.stopwords import NAMES, StopWords, stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
-from adducir.models.machine import choose_device, seed_of, using_threads
+from adducir.models.machine import choose_device, seed_of
+from adducir.models.products import build_by_parts
 from adducir.models.sources import ModelSource, model_source
-from adducir.models.training import History, train
+from adducir.models.training import train
 from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
-from adducir.study.scratch import parts_folder, remove_parts
 
 KIND = "term-weighter"
 _MAKER_VERSION = 1
@@ -158,32 +157,20 @@ def train_model(
         ProductError: ``output`` holds something that is not ours to replace.
     """
 
-    def make(folder: Path) -> dict[str, Any]:
-        parts = parts_folder(output, course.fingerprint)
-        with using_threads(threads):
-            return _make(course, folder, parts, output.name, device, progress)
+    def make(folder: Path, parts: Path) -> dict[str, Any]:
+        return _make(course, folder, parts, output.name, device, progress)
 
-    manifest = build(
+    return build_by_parts(
         output,
+        make,
         kind=KIND,
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        make=make,
+        threads=threads,
         rebuild=rebuild,
-        versions=model_versions(),
         progress=progress,
     )
-    remove_parts(output)
-    return manifest
-
-
-def model_versions() -> dict[str, str]:
-    """The versions of the libraries that decide a model's figures."""
-    import torch
-    import transformers
-
-    return {"torch": torch.__version__, "transformers": transformers.__version__}
 
 
 @dataclass(frozen=True)
@@ -264,14 +251,10 @@ def _make(
     progress.note(_told(taught))
     history = train(learner, recipe.training, parts=parts, unit="passages", progress=progress)
     weighter.save(folder)
-    _write_history(folder, history)
+    history.save(folder)
     text = card(name, course, taught.record(), history)
     (folder / "README.md").write_text(text, encoding="utf-8")
-    return taught.record() | {
-        "steps": history.steps,
-        "best_step": history.best_step,
-        "validation_loss": history.best_loss,
-    }
+    return taught.record() | history.record()
 
 
 def _told(taught: Taught) -> str:
@@ -282,8 +265,3 @@ def _told(taught: Taught) -> str:
         f"{counts.documents:,} documents, {left_out:,} left out by leak control{copies}; "
         f"{len(taught.training):,} passages to learn from, {len(taught.held_out):,} held out"
     )
-
-
-def _write_history(folder: Path, history: History) -> None:
-    text = json.dumps(asdict(history), indent=2)
-    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")

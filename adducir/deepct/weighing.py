@@ -24,17 +24,16 @@ from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering
 from adducir.deepct.settings import Settings
-from adducir.deepct.training import model_versions
 from adducir.deepct.words import Word, match_key, words
 from adducir.models.batches import DEFAULT_TOKENS
-from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.models.machine import Precision, choose_device
+from adducir.models.products import build_by_parts
 from adducir.models.sources import ModelSource
 from adducir.study.errors import ProductError
 from adducir.study.files import publishing
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, product_fingerprint, read_manifest
+from adducir.study.products import Manifest, product_fingerprint, read_manifest
 from adducir.study.progress import SILENT, Progress
-from adducir.study.scratch import parts_folder, remove_parts
 
 KIND = "term-weights"
 SHARD = 1000
@@ -172,30 +171,24 @@ def weigh_corpus(
         InputError: The model or a document cannot be read.
         ProductError: ``output`` holds something that is not ours to replace.
     """
-    inputs = weights_inputs(corpus, ModelSource(str(model), model).identity())
-    recipe = {"precision": precision}
-    wanted = product_fingerprint(KIND, recipe, inputs, _MAKER_VERSION)
 
-    def make(folder: Path) -> dict[str, Any]:
-        parts = parts_folder(output, fingerprint([wanted, shard]))
+    def make(folder: Path, parts: Path) -> dict[str, Any]:
         weighter = TermWeighter.load(model).to(choose_device(device))
-        with using_threads(threads):
-            work = _Work(weighter, corpus, parts, shard, tokens, precision, progress)
-            return work.collect(folder, work.run())
+        work = _Work(weighter, corpus, parts, shard, tokens, precision, progress)
+        return work.collect(folder, work.run())
 
-    manifest = build(
+    return build_by_parts(
         output,
+        make,
         kind=KIND,
-        recipe=recipe,
-        inputs=inputs,
+        recipe={"precision": precision},
+        inputs=weights_inputs(corpus, ModelSource(str(model), model).identity()),
         maker_version=_MAKER_VERSION,
-        make=make,
+        cut=shard,
+        threads=threads,
         rebuild=rebuild,
-        versions=model_versions(),
         progress=progress,
     )
-    remove_parts(output)
-    return manifest
 
 
 @dataclass

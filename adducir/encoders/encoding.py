@@ -12,7 +12,6 @@ from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.spans.record import MaskedSpan, read_spans
 from adducir.encoders.model import DualEncoder, Side
 from adducir.encoders.sources import EncoderSource
-from adducir.encoders.training import model_versions
 from adducir.encoders.vectors import (
     KIND,
     NAME,
@@ -24,13 +23,13 @@ from adducir.encoders.vectors import (
     write_shard,
 )
 from adducir.models.batches import DEFAULT_TOKENS
-from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.models.machine import AnyPrecision, Precision, choose_device
+from adducir.models.products import build_by_parts, settled_precision
 from adducir.study.errors import InputError, ProductError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
-from adducir.study.scratch import parts_folder, remove_parts
 
 SHARD = 2000
 """Texts in a shard: what a kill can lose."""
@@ -119,7 +118,7 @@ def encode(
     device: str = "auto",
     threads: int | None = None,
     tokens: int = DEFAULT_TOKENS,
-    precision: Precision = "float32",
+    precision: AnyPrecision = "float32",
     shard: int = SHARD,
     rebuild: bool = False,
     progress: Progress = SILENT,
@@ -136,7 +135,8 @@ def encode(
         device: See :func:`adducir.models.machine.choose_device`.
         threads: Of torch; by default its own choice.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in.
+        precision: What the network computes in; see
+            :func:`adducir.models.products.settled_precision` for ``auto``.
         shard: Texts in a shard.
         rebuild: Encode anew even if the product is current.
         progress: Told of each text.
@@ -150,34 +150,36 @@ def encode(
         ProductError: ``output`` holds something that is not ours to replace.
     """
     settings = encoder.settings if encoder is not None else source.settings
-    recipe: dict[str, Any] = {
-        **items.what,
-        "precision": precision,
-        "shard": shard,
-        "settings": settings and settings.model_dump(mode="json"),
-    }
     inputs = {"items": items.identity, "model": source.identity()}
-    wanted = product_fingerprint(KIND, recipe, inputs, _MAKER_VERSION)
 
-    def make(folder: Path) -> dict[str, Any]:
-        parts = parts_folder(output, wanted)
+    def recipe_in(chosen: Precision) -> dict[str, Any]:
+        return {
+            **items.what,
+            "precision": chosen,
+            "shard": shard,
+            "settings": settings and settings.model_dump(mode="json"),
+        }
+
+    def fingerprint_in(chosen: Precision) -> str:
+        return product_fingerprint(KIND, recipe_in(chosen), inputs, _MAKER_VERSION)
+
+    settled = settled_precision(precision, device, output, fingerprint_in)
+
+    def make(folder: Path, parts: Path) -> dict[str, Any]:
         made = (encoder or DualEncoder.load(source)).to(choose_device(device))
-        with using_threads(threads):
-            return encode_shards(made, items, folder, parts, tokens, precision, shard, progress)
+        return encode_shards(made, items, folder, parts, tokens, settled, shard, progress)
 
-    manifest = build(
+    return build_by_parts(
         output,
+        make,
         kind=KIND,
-        recipe=recipe,
+        recipe=recipe_in(settled),
         inputs=inputs,
         maker_version=_MAKER_VERSION,
-        make=make,
+        threads=threads,
         rebuild=rebuild,
-        versions=model_versions(),
         progress=progress,
     )
-    remove_parts(output)
-    return manifest
 
 
 def encode_shards(

@@ -3,9 +3,8 @@
 Pretraining and fine-tuning are a chain: the ``base`` of one recipe is the product of another.
 """
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,14 @@ from adducir.encoders.lessons import files_of, read_lesson
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
 from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.models.machine import choose_device, using_threads
-from adducir.models.training import History, train
+from adducir.models.machine import choose_device
+from adducir.models.products import build_by_parts
+from adducir.models.training import train
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 from adducir.study.recipe import validate
-from adducir.study.scratch import parts_folder, remove_parts
 from adducir.study.yaml import Document
 
 KIND = "dual-encoder"
@@ -106,32 +105,20 @@ def train_encoder(
         ProductError: ``output`` holds something that is not ours to replace.
     """
 
-    def make(folder: Path) -> dict[str, Any]:
-        parts = parts_folder(output, course.fingerprint)
-        with using_threads(threads):
-            return _make(course, folder, parts, output.name, device, progress)
+    def make(folder: Path, parts: Path) -> dict[str, Any]:
+        return _make(course, folder, parts, output.name, device, progress)
 
-    manifest = build(
+    return build_by_parts(
         output,
+        make,
         kind=KIND,
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        make=make,
+        threads=threads,
         rebuild=rebuild,
-        versions=model_versions(),
         progress=progress,
     )
-    remove_parts(output)
-    return manifest
-
-
-def model_versions() -> dict[str, str]:
-    """The versions of the libraries that decide a model's figures."""
-    import torch
-    import transformers
-
-    return {"torch": torch.__version__, "transformers": transformers.__version__}
 
 
 def _make(
@@ -164,18 +151,14 @@ def _make(
     )
     history = train(learner, recipe.training, parts=parts, unit="spans", progress=progress)
     encoder.save(folder)
-    _write_history(folder, history)
+    history.save(folder)
     chosen = {
         "pooling": encoder.query.network.pooling,
         "temperature": temperature_of(recipe, encoder),
     }
     text = card(name, course, encoder.settings, chosen, told, history)
     (folder / "README.md").write_text(text, encoding="utf-8")
-    return told | {
-        "steps": history.steps,
-        "best_step": history.best_step,
-        "validation_loss": history.best_loss,
-    }
+    return told | history.record()
 
 
 def _paper_s_pooling(base: EncoderSource) -> Any:
@@ -190,11 +173,6 @@ def temperature_of(recipe: EncoderRecipe, encoder: DualEncoder) -> float:
     if recipe.temperature is not None:
         return recipe.temperature
     return COSINE_TEMPERATURE if encoder.settings.similarity == "cosine" else 1.0
-
-
-def _write_history(folder: Path, history: History) -> None:
-    text = json.dumps(asdict(history), indent=2)
-    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def train_recipe(

@@ -24,6 +24,7 @@ from adducir.study.progress import SILENT, Progress
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
     from adducir.encoders.sources import EncoderSource
+    from adducir.models.machine import AnyPrecision
 
 WORDS = BM25(0.5, 0.9)
 """BM25 with the parameters that RELiC's authors tuned for passages of novels."""
@@ -61,6 +62,7 @@ class Asked:
         words: Whether BM25 ranks.
         encoders: Encoders that rank, by the names to show.
         keep: A folder for the passages' vectors, which the next prompts then need not wait for.
+        precision: What encoders compute passages in; ``auto`` is what is fastest.
         progress: Told of each passage that is encoded.
 
     Raises:
@@ -76,6 +78,7 @@ class Asked:
         words: bool = True,
         encoders: "Mapping[str, tuple[EncoderSource, DualEncoder]] | None" = None,
         keep: Path | None = None,
+        precision: "AnyPrecision" = "auto",
         progress: Progress = SILENT,
     ) -> None:
         self.book, self.length = book, length
@@ -88,7 +91,7 @@ class Asked:
         self._set = CandidateSet.of_texts(texts) if words else None
         self._encoders = {name: encoder for name, (_, encoder) in (encoders or {}).items()}
         self._vectors = {
-            name: _vectors(texts, source, encoder, keep, progress)
+            name: _vectors(texts, source, encoder, keep, precision, progress)
             for name, (source, encoder) in (encoders or {}).items()
         }
 
@@ -137,13 +140,18 @@ def _vectors(
     source: "EncoderSource",
     encoder: "DualEncoder",
     keep: Path | None,
+    precision: "AnyPrecision",
     progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
     if keep is None:
         progress.start(f"reading with {source.name}", len(texts), "passages")
+        from adducir.models.machine import fastest_precision
+
+        if precision == "auto":
+            precision = fastest_precision(encoder.document.network.device)
         try:
-            return encoder.encode_documents(texts, told=progress.advance)
+            return encoder.encode_documents(texts, precision=precision, told=progress.advance)
         finally:
             progress.finish()
     from adducir.encoders.encoding import Items, encode
@@ -158,7 +166,7 @@ def _vectors(
         lambda: ((f"{number}", text) for number, text in enumerate(texts)),
     )
     folder = keep / fingerprint([identity, source.identity()])[:_NAME]
-    encode(source, items, folder, encoder=encoder, progress=progress)
+    encode(source, items, folder, encoder=encoder, precision=precision, progress=progress)
     return Vectors(folder).all()
 
 

@@ -5,6 +5,7 @@ epoch has on the seed and the epoch's; so a training that was killed and goes on
 weights that it would have had.
 """
 
+import json
 import math
 import time
 from collections.abc import Sequence
@@ -105,6 +106,19 @@ class History:
     best_loss: float | None = None
     seconds: float = 0.0
     stopped_early: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The counts of a trained model's manifest."""
+        return {
+            "steps": self.steps,
+            "best_step": self.best_step,
+            "validation_loss": self.best_loss,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the whole course into a model's folder."""
+        text = json.dumps(asdict(self), indent=2)
+        (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def train(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
-from adducir.models.machine import seed_of
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.learning import ExampleLearner
 from adducir.rerankers.cross_encoder import CrossEncoder
 from adducir.rerankers.examples import Example
 
@@ -37,12 +37,8 @@ class Lesson:
         return len(self.encoded)
 
 
-class RerankerLearner:
-    """Training examples, held-out examples, and the loss.
-
-    Attributes:
-        model: The network.
-    """
+class RerankerLearner(ExampleLearner[Lesson]):
+    """Learns pairs' labels; the losses are the pairs'."""
 
     def __init__(
         self,
@@ -54,38 +50,17 @@ class RerankerLearner:
         seed: int,
         tokens: int = DEFAULT_TOKENS,
     ) -> None:
-        self.model: torch.nn.Module = reranker.network
-        self._reranker, self._lesson, self._held_out = reranker, lesson, held_out
-        self._batch_size, self._seed, self._tokens = batch_size, seed, tokens
+        super().__init__(
+            reranker.network, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens
+        )
+        self._reranker = reranker
 
-    def batches(self, epoch: int) -> Sequence[NDArray[np.int64]]:
-        """The numbers of the examples of each step."""
-        seed = seed_of(self._seed, "epoch", epoch)
-        return shuffled_batches(self._lesson.lengths, self._batch_size, seed)
-
-    def size(self, batch: NDArray[np.int64]) -> int:
-        """How many pairs a batch has."""
-        return len(batch)
-
-    def loss(self, batch: NDArray[np.int64]) -> "torch.Tensor":
-        """The mean loss of a batch's pairs."""
-        return self._losses(self._lesson, batch).mean()
-
-    def validate(self) -> float | None:
-        """The mean loss of all held-out pairs."""
-        if not len(self._held_out):
-            return None
-        total = 0.0
-        for batch in token_batches(self._held_out.lengths, self._tokens):
-            total += float(self._losses(self._held_out, batch).sum())
-        return total / len(self._held_out)
-
-    def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> "torch.Tensor":
+    def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> "tuple[torch.Tensor, int]":
         import torch
 
         logits = self._reranker.logits([lesson.encoded[number] for number in batch])
         labels = torch.from_numpy(lesson.labels[batch]).to(logits.device)
-        return pair_losses(logits, labels)
+        return pair_losses(logits, labels).sum(), len(batch)
 
 
 def pair_losses(logits: "torch.Tensor", labels: "torch.Tensor") -> "torch.Tensor":

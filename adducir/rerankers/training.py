@@ -1,8 +1,7 @@
 """From a recipe to a trained cross-encoder, a product that is a model's folder."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ from adducir.corpora.references import expanded, file_path, source_path
 from adducir.corpora.topics import load_topics
 from adducir.deepct.leaks import Without, excluded
 from adducir.deepct.recipe import listed
-from adducir.deepct.training import model_versions
-from adducir.models.machine import choose_device, using_threads
+from adducir.models.machine import choose_device
+from adducir.models.products import build_by_parts
 from adducir.models.sources import ModelSource, model_source
 from adducir.models.training import History, train
 from adducir.rerankers.cards import card
@@ -40,9 +39,8 @@ from adducir.runs.read import read_run
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
-from adducir.study.scratch import parts_folder, remove_parts
 from adducir.study.yaml import Document
 
 KIND = "reranker"
@@ -235,24 +233,20 @@ def train_reranker(
         ProductError: ``output`` holds something that is not ours to replace.
     """
 
-    def make(folder: Path) -> dict[str, Any]:
-        parts = parts_folder(output, course.fingerprint)
-        with using_threads(threads):
-            return _make(course, folder, parts, output.name, device, progress)
+    def make(folder: Path, parts: Path) -> dict[str, Any]:
+        return _make(course, folder, parts, output.name, device, progress)
 
-    manifest = build(
+    return build_by_parts(
         output,
+        make,
         kind=KIND,
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        make=make,
+        threads=threads,
         rebuild=rebuild,
-        versions=model_versions(),
         progress=progress,
     )
-    remove_parts(output)
-    return manifest
 
 
 def teach(course: Course, progress: Progress = SILENT) -> tuple[list[Example], Counts]:
@@ -334,16 +328,11 @@ def _make(
     _save(model, folder, recipe, history)
     text = card(name, course, record, history)
     (folder / "README.md").write_text(text, encoding="utf-8")
-    return record | {
-        "steps": history.steps,
-        "best_step": history.best_step,
-        "validation_loss": history.best_loss,
-    }
+    return record | history.record()
 
 
 def _save(model: CrossEncoder, folder: Path, recipe: CrossEncoderRecipe, history: History) -> None:
     model.network.save_pretrained(folder)
     model.tokenizer.save_pretrained(folder)
     save_settings(folder, recipe)
-    text = json.dumps(asdict(history), indent=2)
-    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
+    history.save(folder)

@@ -36,6 +36,7 @@ from adducir.study.manifest import (
     write_manifest,
 )
 from adducir.study.progress import SILENT, Progress
+from adducir.study.scratch import remove_parts
 
 __all__ = [
     "MANIFEST",
@@ -214,6 +215,8 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
             ),
         )
         _publish(hidden, target)
+        # Under the lock: nobody else has parts here that are still of use.
+        remove_parts(target)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         raise

@@ -9,7 +9,7 @@ from adducir.corpora.references import expanded
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.training import model_versions, train_encoder
+from adducir.encoders.training import train_encoder
 from adducir.experiments.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.ranks.planning import RanksPlan, Step
@@ -21,6 +21,7 @@ from adducir.experiments.tables.build import Layout
 from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import ResultTable
 from adducir.models.machine import choose_device, using_threads
+from adducir.models.products import model_versions
 from adducir.models.sources import model_source
 from adducir.study.products import build, read_manifest
 from adducir.study.progress import SILENT, Progress

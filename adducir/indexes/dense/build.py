@@ -18,18 +18,17 @@ from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.encoders.encoding import SHARD, Items, encode_shards, items_of_corpus
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import EncoderSource
-from adducir.encoders.training import model_versions
 from adducir.encoders.vectors import DOCNOS, NAME, read_shard
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.documents import DocumentWriter
 from adducir.models.batches import DEFAULT_TOKENS
-from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.models.machine import AnyPrecision, Precision, choose_device
+from adducir.models.products import build_by_parts, settled_precision
 from adducir.study.files import read_lines
-from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
-from adducir.study.scratch import parts_folder, remove_parts
 
 KIND = "dense-index"
 INDEX = "index.faiss"
@@ -46,14 +45,15 @@ class Running:
         threads: Of torch, then of FAISS; by default one a core. An HNSW graph that several
             threads build is not always the same.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in.
+        precision: What the network computes in; see
+            :func:`adducir.models.products.settled_precision` for ``auto``.
         shard: Documents that a kill can lose.
     """
 
     device: str = "auto"
     threads: int | None = None
     tokens: int = DEFAULT_TOKENS
-    precision: Precision = "float32"
+    precision: AnyPrecision = "float32"
     shard: int = SHARD
 
 
@@ -94,34 +94,38 @@ def build_dense_index(
     settings, running = settings or DenseSettings(), running or Running()
     items = items_of_corpus(corpus, fields)
     chosen = source.settings
-    recipe: dict[str, Any] = {
-        **items.what,
-        **settings.recipe(),
-        "precision": running.precision,
-        "settings": chosen and chosen.model_dump(mode="json"),
-    }
     inputs = {"corpus": items.identity, "model": source.identity()}
-    wanted = product_fingerprint(KIND, recipe, inputs, _MAKER_VERSION)
 
-    def make(folder: Path) -> dict[str, Any]:
-        parts = parts_folder(path, wanted)
-        counts = _encoded(corpus, items, folder, parts, source, running, progress)
+    def recipe_in(precision: Precision) -> dict[str, Any]:
+        return {
+            **items.what,
+            **settings.recipe(),
+            "precision": precision,
+            "settings": chosen and chosen.model_dump(mode="json"),
+        }
+
+    def fingerprint_in(precision: Precision) -> str:
+        return product_fingerprint(KIND, recipe_in(precision), inputs, _MAKER_VERSION)
+
+    precision = settled_precision(running.precision, running.device, path, fingerprint_in)
+
+    def make(folder: Path, parts: Path) -> dict[str, Any]:
+        counts = _encoded(corpus, items, folder, parts, source, running, precision, progress)
         _tell(folder, path, source, inputs["model"])
         return counts | _indexed(folder, parts, counts, settings, running, progress)
 
-    manifest = build(
+    return build_by_parts(
         path,
+        make,
         kind=KIND,
-        recipe=recipe,
+        recipe=recipe_in(precision),
         inputs=inputs,
         maker_version=_MAKER_VERSION,
-        make=make,
+        threads=running.threads,
+        versions={"faiss": engine.version()},
         rebuild=rebuild,
-        versions={**model_versions(), "faiss": engine.version()},
         progress=progress,
     )
-    remove_parts(path)
-    return manifest
 
 
 def _encoded(
@@ -131,11 +135,12 @@ def _encoded(
     parts: Path,
     source: EncoderSource,
     running: Running,
+    precision: Precision,
     progress: Progress,
 ) -> dict[str, Any]:
     """Encode the documents, and write their texts on the way."""
     encoder = DualEncoder.load(source).to(choose_device(running.device))
-    with DocumentWriter(folder) as store, using_threads(running.threads):
+    with DocumentWriter(folder) as store:
         names = items.what["fields"]
 
         def read() -> Iterator[tuple[str, str]]:
@@ -149,7 +154,7 @@ def _encoded(
             folder,
             parts,
             running.tokens,
-            running.precision,
+            precision,
             running.shard,
             progress,
         )

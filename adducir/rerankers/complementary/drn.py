@@ -31,10 +31,11 @@ from torch.nn import functional
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.learning import ExampleLearner
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource
-from adducir.rerankers.complementary.learning import Lesson, QuestionLearner, Truth
+from adducir.rerankers.complementary.learning import Lesson, Truth
 from adducir.rerankers.complementary.losses import relevance_loss
 from adducir.rerankers.complementary.model import (
     HEAD_FILE,
@@ -201,14 +202,14 @@ class DRNModel(torch.nn.Module):
             return found
 
 
-class DRNLearner(QuestionLearner):
-    """Learns relevance and novelty, each with its own parameters."""
+class DRNLearner(ExampleLearner[Lesson]):
+    """Learns relevance and novelty of each question, each with its own parameters."""
 
-    def _loss(self, lesson: Lesson, batch: NDArray[np.int64]) -> Tensor:
+    def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> tuple[Tensor, int]:
         states = self.model([lesson.encoded[number] for number in batch], self._tokens)
         questions = [lesson.questions[number] for number in batch]
         truth = Truth.of(questions, states.mask.shape[1], states.mask.device)
-        return drn_loss(states, truth.relevant)
+        return drn_loss(states, truth.relevant) * len(batch), len(batch)
 
 
 def drn_loss(states: DRNStates, relevant: Tensor) -> Tensor:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
-from adducir.models.machine import Precision, seed_of
+from adducir.models.batches import DEFAULT_TOKENS
+from adducir.models.learning import ExampleLearner
+from adducir.models.machine import Precision
 from adducir.rerankers.complementary.losses import LossTerms, complementary_loss
 from adducir.rerankers.complementary.model import ComplementaryModel
 from adducir.rerankers.complementary.reading import EncodedQuestion
@@ -90,55 +91,8 @@ class Truth:
         return cls(*found)
 
 
-class QuestionLearner:
-    """Training questions, held-out questions, and batches of them; subclasses have the loss.
-
-    Attributes:
-        model: The network.
-    """
-
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        lesson: Lesson,
-        held_out: Lesson,
-        *,
-        batch_size: int,
-        seed: int,
-        tokens: int = DEFAULT_TOKENS,
-    ) -> None:
-        self.model = model
-        self._lesson, self._held_out = lesson, held_out
-        self._batch_size, self._seed, self._tokens = batch_size, seed, tokens
-
-    def batches(self, epoch: int) -> Sequence[NDArray[np.int64]]:
-        """The numbers of the questions of each step."""
-        seed = seed_of(self._seed, "epoch", epoch)
-        return shuffled_batches(self._lesson.lengths, self._batch_size, seed)
-
-    def size(self, batch: NDArray[np.int64]) -> int:
-        """How many questions a batch has."""
-        return len(batch)
-
-    def loss(self, batch: NDArray[np.int64]) -> Tensor:
-        """The mean loss of a batch's questions."""
-        return self._loss(self._lesson, batch)
-
-    def validate(self) -> float | None:
-        """The mean loss of all held-out questions."""
-        if not len(self._held_out):
-            return None
-        total = 0.0
-        for batch in token_batches(self._held_out.lengths, self._tokens):
-            total += float(self._loss(self._held_out, batch)) * len(batch)
-        return total / len(self._held_out)
-
-    def _loss(self, lesson: Lesson, batch: NDArray[np.int64]) -> Tensor:
-        raise NotImplementedError
-
-
-class ComplementaryLearner(QuestionLearner):
-    """Learns by the loss of equation 4."""
+class ComplementaryLearner(ExampleLearner[Lesson]):
+    """Learns by the loss of equation 4, of each question."""
 
     def __init__(
         self,
@@ -172,8 +126,8 @@ class ComplementaryLearner(QuestionLearner):
             self._margin,
         )
 
-    def _loss(self, lesson: Lesson, batch: NDArray[np.int64]) -> Tensor:
-        return self.terms(lesson, batch).total
+    def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> tuple[Tensor, int]:
+        return self.terms(lesson, batch).total * len(batch), len(batch)
 
 
 def chunks(lengths: Sequence[int], budget: int) -> Iterator[range]:

@@ -1,24 +1,23 @@
 """From a recipe to a trained model that selects evidence, a product that is a model's folder."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.corpora.references import expanded
-from adducir.deepct.training import model_versions
-from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.models.learning import ExampleLearner
+from adducir.models.machine import Precision, choose_device
+from adducir.models.products import build_by_parts
 from adducir.models.sources import ModelSource, model_source
-from adducir.models.training import History, train
+from adducir.models.training import train
 from adducir.rerankers.complementary.cards import card
 from adducir.rerankers.complementary.drn import DRNLearner, DRNModel
 from adducir.rerankers.complementary.learning import (
     ComplementaryLearner,
     Lesson,
-    QuestionLearner,
 )
 from adducir.rerankers.complementary.lessons import Questions, files_of, read_lesson
 from adducir.rerankers.complementary.model import ComplementaryModel
@@ -33,10 +32,9 @@ from adducir.rerankers.complementary.selecting import EvidenceModel, Tuned, tune
 from adducir.rerankers.complementary.settings import DRNSelection, Selection, Settings
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 from adducir.study.recipe import validate
-from adducir.study.scratch import parts_folder, remove_parts
 from adducir.study.yaml import Document
 
 KIND = "evidence-selector"
@@ -145,24 +143,20 @@ def train_evidence(
         ProductError: ``output`` holds something that is not ours to replace.
     """
 
-    def make(folder: Path) -> dict[str, Any]:
-        parts = parts_folder(output, course.fingerprint)
-        with using_threads(threads):
-            return _make(course, folder, parts, output.name, device, progress)
+    def make(folder: Path, parts: Path) -> dict[str, Any]:
+        return _make(course, folder, parts, output.name, device, progress)
 
-    manifest = build(
+    return build_by_parts(
         output,
+        make,
         kind=KIND,
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        make=make,
+        threads=threads,
         rebuild=rebuild,
-        versions=model_versions(),
         progress=progress,
     )
-    remove_parts(output)
-    return manifest
 
 
 def _make(
@@ -186,18 +180,14 @@ def _make(
         }
     counts |= {f"selected_{key}": value for key, value in model.settings.selection}
     model.save(folder)
-    _write_history(folder, history)
+    history.save(folder)
     (folder / "README.md").write_text(card(name, course, counts, history), encoding="utf-8")
-    return counts | {
-        "steps": history.steps,
-        "best_step": history.best_step,
-        "validation_loss": history.best_loss,
-    }
+    return counts | history.record()
 
 
 def _learner(
     course: Course, questions: Questions, device: str
-) -> tuple[EvidenceModel, QuestionLearner]:
+) -> tuple[EvidenceModel, ExampleLearner[Lesson]]:
     recipe, seed = course.recipe, course.recipe.training.seed
     precision = recipe.training.precision
     how: dict[str, Any] = {
@@ -241,11 +231,6 @@ def _tuned(course: Course, model: EvidenceModel, held_out: list[EvidenceQuestion
         return None
     training = course.recipe.training
     return tune(model, held_out, course.grid, precision=training.precision, tokens=training.at_once)
-
-
-def _write_history(folder: Path, history: History) -> None:
-    text = json.dumps(asdict(history), indent=2)
-    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def recipe_of(document: Document, changes: Sequence[str] = ()) -> AnyRecipe:
