@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from adducir.deepct.examples import Example
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.words import words
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.learning import ExampleLearner
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class DeepCTLearner(ExampleLearner[Lesson]):
         *,
         batch_size: int,
         seed: int,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
     ) -> None:
         super().__init__(
             weighter.model, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens

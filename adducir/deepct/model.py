@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from adducir.deepct.settings import Settings, load_settings, save_settings
 from adducir.deepct.words import Word
-from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
+from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, seed_of
 from adducir.models.sources import ModelSource
@@ -170,7 +170,7 @@ class TermWeighter:
         self,
         encoded: Sequence[Encoded],
         *,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
         precision: Precision = "float32",
     ) -> list[NDArray[np.float32]]:
         """The weight of every word of some passages, 0 for a word without a piece.
@@ -193,7 +193,7 @@ class TermWeighter:
                 result: NDArray[np.float32] = self.activate(logits).cpu().numpy()
                 return result
 
-        batches = token_batches([len(one.ids) for one in encoded], tokens)
+        batches = token_batches([len(one.ids) for one in encoded], tokens, self.model.device)
         for numbers, rows in computed(batches, values):
             for number, row in zip(numbers, rows, strict=True):
                 firsts = encoded[number].firsts

@@ -25,7 +25,6 @@ from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering
 from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word, match_key, words
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.machine import Precision, choose_device
 from adducir.models.products import build_by_parts
 from adducir.models.sources import ModelSource
@@ -70,7 +69,7 @@ def weigh(
     weighter: TermWeighter,
     texts: Sequence[str],
     *,
-    tokens: int = DEFAULT_TOKENS,
+    tokens: int | None = None,
     precision: Precision = "float32",
     count_pieces: CountPieces | None = None,
 ) -> list[Weighted]:
@@ -145,7 +144,7 @@ def weigh_corpus(
     *,
     device: str = "auto",
     threads: int | None = None,
-    tokens: int = DEFAULT_TOKENS,
+    tokens: int | None = None,
     precision: Precision = "float32",
     shard: int = SHARD,
     rebuild: bool = False,
@@ -199,7 +198,7 @@ class _Work:
     corpus: Corpus
     parts: Path
     shard: int
-    tokens: int
+    tokens: int | None
     precision: Precision
     progress: Progress
 

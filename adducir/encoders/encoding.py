@@ -22,7 +22,6 @@ from adducir.encoders.vectors import (
     write_docnos,
     write_shard,
 )
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.machine import AnyPrecision, Precision, choose_device
 from adducir.models.products import build_by_parts, settled_precision
 from adducir.study.errors import InputError, ProductError
@@ -117,7 +116,7 @@ def encode(
     encoder: DualEncoder | None = None,
     device: str = "auto",
     threads: int | None = None,
-    tokens: int = DEFAULT_TOKENS,
+    tokens: int | None = None,
     precision: AnyPrecision = "float32",
     shard: int = SHARD,
     rebuild: bool = False,
@@ -187,7 +186,7 @@ def encode_shards(
     items: Items,
     folder: Path,
     parts: Path,
-    tokens: int = DEFAULT_TOKENS,
+    tokens: int | None = None,
     precision: Precision = "float32",
     shard: int = SHARD,
     progress: Progress = SILENT,
@@ -237,7 +236,7 @@ class _Work:
     encoder: DualEncoder
     side: Side
     parts: Path
-    tokens: int
+    tokens: int | None
     precision: Precision
     progress: Progress
 

@@ -29,7 +29,7 @@ from adducir.encoders.settings import (
     save_settings,
 )
 from adducir.encoders.sources import EncoderSource
-from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
+from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in
 from adducir.models.sources import ModelSource
@@ -235,7 +235,7 @@ class DualEncoder(torch.nn.Module):
         inputs: Sequence[Ids],
         side: Side,
         *,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
         precision: Precision = "float32",
         told: Callable[[int], None] | None = None,
     ) -> Floats:
@@ -260,7 +260,7 @@ class DualEncoder(torch.nn.Module):
                 return found
 
         out: Floats | None = None
-        batches = token_batches([len(one) for one in inputs], tokens)
+        batches = token_batches([len(one) for one in inputs], tokens, tower.network.device)
         for numbers, values in computed(batches, compute):
             if out is None:
                 out = np.empty((len(inputs), values.shape[1]), dtype=np.float32)

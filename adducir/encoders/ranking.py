@@ -19,7 +19,6 @@ from adducir.corpora.spans.record import MaskedSpan
 from adducir.encoders.encoding import candidates_of
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.model import DualEncoder
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 from adducir.study.errors import UsageError
@@ -219,7 +218,7 @@ def task_scores(
     encoder: DualEncoder,
     task: SpanTask,
     *,
-    tokens: int = DEFAULT_TOKENS,
+    tokens: int | None = None,
     precision: Precision = "float32",
     progress: Progress = SILENT,
 ) -> tuple[Callable[[int, int], Floats], Distinct]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.models.batches import DEFAULT_TOKENS, shuffled_batches, token_batches
+from adducir.models.batches import shuffled_batches, token_batches
 from adducir.models.machine import seed_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ExampleLearner(ABC, Generic[Lesson]):
         *,
         batch_size: int,
         seed: int,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
     ) -> None:
         self.model = model
         self._lesson, self._held_out = lesson, held_out
@@ -72,7 +72,9 @@ class ExampleLearner(ABC, Generic[Lesson]):
         if not self._held_out.lengths:
             return None
         loss, losses = 0.0, 0
-        for batch in token_batches(self._held_out.lengths, self._tokens):
+        for batch in token_batches(
+            self._held_out.lengths, self._tokens, next(self.model.parameters()).device
+        ):
             total, count = self._losses(self._held_out, batch)
             loss, losses = loss + float(total), losses + count
         return loss / max(losses, 1)

@@ -235,7 +235,7 @@ class LateInteraction(Pointwise):
             return which, values
 
         for _, found in computed(
-            token_batches([len(one) for one in encoded], self.tokens), compute
+            token_batches([len(one) for one in encoded], self.tokens, self.network.device), compute
         ):
             yield found
 
@@ -251,7 +251,7 @@ class LateInteraction(Pointwise):
             with torch.inference_mode(), computing_in(self.precision, self.network.device):
                 return self._encoded([encoded[number] for number in numbers])
 
-        batches = token_batches([len(one) for one in encoded], self.tokens)
+        batches = token_batches([len(one) for one in encoded], self.tokens, self.network.device)
         for numbers, (vectors, mask) in computed(batches, compute):
             more = longest - vectors.shape[1]
             vectors = torch.nn.functional.pad(vectors, (0, 0, 0, more))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.learning import ExampleLearner
 from adducir.rerankers.cross_encoder import CrossEncoder
 from adducir.rerankers.examples import Example
@@ -48,7 +47,7 @@ class RerankerLearner(ExampleLearner[Lesson]):
         *,
         batch_size: int,
         seed: int,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
     ) -> None:
         super().__init__(
             reranker.network, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens

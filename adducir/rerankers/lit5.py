@@ -146,7 +146,7 @@ class LiT5(Listwise):
             return encoder(input_ids=ids[rows], attention_mask=mask[rows]).last_hidden_state
 
         for rows, states in computed(
-            token_batches([ids.shape[1]] * len(ids), self.tokens), compute
+            token_batches([ids.shape[1]] * len(ids), self.tokens, self.network.device), compute
         ):
             for row, state in zip(rows, states, strict=True):
                 parts[row] = state

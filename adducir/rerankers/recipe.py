@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from adducir.deepct.recipe import Several
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.machine import Precision
 from adducir.study.recipe import Recipe
 
@@ -65,7 +64,7 @@ class RerankerRecipe(Recipe):
         fields: The document's fields that are read; by default those that the index has.
         passages: Which part of a document is scored.
         precision: What the network computes in.
-        batch_tokens: Padded tokens in a batch.
+        batch_tokens: Padded tokens in a batch; by default what suits the device.
     """
 
     kind: Literal["reranker"] = "reranker"
@@ -76,7 +75,7 @@ class RerankerRecipe(Recipe):
     fields: Several = ()
     passages: PassagesPart = PassagesPart()
     precision: Precision = "float32"
-    batch_tokens: Length = DEFAULT_TOKENS
+    batch_tokens: Length | None = None
 
     @property
     def decides(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from adducir.corpora.references import expanded
 from adducir.deepct.recipe import listed
+from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers import colbert, lit5, monot5
@@ -79,9 +80,14 @@ class Reranker:
         """
         model = _load(self.recipe, self.source, self.tokenizer)
         model.precision = self.recipe.precision
-        model.tokens = self.recipe.batch_tokens
+        model.tokens = self.batch_tokens
         model.to(choose_device(self.device))
         return model
+
+    @property
+    def batch_tokens(self) -> int:
+        """Padded tokens in a batch: as the recipe says, or as suits the device."""
+        return self.recipe.batch_tokens or tokens_for(choose_device(self.device))
 
     @property
     def is_listwise(self) -> bool:

@@ -220,7 +220,7 @@ def _settings(run: Run, texts: Texts, reranker: Reranker, depth: int) -> dict[st
         "fields": list(texts.fields),
         "passages": recipe.passages.model_dump(mode="json", exclude_none=True),
         "score scale": reranker.scale,
-        "batch": {"padded tokens": recipe.batch_tokens},
+        "batch": {"padded tokens": reranker.batch_tokens},
         "below the depth": "the order of the candidates, scores below the lowest",
         "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
+from adducir.models.batches import computed, token_batches
 from adducir.models.machine import Precision, computing_in
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Pointwise(ABC):
     network: Any
     scale: str
     precision: Precision = "float32"
-    tokens: int = DEFAULT_TOKENS
+    tokens: int | None = None
 
     @abstractmethod
     def scored(self, pairs: Sequence[Pair]) -> Iterator[Scored]:
@@ -79,7 +79,9 @@ class Joint(Pointwise):
                 return values
 
         self.network.eval()
-        yield from computed(token_batches([len(one) for one in encoded], self.tokens), compute)
+        yield from computed(
+            token_batches([len(one) for one in encoded], self.tokens, self.network.device), compute
+        )
 
 
 class Listwise(ABC):
@@ -95,7 +97,7 @@ class Listwise(ABC):
     network: Any
     scale: str
     precision: Precision = "float32"
-    tokens: int = DEFAULT_TOKENS
+    tokens: int | None = None
 
     @abstractmethod
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import CPU_TOKENS, DEVICE_TOKENS, computed, token_batches
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 200))
@@ -56,3 +57,12 @@ def test_other_errors_pass():
 
     with pytest.raises(RuntimeError, match="shapes"):
         list(computed([np.arange(4)], compute))
+
+
+def test_batches_are_as_large_as_suits_the_device():
+    lengths = [512] * 100
+    assert max(map(len, token_batches(lengths))) == CPU_TOKENS // 512
+    assert max(map(len, token_batches(lengths, device=torch.device("cpu")))) == CPU_TOKENS // 512
+    gpu = token_batches(lengths, device=torch.device("cuda"))
+    assert max(map(len, gpu)) == DEVICE_TOKENS // 512
+    assert max(map(len, token_batches(lengths, 1024, torch.device("cuda")))) == 2

@@ -10,6 +10,7 @@ from rerank_texts import QUERIES, TEXTS
 
 from adducir.corpora.documents import open_corpus
 from adducir.corpora.topics import Topics, load_topics
+from adducir.models.batches import CPU_TOKENS
 from adducir.rerankers import cache as cache_module
 from adducir.rerankers.cache import ScoreCache, pair_keys
 from adducir.rerankers.registry import open_reranker
@@ -277,7 +278,7 @@ def test_the_metadata_tells_how_it_was_made(classifier, run, topics, tmp_path):
     write_run(found.run, path, {"method": {"reranking": [found.settings]}}, topics=topics.qids)
     (told,) = read_metadata(path)["method"]["reranking"]
     assert told["score scale"] == "log-probability of class 1"
-    assert told["batch"] == {"padded tokens": 8192}
+    assert told["batch"] == {"padded tokens": CPU_TOKENS}
     assert (told["precision"], told["depth"], told["model"]) == ("float32", 4, "cross-encoder")
     assert told["weights"].startswith("files:")
     assert told["candidates"] == {"tag": "bm25", "run": "bm25.trec"}

@@ -18,7 +18,7 @@ from adducir.encoders.ranking import (
 )
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.ranks.recipe import ContextRecipe, LexicalPart
-from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
+from adducir.models.batches import computed, token_batches
 from adducir.models.machine import Precision, computing_in
 from adducir.study.progress import SILENT, Progress
 
@@ -152,7 +152,7 @@ def _vectors(
             return model.vectors([encoded[number] for number in numbers]).cpu().numpy()
 
     model.network.eval()
-    batches = token_batches([len(one) for one in encoded], DEFAULT_TOKENS)
+    batches = token_batches([len(one) for one in encoded], device=model.network.device)
     for numbers, values in computed(batches, compute):
         width = values.shape[2]
         for row, number in enumerate(numbers):

@@ -23,7 +23,6 @@ from adducir.indexes.dense import engine
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.documents import DocumentWriter
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.machine import AnyPrecision, Precision, choose_device
 from adducir.models.products import build_by_parts, settled_precision
 from adducir.study.files import read_lines
@@ -52,7 +51,7 @@ class Running:
 
     device: str = "auto"
     threads: int | None = None
-    tokens: int = DEFAULT_TOKENS
+    tokens: int | None = None
     precision: AnyPrecision = "float32"
     shard: int = SHARD
 

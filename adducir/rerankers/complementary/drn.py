@@ -30,7 +30,6 @@ from torch.nn import functional
 
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.learning import ExampleLearner
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import Precision, computing_in, seed_of
@@ -164,7 +163,7 @@ class DRNModel(torch.nn.Module):
         """The same with what frozen layers make of it, which are alike in both networks."""
         return prepared(self.relevance.encoder, encoded, precision)
 
-    def forward(self, batch: Sequence[EncodedQuestion], tokens: int = DEFAULT_TOKENS) -> DRNStates:
+    def forward(self, batch: Sequence[EncodedQuestion], tokens: int | None = None) -> DRNStates:
         """The logits of questions.
 
         Args:
@@ -192,7 +191,7 @@ class DRNModel(torch.nn.Module):
         self,
         batch: Sequence[EncodedQuestion],
         *,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
         precision: Precision = "float32",
     ) -> DRNStates:
         """The logits without a gradient."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.learning import ExampleLearner
 from adducir.models.machine import Precision
 from adducir.rerankers.complementary.losses import LossTerms, complementary_loss
@@ -104,7 +103,7 @@ class ComplementaryLearner(ExampleLearner[Lesson]):
         margin: float,
         batch_size: int,
         seed: int,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
     ) -> None:
         super().__init__(model, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens)
         self._weights, self._margin = weights, margin

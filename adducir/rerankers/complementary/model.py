@@ -17,7 +17,6 @@ from torch import Tensor
 
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.loading import load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource
@@ -112,7 +111,7 @@ class ComplementaryModel(torch.nn.Module):
         """The same with what frozen layers make of it; see :meth:`.Vectoriser.prepared`."""
         return prepared(self.encoder, encoded, precision)
 
-    def forward(self, batch: Sequence[EncodedQuestion], tokens: int = DEFAULT_TOKENS) -> States:
+    def forward(self, batch: Sequence[EncodedQuestion], tokens: int | None = None) -> States:
         """Vectors and logits of questions; no value depends on the batch (to rounding).
 
         Args:
@@ -134,7 +133,7 @@ class ComplementaryModel(torch.nn.Module):
         self,
         batch: Sequence[EncodedQuestion],
         *,
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
         precision: Precision = "float32",
     ) -> States:
         """Vectors and logits without a gradient."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from adducir.models.batches import DEFAULT_TOKENS, computed, token_batches
+from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model
 from adducir.models.machine import Precision, computing_in
 from adducir.models.sources import ModelSource
@@ -81,7 +81,7 @@ class Vectoriser(torch.nn.Module):
         inputs: Sequence[Input],
         *,
         precision: Precision = "float32",
-        tokens: int = DEFAULT_TOKENS,
+        tokens: int | None = None,
     ) -> list[Input]:
         """Inputs with what the frozen layers make of them, which is computed once.
 
@@ -95,7 +95,7 @@ class Vectoriser(torch.nn.Module):
         self.network.encoder.layer = stack[: len(stack) - self._trained]
         try:
             with torch.inference_mode(), computing_in(precision, self.device):
-                for numbers in token_batches([len(one) for one in inputs], tokens):
+                for numbers in token_batches([len(one) for one in inputs], tokens, self.device):
                     some = [inputs[number] for number in numbers]
                     for number, states in zip(numbers, self._whole(some), strict=True):
                         below = states[: len(inputs[number])].cpu().numpy().copy()
@@ -150,7 +150,7 @@ class Vectoriser(torch.nn.Module):
         own = padded([one.own for one in batch], 0, self.device)[0].to(states.dtype)[..., None]
         return (states * own).sum(1) / own.sum(1).clamp(min=1)
 
-    def vectors(self, inputs: Sequence[Input], tokens: int = DEFAULT_TOKENS) -> Tensor:
+    def vectors(self, inputs: Sequence[Input], tokens: int | None = None) -> Tensor:
         """(n, d) the vectors of inputs in their order, computed in pieces of like length.
 
         Args:
@@ -160,7 +160,7 @@ class Vectoriser(torch.nn.Module):
         """
         if not inputs:
             return torch.zeros(0, self.width, device=self.device)
-        pieces = token_batches([len(one) for one in inputs], tokens)
+        pieces = token_batches([len(one) for one in inputs], tokens, self.device)
         again = torch.is_grad_enabled() and len(pieces) > 1
 
         def compute(numbers: NDArray[np.int64]) -> Tensor:

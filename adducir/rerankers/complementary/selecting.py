@@ -9,7 +9,6 @@ import torch
 
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.models.batches import DEFAULT_TOKENS
 from adducir.models.machine import Precision
 from adducir.rerankers.complementary import drn, model
 from adducir.rerankers.complementary.drn import DRNModel, DRNStates
@@ -27,7 +26,7 @@ from adducir.study.progress import SILENT, Progress
 EvidenceModel = ComplementaryModel | DRNModel
 AnySelection = Selection | DRNSelection
 
-_CHUNK = 32 * DEFAULT_TOKENS
+_CHUNK = 1 << 18
 """Tokens of the questions whose vectors are held at a time."""
 
 _RECIPES = (".yaml", ".yml")
@@ -85,7 +84,7 @@ def select(
     selection: AnySelection | None = None,
     *,
     precision: Precision = "float32",
-    tokens: int = DEFAULT_TOKENS,
+    tokens: int | None = None,
     progress: Progress = SILENT,
 ) -> Iterator[ChosenSet]:
     """Yield the chosen set of each question, in the order given.
@@ -109,7 +108,10 @@ def select(
 
 
 def _states(
-    model: EvidenceModel, questions: Sequence[EvidenceQuestion], precision: Precision, tokens: int
+    model: EvidenceModel,
+    questions: Sequence[EvidenceQuestion],
+    precision: Precision,
+    tokens: int | None,
 ) -> Iterator[tuple[list[EvidenceQuestion], States | DRNStates]]:
     encoded = [model.read(question) for question in questions]
     for numbers in chunks([len(one) for one in encoded], _CHUNK):
@@ -155,7 +157,7 @@ def tune(
     grid: dict[str, tuple[float, ...]],
     *,
     precision: Precision = "float32",
-    tokens: int = DEFAULT_TOKENS,
+    tokens: int | None = None,
 ) -> Tuned:
     """Choose the settings with the best mean exact match, then F1; of equals the first.
 
