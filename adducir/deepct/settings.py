@@ -11,17 +11,16 @@ Two named settings:
     words are not in the loss and have weight 0, and a passage has 510 pieces.
 """
 
-import json
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from adducir.deepct.passages import Unit
 from adducir.deepct.targets import Keys
+from adducir.models.settings import settings_in, write_settings
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
 from adducir.study.recipe import Recipe
 
 SETTINGS_FILE = "deepct.json"
@@ -79,8 +78,7 @@ NAMED = {
 
 def save_settings(folder: Path, settings: Settings) -> None:
     """Write the settings into a model's folder."""
-    text = json.dumps(settings.model_dump(mode="json"), indent=2, sort_keys=True)
-    (folder / SETTINGS_FILE).write_text(f"{text}\n", encoding="utf-8")
+    write_settings(folder / SETTINGS_FILE, settings.model_dump(mode="json"))
 
 
 def load_settings(folder: Path) -> Settings:
@@ -89,14 +87,10 @@ def load_settings(folder: Path) -> Settings:
     Raises:
         InputError: There are none, or they are damaged.
     """
-    path = folder / SETTINGS_FILE
-    if not path.is_file():
+    if not (folder / SETTINGS_FILE).is_file():
         raise InputError(
             f"this is no term weighter: it holds no {SETTINGS_FILE}.",
             path=folder,
             mend="Name a folder that `adducir deepct train` made.",
         )
-    try:
-        return Settings.model_validate(json.loads(read_text(path)))
-    except (ValueError, ValidationError) as error:
-        raise InputError(f"this is not what Adducir wrote: {error}.", path=path) from error
+    return settings_in(folder / SETTINGS_FILE, Settings)

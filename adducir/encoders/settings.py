@@ -1,13 +1,11 @@
 """What an encoder does with contexts and spans; it is kept beside the weights."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.models.settings import settings_in, write_settings
 from adducir.study.recipe import Recipe
 
 SETTINGS_FILE = "encoder.json"
@@ -65,8 +63,7 @@ class Settings(Recipe):
 
 def save_settings(folder: Path, settings: Settings) -> None:
     """Write the settings into a model's folder."""
-    text = json.dumps(settings.model_dump(mode="json"), indent=2, sort_keys=True)
-    (folder / SETTINGS_FILE).write_text(f"{text}\n", encoding="utf-8")
+    write_settings(folder / SETTINGS_FILE, settings.model_dump(mode="json"))
 
 
 def load_settings(folder: Path) -> Settings:
@@ -75,8 +72,4 @@ def load_settings(folder: Path) -> Settings:
     Raises:
         InputError: There are none, or they are damaged.
     """
-    path = folder / SETTINGS_FILE
-    try:
-        return Settings.model_validate(json.loads(read_text(path)))
-    except (ValueError, ValidationError) as error:
-        raise InputError(f"this is not what Adducir wrote: {error}.", path=path) from error
+    return settings_in(folder / SETTINGS_FILE, Settings)

@@ -1,16 +1,15 @@
 """How a trained model reads and selects: kept beside its weights, in ``evidence.json``."""
 
-import json
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from adducir.models.settings import settings_in, write_settings
 from adducir.rerankers.complementary.beam import BeamSettings
 from adducir.rerankers.complementary.scoring import Weights
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
 from adducir.study.recipe import Recipe
 
 SETTINGS_FILE = "evidence.json"
@@ -86,8 +85,7 @@ class Settings(Recipe):
 
 def save_settings(folder: Path, settings: Settings) -> None:
     """Write the settings into a model's folder."""
-    text = json.dumps(settings.model_dump(mode="json"), indent=2, sort_keys=True)
-    (folder / SETTINGS_FILE).write_text(f"{text}\n", encoding="utf-8")
+    write_settings(folder / SETTINGS_FILE, settings.model_dump(mode="json"))
 
 
 def load_settings(folder: Path) -> Settings:
@@ -96,17 +94,13 @@ def load_settings(folder: Path) -> Settings:
     Raises:
         InputError: There is nothing, or it is damaged.
     """
-    path = folder / SETTINGS_FILE
-    if not path.is_file():
+    if not (folder / SETTINGS_FILE).is_file():
         raise InputError(
             f"this is no model that selects evidence: it holds no {SETTINGS_FILE}.",
             path=folder,
             mend="Name a folder that `adducir train` made of a recipe of that kind.",
         )
-    try:
-        return Settings.model_validate(json.loads(read_text(path)))
-    except (ValueError, ValidationError) as error:
-        raise InputError(f"this is not what Adducir wrote: {error}.", path=path) from error
+    return settings_in(folder / SETTINGS_FILE, Settings)
 
 
 def variants(choices: dict[str, tuple[float, ...]]) -> list[dict[str, float]]:

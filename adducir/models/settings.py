@@ -1,0 +1,52 @@
+"""What a trained model's use needs to know: a JSON file beside its weights."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from adducir.study.errors import InputError
+from adducir.study.files import read_text
+from adducir.study.recipe import Recipe
+
+Kind = TypeVar("Kind", bound=Recipe)
+
+
+def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
+    """Write settings (of a recipe its ``model_dump(mode="json")``)."""
+    text = json.dumps(settings, indent=2, sort_keys=True)
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read what :func:`write_settings` wrote.
+
+    Raises:
+        InputError: It is missing or damaged.
+    """
+    try:
+        found = json.loads(read_text(path))
+    except ValueError as error:
+        raise _strange(path, error) from error
+    if not isinstance(found, dict):
+        raise _strange(path, "it is no object")
+    return found
+
+
+def settings_in(path: Path, kind: type[Kind]) -> Kind:
+    """Settings as the object that they were.
+
+    Raises:
+        InputError: They are missing or damaged.
+    """
+    found = read_settings(path)
+    try:
+        return kind.model_validate(found)
+    except ValidationError as error:
+        raise _strange(path, error) from error
+
+
+def _strange(path: Path, why: object) -> InputError:
+    return InputError(f"this is not what Adducir wrote: {why}.", path=path)
