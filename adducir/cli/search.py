@@ -45,12 +45,13 @@ def search(
         ),
     ] = None,
     model: Annotated[
-        options.Model,
+        options.Model | None,
         typer.Option(
             "--model",
+            show_default="bm25",
             help="BM25, query likelihood (DirichletLM), or, of memory indexes, a variant of BM25.",
         ),
-    ] = options.Model.BM25,
+    ] = None,
     k1: Annotated[
         float | None,
         typer.Option(
@@ -143,7 +144,7 @@ def search(
     from adducir.cli.search_dense import Asked, is_dense, search_dense
 
     if is_dense(index):
-        lexical = {"k1": k1, "b": b, "mu": mu, "epsilon": epsilon, "delta": delta}
+        lexical = {"model": model, "k1": k1, "b": b, "mu": mu, "epsilon": epsilon, "delta": delta}
         _refuse(True, {**lexical, "rm3": rm3 or None}, "a lexical index")
         search_dense(Asked(index, topics, output, topic_field, depth, threads, tag))
         return
@@ -155,7 +156,9 @@ def search(
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
-    formula = _model(model.value, _given(k1=k1, b=b, mu=mu, epsilon=epsilon, delta=delta))
+    formula = _model(
+        (model or options.Model.BM25).value, _given(k1=k1, b=b, mu=mu, epsilon=epsilon, delta=delta)
+    )
     feedback = RM3Settings(**_given(**given_rm3)) if rm3 else None
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)

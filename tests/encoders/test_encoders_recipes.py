@@ -74,6 +74,8 @@ def test_a_dense_index_from_the_command_line(study, tiny, capsys, monkeypatch):
     assert main([*search, "--depth", "5"]) == 0
     assert len((study / "runs" / "h.trec").read_text().splitlines()) == 10
     assert main([*search, "--k1", "1"]) == 2
+    assert main([*search, "--model", "qld"]) == 2
+    assert "--model" in capsys.readouterr().err
     assert main([*dense, "--stemmer", "none", "-o", "indexes/x"]) == 2
     assert main(["index", "c.jsonl", "--engine", "dense", "-o", "indexes/x"]) == 2
     assert main(["index", "c.jsonl", "--kind", "flat", "-o", "indexes/x"]) == 2
