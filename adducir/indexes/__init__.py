@@ -10,6 +10,7 @@ from adducir.study.lazy import offering
 if TYPE_CHECKING:
     from adducir.indexes.build import IndexSettings, build_index
     from adducir.indexes.candidates.sets import CandidateSet
+    from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.documents import DocumentStore
     from adducir.indexes.engine import Index, open_index
     from adducir.indexes.lucene import LuceneIndex
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BM25": "models",
     "CandidateSet": "candidates.sets",
+    "DenseRetriever": "dense.retriever",
     "DocumentStore": "documents",
     "Index": "engine",
     "IndexSettings": "build",
@@ -51,6 +53,7 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "RM3Settings",
     "LexicalRetriever",
     "LuceneRetriever",
+    "DenseRetriever",
     "RM3",
 ]
 

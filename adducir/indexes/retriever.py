@@ -4,6 +4,7 @@ They run without Terrier's Java: ``bm25 >> rm3 >> bm25`` is BM25 with RM3 feedba
 ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` take them as they are.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,32 @@ import pyterrier as pt
 
 from adducir.indexes.candidates.variants import Variant
 from adducir.indexes.engine import Index, open_index
-from adducir.indexes.lucene import Query
+from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
 from adducir.study.errors import UsageError
+
+
+def ranked(inp: pd.DataFrame, search: Callable[[list[Query]], Hits]) -> pd.DataFrame:
+    """What a search finds for each query of a frame, as PyTerrier has it.
+
+    Args:
+        inp: With the columns ``qid`` and ``query``, and perhaps ``query_toks``.
+        search: Finds the hits of queries.
+
+    Returns:
+        One row a hit, with ``docno``, ``score``, ``rank`` (from 0) and the query's other columns.
+    """
+    pt.validate.columns(inp, includes=["qid", "query"])
+    topics = inp.drop(columns=["docno", "docid", "score", "rank"], errors="ignore")
+    topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
+    hits = search(list(topics["query_toks" if "query_toks" in topics else "query"]))
+    found = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
+    ranks = [np.arange(count) for count in hits.counts]
+    return found.assign(
+        docno=hits.docnos.to_list(),
+        score=hits.scores.astype(np.float64),
+        rank=np.concatenate(ranks) if ranks else np.array([], dtype=np.int64),
+    )
 
 
 def _opened(index: Index | Path | str) -> Index:
@@ -72,18 +96,12 @@ class LexicalRetriever(pt.Transformer):
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Search every query of the frame."""
-        pt.validate.columns(inp, includes=["qid", "query"])
-        topics = inp.drop(columns=["docno", "docid", "score", "rank"], errors="ignore")
-        topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
-        queries: list[Query] = list(topics["query_toks" if "query_toks" in topics else "query"])
-        hits = self.index.search(queries, self._model(), depth=self.depth, threads=self.threads)
-        found = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
-        ranks = [np.arange(count) for count in hits.counts]
-        return found.assign(
-            docno=hits.docnos.to_list(),
-            score=hits.scores.astype(np.float64),
-            rank=np.concatenate(ranks) if ranks else np.array([], dtype=np.int64),
-        )
+
+        def search(queries: list[Query]) -> Hits:
+            model = self._model()
+            return self.index.search(queries, model, depth=self.depth, threads=self.threads)
+
+        return ranked(inp, search)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.index.path.name!r}, {self._model()})"

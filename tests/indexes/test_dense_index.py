@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from memory_corpus import ListCorpus
 
@@ -18,6 +19,7 @@ from adducir.indexes.dense import engine
 from adducir.indexes.dense.build import Running, build_dense_index
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.recall import recall
+from adducir.indexes.dense.retriever import DenseRetriever
 from adducir.indexes.dense.settings import DenseSettings, dense_settings
 from adducir.indexes.engine import open_index
 from adducir.indexes.models import BM25, RM3Settings
@@ -89,6 +91,20 @@ def test_it_opens_as_any_index_but_has_no_terms(flat):
             refused()
     found = index.search(["cat"], BM25(), depth=4)
     assert found.docnos.to_list() == index.search(["cat"], depth=4).docnos.to_list()
+
+
+def test_a_transformer_ranks_as_the_index_does(flat):
+    retriever = DenseRetriever(flat, depth=3)
+    topics = pd.DataFrame({"qid": ["1", "2"], "query": QUERIES[:2], "kind": ["a", "b"]})
+    found = retriever(topics)
+    hits = DenseIndex(flat).search(QUERIES[:2], depth=3)
+    assert found["docno"].tolist() == hits.docnos.to_list()
+    assert found["rank"].tolist() == [0, 1, 2, 0, 1, 2]
+    assert found["kind"].tolist() == ["a"] * 3 + ["b"] * 3
+    assert (retriever % 1)(topics)["docno"].tolist() == hits.docnos.to_list()[::3]
+    assert repr(retriever) == "DenseRetriever('flat')"
+    with pytest.raises(UsageError, match="terms"):
+        retriever(topics.assign(query_toks=[{"cat": 1.0}] * 2))
 
 
 @pytest.mark.parametrize(
