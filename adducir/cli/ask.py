@@ -59,9 +59,13 @@ def ask(
         typer.Option(
             "--keep",
             metavar="FOLDER",
-            help="Keep what an encoder made of the book there: the next prompts need not wait.",
+            help="Where to keep what an encoder made of the book: the next prompts need not wait.",
+            show_default="ask/ in the user's cache",
         ),
     ] = None,
+    no_keep: Annotated[
+        bool, typer.Option("--no-keep", help="Keep nothing, and take nothing that was kept.")
+    ] = False,
     device: options.Device = options.DeviceName.AUTO,
     precision: options.EncodingPrecision = options.AnyPrecision.AUTO,
     threads: options.Threads = None,
@@ -74,7 +78,10 @@ def ask(
     from adducir.cli.console import note, open_progress
     from adducir.corpora.spans.book import open_book
     from adducir.indexes.asking import Asked
+    from adducir.study.folders import cache_folder
 
+    if keep is not None and no_keep:
+        raise UsageError("--keep and --no-keep exclude each other.")
     if any(not prompt.strip() for prompt in prompts):
         raise UsageError("a prompt is empty.")
     with open_progress() as progress:
@@ -99,7 +106,7 @@ def ask(
                 sentences,
                 words=BM25 in names,
                 encoders=encoders,
-                keep=keep,
+                keep=None if no_keep else keep or cache_folder() / "ask",
                 precision=precision.value,
                 progress=progress,
             )

@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 
 from adducir.study.errors import MachineError
+from adducir.study.folders import cache_folder
 
 MINIMUM_JAVA = 21
 BRIDGE_JAR = Path(__file__).with_name("bridge.jar")
@@ -180,12 +181,7 @@ def heap_megabytes() -> int:
 
 def log_file() -> Path:
     """The file that takes Java's log."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adducir"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        cache = Path(tempfile.gettempdir())
-    return cache / "java.log"
+    return cache_folder() / "java.log"
 
 
 def _options(java: Java) -> list[str]:

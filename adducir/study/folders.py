@@ -1,6 +1,7 @@
-"""A study's folders: where relative paths of its recipes start, and where products go."""
+"""A study's folders: where relative paths of its recipes start, where products and caches go."""
 
 import os
+import tempfile
 from pathlib import Path
 
 ROOMS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
@@ -16,3 +17,16 @@ def study_folder(recipe: Path) -> Path:
     """
     folder = Path(os.path.normpath(recipe.absolute())).parent
     return folder.parent if folder.name in ROOMS else folder
+
+
+def cache_folder() -> Path:
+    """The user's folder for what can be made again: ``$XDG_CACHE_HOME`` or ``~/.cache``.
+
+    Where nothing can be written there it is the system's folder for temporary files.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adducir"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir())
+    return cache if os.access(cache, os.W_OK) else Path(tempfile.gettempdir())

@@ -152,7 +152,8 @@ def test_kept_vectors_are_taken_up_again(path, tmp_path, monkeypatch):
     assert again == first
 
 
-def test_the_command(path, tmp_path, capsys):
+def test_the_command(path, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     model = tiny_bert(tmp_path / "tiny")
     words = ["ask", str(path), "cat on the wall", "storm", "-m", "bm25", "-m", str(model)]
     assert main([*words, "--sentences", "1", "--top", "2"]) == 0
@@ -162,6 +163,13 @@ def test_the_command(path, tmp_path, capsys):
     assert "The cat slept on the warm wall." in shown
     assert "BOOK THE FIRST, CHAPTER I. The Cat · " in shown
     assert "bm25 #1" in shown
+    kept = tmp_path / "cache" / "adducir" / "ask"
+    (first,) = kept.glob("[!.]*")
+    assert main([*words, "--sentences", "1", "--top", "2"]) == 0
+    assert capsys.readouterr().out == shown
+    assert main([*words, "--sentences", "3", "--no-keep"]) == 0
+    assert list(kept.glob("[!.]*")) == [first]
+    assert main([*words, "--no-keep", "--keep", str(tmp_path)]) == 2
     assert main(["ask", str(path), "storm", "-m", "bm25"]) == 0
     assert "A storm came in the night." in capsys.readouterr().out
     assert main(["ask", str(path), " ", "-m", "bm25"]) == 2
