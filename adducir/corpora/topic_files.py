@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from adducir.corpora.topic_markup import RawTopic, parse_classic, parse_xml
 from adducir.corpora.trec import read_trec
 from adducir.corpora.values import as_text
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
+from adducir.study.json_lines import json_value
 
 QID_FIELDS = ("qid", "query_id", "query-id", "_id", "id", "number")
 _SUFFIXES_JSON = (".jsonl", ".ndjson", ".json")
@@ -64,11 +63,7 @@ def _document_topics(path: Path, lines: list[str]) -> list[RawTopic]:
 def _json_topics(path: Path, lines: list[str]) -> list[RawTopic]:
     topics = []
     for number, text in _with_text(lines):
-        try:
-            record = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
-            raise InputError(f"this is not JSON: {error.msg}.", path=path, line=number) from None
-        topics.append(_json_topic(record, path, number))
+        topics.append(_json_topic(json_value(text, path, number), path, number))
     return topics
 
 

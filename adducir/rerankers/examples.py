@@ -14,10 +14,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import orjson
 
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
@@ -26,6 +25,7 @@ from adducir.models.machine import seed_of
 from adducir.runs.run import Run
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
+from adducir.study.json_lines import json_value
 
 
 class Example(NamedTuple):
@@ -229,11 +229,8 @@ def read_pairs(path: Path, leaks: Leaks, counts: Counts) -> list[Example]:
 
 
 def _pair(told: str, path: Path, line: int) -> tuple[Example, str | None]:
-    try:
-        record: Any = orjson.loads(told)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error}.", path=path, line=line) from error
     form = 'A pair is {"query": "...", "text": "...", "label": 1}.'
+    record = json_value(told, path, line, form)
     if not isinstance(record, dict):
         raise InputError("a pair is a JSON object.", path=path, line=line, mend=form)
     for key in ("query", "text"):

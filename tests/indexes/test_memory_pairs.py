@@ -44,7 +44,7 @@ def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("{", "this is no JSON"),
+        ("{", "this is not JSON"),
         ("[]", "`docno` or `weights` is missing"),
         ('{"docno": "a b", "weights": {}}', "holds white space"),
         ('{"docno": "a", "weights": {"x": "1"}}', "the weight of 'x' is no number"),

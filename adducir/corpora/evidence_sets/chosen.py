@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from adducir.study.errors import InputError
-from adducir.study.files import read_lines, writing_text
+from adducir.study.files import writing_text
+from adducir.study.json_lines import json_values
 
 _KEYS = frozenset(("id", "chosen", "score"))
 
@@ -36,13 +37,7 @@ def read_chosen(path: Path) -> Iterator[ChosenSet]:
             with file and line.
     """
     seen: dict[str, int] = {}
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise InputError(f"this is not JSON: {error.msg}.", path=path, line=number) from None
+    for number, record in json_values(path):
         fault = _fault(record)
         if fault is None and record["id"] in seen:
             fault = f"question {record['id']!r} stands in line {seen[record['id']]} already"

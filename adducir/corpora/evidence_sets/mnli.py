@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
+from adducir.study.json_lines import json_value
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = LABELS = ("entailment", "neutral", "contradiction")
 _NONE = {"-", "-1", "", "hidden"}
@@ -60,12 +59,7 @@ def read_mnli(path: Path) -> Iterator[tuple[int, NliPair]]:
 
 
 def _pair_of_json(path: Path, number: int, line: str) -> tuple[int, NliPair]:
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise InputError(
-            f"this is not JSON: {error.msg} (character {error.pos + 1}).", path=path, line=number
-        ) from None
+    record = json_value(line, path, number)
     if not isinstance(record, dict):
         raise InputError("this is not a JSON object.", path=path, line=number)
     return number, _pair(record, path, number)

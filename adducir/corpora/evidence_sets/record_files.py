@@ -17,7 +17,8 @@ import orjson
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion, LabelledSet, Passage
 from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_lines, writing_text
+from adducir.study.files import writing_text
+from adducir.study.json_lines import json_values
 
 _REQUIRED = ("id", "question", "passages")
 _KEYS = frozenset((*_REQUIRED, "gold", "sets", "missing"))
@@ -32,18 +33,9 @@ def read_questions(path: Path) -> Iterator[EvidenceQuestion]:
         InputError: A line is no question, or an id comes twice; with file and line.
     """
     seen: dict[str, int] = {}
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
+    for number, record in json_values(path):
         try:
-            question = _question_of(orjson.loads(line))
-        except orjson.JSONDecodeError as error:
-            raise InputError(
-                f"this is not JSON: {error.msg} (character {error.pos + 1}).",
-                path=path,
-                line=number,
-                mend="Every line must hold one whole JSON object.",
-            ) from None
+            question = _question_of(record)
         except UsageError as error:
             raise InputError(error.what, path=path, line=number) from None
         if question.id in seen:

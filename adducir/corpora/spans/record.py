@@ -17,7 +17,8 @@ from typing import Any
 import orjson
 
 from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_lines, writing_text
+from adducir.study.files import writing_text
+from adducir.study.json_lines import json_values
 
 _TEXTS = ("left", "span", "right")
 _REQUIRED = ("id", "group", *_TEXTS)
@@ -105,18 +106,7 @@ def read_spans(path: Path) -> Iterator[MaskedSpan]:
         InputError: A line is no span, or an id comes twice; with file and line.
     """
     seen: dict[str, int] = {}
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise InputError(
-                f"this is not JSON: {error.msg} (character {error.pos + 1}).",
-                path=path,
-                line=number,
-                mend="Every line must hold one whole JSON object.",
-            ) from None
+    for number, record in json_values(path):
         what = _fault_of(record)
         if what is not None:
             raise InputError(what, path=path, line=number)

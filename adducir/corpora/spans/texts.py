@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from adducir.corpora.spans.gutenberg import body_bounds
 from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_lines, read_text
+from adducir.study.files import read_text
+from adducir.study.json_lines import WHOLE, json_values
 
 ANSWER = "answer"
 BOOK = "book"
@@ -152,19 +151,8 @@ def _answers_of(
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise InputError(
-                f"this is not JSON: {error.msg} (character {error.pos + 1}).",
-                path=path,
-                line=number,
-                mend="Every line must hold one whole JSON object; books are named .txt, or take "
-                "--format book.",
-            ) from None
+    mend = f"{WHOLE} Books are named .txt, or take --format book."
+    for number, record in json_values(path, mend):
         if not isinstance(record, dict):
             raise InputError("this is not a JSON object.", path=path, line=number)
         yield number, record

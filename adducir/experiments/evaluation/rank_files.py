@@ -14,14 +14,13 @@ any other        a property of the query, such as ``length``, to break the figur
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import orjson
 
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_lines, writing_text
+from adducir.study.json_lines import json_value
 from adducir.study.nearest import nearest
 
 REQUIRED = ("qid", "rank", "candidates")
@@ -116,10 +115,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _json(text: str, path: Path, line: int) -> dict[str, str]:
-    try:
-        record: Any = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error.msg}.", path=path, line=line) from None
+    record = json_value(text, path, line)
     if not isinstance(record, dict):
         raise InputError("this is not a JSON object.", path=path, line=line)
     return {key: "" if value is None else str(value) for key, value in record.items()}

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from adducir.experiments.agreement.reading import records
 from adducir.experiments.proxy.files import Key, option
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_lines
+from adducir.study.json_lines import json_values
 
 Integers = NDArray[np.int64]
 
@@ -133,16 +133,11 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     if not first.lstrip().startswith("{"):
         yield from records(path, ("item", "choice"))
         return
-    for line, text in read_lines(path):
-        if text.strip():
-            yield line, _json(text, path, line)
+    for line, record in json_values(path):
+        yield line, _checked(record, path, line)
 
 
-def _json(text: str, path: Path, line: int) -> dict[str, str]:
-    try:
-        record: Any = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error.msg}.", path=path, line=line) from None
+def _checked(record: Any, path: Path, line: int) -> dict[str, str]:
     if not isinstance(record, dict) or not {"item", "choice"} <= record.keys():
         raise InputError("there is no item and choice in it.", path=path, line=line)
     return {name: "" if value is None else str(value) for name, value in record.items()}

@@ -7,9 +7,6 @@ gives its weight to each.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from adducir.corpora.digests import digest
 from adducir.corpora.documents import check_docno
@@ -18,6 +15,7 @@ from adducir.indexes.build import IndexSettings
 from adducir.indexes.memory.build import build_from_weights
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
+from adducir.study.json_lines import json_value
 from adducir.study.products import Manifest
 from adducir.study.progress import SILENT, Progress
 
@@ -77,10 +75,7 @@ def read_pairs(path: Path) -> Iterator[tuple[str, dict[str, float]]]:
 
 def _parsed(path: Path, number: int, line: str) -> tuple[str, dict[str, float]]:
     mend = 'A line reads {"docno": "d1", "weights": {"word": 3, "other": 0.5}}.'
-    try:
-        record: Any = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"this is no JSON: {error}.", path=path, line=number, mend=mend) from error
+    record = json_value(line, path, number, mend)
     docno = record.get("docno") if isinstance(record, dict) else None
     weights = record.get("weights") if isinstance(record, dict) else None
     if not isinstance(docno, str) or not isinstance(weights, dict):
