@@ -229,11 +229,11 @@ def units(rounds: int, threads: int) -> None:
     if theirs != ranks[:2].tolist():
         sys.exit("the ranks disagree: no times")
     print(f"rank_bm25, EXTRAPOLATED from two contexts: {seconds:,.0f} s ({seconds / search:.0f} x)")
-    dense(gold, seconds, rounds)
+    dense(gold, rounds)
 
 
-def dense(gold: np.ndarray, lexical: float, rounds: int) -> None:
-    """Rank the units by vectors; ``lexical`` is rank_bm25's time for the same."""
+def dense(gold: np.ndarray, rounds: int) -> None:
+    """Rank the units by vectors."""
     from adducir.encoders.ranking import by_vectors, standings
 
     draw = np.random.default_rng(8)
@@ -262,10 +262,6 @@ def dense(gold: np.ndarray, lexical: float, rounds: int) -> None:
         rounds,
         {"adducir": rate(CONTEXTS, ours), "numpy, a context at a time": rate(CONTEXTS, plain)},
     )
-    started = time.perf_counter()
-    ours()
-    seconds = time.perf_counter() - started
-    print(f"all in {seconds:.2f} s; rank_bm25's loop {lexical / seconds:,.0f} x")
 
 
 def first_call() -> float:

@@ -2,7 +2,7 @@
 
 The model is MiniLM (22M parameters) with a classifier of random weights: what it says is nonsense,
 what it costs is not. Both get the same pairs of the bundled collection, in turn, each at its
-defaults (sentence-transformers: batches of 32 pairs; here: of 8,192 padded tokens), with the same
+defaults (sentence-transformers: batches of 32 pairs; here: of 2,048 padded tokens), with the same
 threads. Texts are single arguments, or several joined, so that lengths differ as documents' do.
 Processor time is told beside time, since it hardly depends on what else the machine does (with one
 thread; two wait for each other, which counts). Before times are compared, scores must agree to

@@ -1,7 +1,7 @@
 """Taking examples and quotations out of text: megabytes a second, and whether time is linear.
 
 Extraction of examples is timed on the novels, books and criticism of the collections and on ELI5's
-answers; the finding of quotations on the first half of the works of criticism, then on all, with
+answers; the finding of quotations on every other work of criticism, then on all, with
 all novels, the reading and cutting of books apart from the search. A slope of 1 is linear: the
 logarithm of the ratio of times over that of sizes.
 
@@ -189,7 +189,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     if "ADDUCIR_COLLECTIONS" not in os.environ:
-        raise SystemExit("ADDUCIR_COLLECTIONS is not set: there is no text to work on")
+        print("ADDUCIR_COLLECTIONS is not set: there is no text to work on")
+        return
     folder = Path(os.environ["ADDUCIR_COLLECTIONS"])
     print(f"load {os.getloadavg()[0]:.1f}")
     examples(folder, options.rounds)

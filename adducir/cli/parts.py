@@ -63,11 +63,11 @@ def shares_of(text: str | None) -> dict[str, float] | None:
     """The shares of the parts, or None for one undivided file.
 
     Raises:
-        UsageError: The text is not three numbers with commas.
+        UsageError: The text is not three numbers with commas, or they do not add up to 1.
     """
     if text is None:
         return None
-    from adducir.corpora.spans.splitting import PARTS
+    from adducir.corpora.spans.splitting import PARTS, check_shares
 
     try:
         numbers = [float(one) for one in text.split(",")]
@@ -75,7 +75,9 @@ def shares_of(text: str | None) -> dict[str, float] | None:
         numbers = []
     if len(numbers) != len(PARTS):
         raise UsageError(f"--shares takes three numbers with commas, not {text!r}.")
-    return {name: share for name, share in zip(PARTS, numbers, strict=True) if share}
+    shares = dict(zip(PARTS, numbers, strict=True))
+    check_shares(shares)
+    return {name: share for name, share in shares.items() if share}
 
 
 def part_path(path: Path, part: str) -> Path:

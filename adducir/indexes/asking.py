@@ -166,7 +166,16 @@ def _vectors(
         lambda: ((f"{number}", text) for number, text in enumerate(texts)),
     )
     folder = keep / fingerprint([identity, source.identity()])[:_NAME]
-    encode(source, items, folder, encoder=encoder, precision=precision, progress=progress)
+    device = str(encoder.document.network.device)
+    encode(
+        source,
+        items,
+        folder,
+        encoder=encoder,
+        device=device,
+        precision=precision,
+        progress=progress,
+    )
     return Vectors(folder).all()
 
 

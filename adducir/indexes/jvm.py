@@ -181,7 +181,7 @@ def heap_megabytes() -> int:
 
 def log_file() -> Path:
     """The file that takes Java's log."""
-    return cache_folder() / "java.log"
+    return (cache_folder() or Path(tempfile.gettempdir())) / "java.log"
 
 
 def _options(java: Java) -> list[str]:

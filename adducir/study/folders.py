@@ -1,7 +1,6 @@
 """A study's folders: where relative paths of its recipes start, where products and caches go."""
 
 import os
-import tempfile
 from pathlib import Path
 
 ROOMS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
@@ -19,14 +18,14 @@ def study_folder(recipe: Path) -> Path:
     return folder.parent if folder.name in ROOMS else folder
 
 
-def cache_folder() -> Path:
-    """The user's folder for what can be made again: ``$XDG_CACHE_HOME`` or ``~/.cache``.
+def cache_folder() -> Path | None:
+    """The user's folder for what can be made again, in ``$XDG_CACHE_HOME`` or ``~/.cache``.
 
-    Where nothing can be written there it is the system's folder for temporary files.
+    None where there is no home, or nothing can be written there.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adducir"
     try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adducir"
         cache.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.gettempdir())
-    return cache if os.access(cache, os.W_OK) else Path(tempfile.gettempdir())
+    except (OSError, RuntimeError):
+        return None
+    return cache if os.access(cache, os.W_OK) else None

@@ -36,7 +36,7 @@ from adducir.study.manifest import (
     write_manifest,
 )
 from adducir.study.progress import SILENT, Progress
-from adducir.study.scratch import remove_parts
+from adducir.study.scratch import parts_of, remove_parts
 
 __all__ = [
     "MANIFEST",
@@ -255,10 +255,12 @@ def _clear_up(target: Path) -> None:
 
 def _clear_up_if_free(target: Path) -> None:
     """Remove what killed builds left beside a product that needs no building itself."""
-    if holder_of(target).exists() or _siblings(target, "building") or _siblings(target, "old"):
+    left = _siblings(target, "building") or _siblings(target, "old") or parts_of(target)
+    if holder_of(target).exists() or left:
         with locked_if_free(target) as is_held, suppress(OSError):
             if is_held:
                 _clear_up(target)
+                remove_parts(target)
 
 
 def _sibling(target: Path, what: str) -> Path:

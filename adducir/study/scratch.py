@@ -30,12 +30,16 @@ def parts_folder(product: Path, fingerprint: str) -> Path:
     return folder
 
 
-def remove_parts(product: Path) -> None:
-    """Remove the parts of all work on a product, of whatever fingerprint."""
+def parts_of(product: Path) -> list[Path]:
+    """The folders for parts of all work on a product, of whatever fingerprint."""
     target = Path(os.path.realpath(product))
-    for folder in target.parent.iterdir():
-        if folder.name.startswith(_start(target)):
-            shutil.rmtree(folder, ignore_errors=True)
+    return [path for path in target.parent.iterdir() if path.name.startswith(_start(target))]
+
+
+def remove_parts(product: Path) -> None:
+    """Remove the parts of all work on a product; to be called under its lock."""
+    for folder in parts_of(product):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _start(target: Path) -> str:

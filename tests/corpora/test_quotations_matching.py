@@ -78,6 +78,8 @@ def test_longer_texts_must_share_more_runs() -> None:
     there = [shared + "z" * 50, shared + "z" * 100]
     left, right = candidate_pairs(grams_of([short, long]), grams_of(there), 80)
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(0, 0)]
+    left, right = candidate_pairs(grams_of([short, long]), grams_of(there), 79)
+    assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize("sentences", [[], [""], ["abc"], ["é" * 3, "ab"]])

@@ -76,6 +76,14 @@ def test_masks_never_meet_and_have_context(count, every, longest):
         assert 1 <= len(span.span) <= longest
 
 
+def test_what_cannot_be_is_told_with_its_numbers():
+    with pytest.raises(UsageError, match="up to 10 sentences would meet, 5 sentences apart"):
+        masks(20, every=5, longest=10)
+    with pytest.raises(UsageError, match="70 words: it has 1 sentences at most, of 60 words"):
+        masks(20, min_words=70)
+    assert masks(20, min_words=70, longest=3) == []
+
+
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book.txt").write_text(text_of(30).content)

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 
@@ -11,10 +12,11 @@ from tiny import tiny_bert
 
 from adducir.cli.app import main
 from adducir.corpora.spans.book import Book, Heading, heading_of, open_book
+from adducir.encoders import encoding
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.indexes.asking import Asked
-from adducir.study.errors import InputError, UsageError
+from adducir.study.errors import InputError, MachineError, UsageError
 
 TEXT = """Title: A Book of Cats
 
@@ -40,6 +42,8 @@ A storm came in the night. The roof of the old school fell. All the dogs cried!
 *** END OF THE PROJECT GUTENBERG EBOOK A BOOK OF CATS ***
 Licence of Project Gutenberg
 """
+
+CPU = torch.device("cpu")
 
 
 @pytest.fixture
@@ -150,6 +154,29 @@ def test_kept_vectors_are_taken_up_again(path, tmp_path, monkeypatch):
     )
     again = Asked(book, 2, encoders=encoders, keep=keep).best("the cat")
     assert again == first
+
+
+def test_kept_vectors_are_computed_where_the_encoder_is(path, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(encoding, "choose_device", lambda name: asked.append(name) or CPU)
+    source = encoder_source(str(tiny_bert(tmp_path / "tiny")))
+    encoders = {"tiny": (source, DualEncoder.load(source))}
+    Asked(open_book(path), 2, encoders=encoders, keep=tmp_path / "kept")
+    assert asked == ["cpu"]
+
+
+def test_a_book_is_answered_from_where_nothing_can_be_kept(path, tmp_path, monkeypatch, capsys):
+    def full(*_, **__):
+        raise MachineError("the disk is full.")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(encoding, "encode", full)
+    words = ["ask", str(path), "cat on the wall", "-m", str(tiny_bert(tmp_path / "tiny"))]
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert "not kept: the disk is full" in shown.err
+    assert "4 passages of 2 sentences" in shown.out
+    assert main([*words, "--keep", str(tmp_path / "mine")]) == 4
 
 
 def test_the_command(path, tmp_path, capsys, monkeypatch):

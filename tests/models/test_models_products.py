@@ -86,6 +86,15 @@ def test_parts_survive_a_failure_and_no_success(tmp_path):
     assert not seen[0].exists()
 
 
+def test_parts_that_a_kill_left_beside_a_finished_product_go(tmp_path):
+    built(tmp_path / "p", "float32")
+    left = tmp_path / ".p.parts-0123456789abcdef"
+    left.mkdir()
+    (left / "shard").write_text("")
+    built(tmp_path / "p", "float32")
+    assert not left.exists()
+
+
 def test_parts_of_another_cut_are_not_taken(tmp_path):
     one = built(tmp_path / "p", "float32", cut=10).counts["parts"]
     other = built(tmp_path / "p", "float32", cut=20, rebuild=True).counts["parts"]

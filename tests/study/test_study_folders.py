@@ -1,8 +1,8 @@
 """The user's cache."""
 
-import tempfile
 from pathlib import Path
 
+from adducir.indexes import jvm
 from adducir.study.folders import cache_folder
 
 
@@ -15,7 +15,15 @@ def test_the_cache_is_where_the_user_says(tmp_path, monkeypatch):
     assert cache_folder() == tmp_path / ".cache" / "adducir"
 
 
-def test_a_place_that_is_no_folder_is_passed_over(tmp_path, monkeypatch):
+def test_there_may_be_none(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert cache_folder() == Path(tempfile.gettempdir())
+    assert cache_folder() is None
+    assert jvm.log_file().name == "java.log"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+
+    def homeless():
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    assert cache_folder() is None

@@ -3,7 +3,8 @@
 Comparing all sentences of a novel with all of a book of criticism costs their product. A pair that
 QRatio rates 80 or higher has at least four fifths of its characters in common, in order; in real
 text these come in runs. So only pairs are compared that share a run of 6 bytes for every 30
-characters of the shorter, and two at least, where a run that too many pairs share is no evidence.
+characters of the shorter, and two at least (two alone where less than 80 is asked for), where a run
+that too many pairs share is no evidence.
 Lengths bound QRatio strictly: with LCS <= the shorter length, ``alike`` percent are out of reach
 unless shorter / longer >= alike / (200 - alike), 2/3 for 80.
 
@@ -23,6 +24,8 @@ SHARED = 2
 """Different runs that a pair must share, at least."""
 SHARED_PART = 30
 """Characters of the shorter one for each of which a pair must share a run."""
+SHARED_FROM = 80.0
+"""The QRatio from which that holds: pairs less alike share fewer runs."""
 MOST_PAIRS = 3000
 """A run that would pair more sentences than this is passed over, which bounds the work: it is at
 most this many pairs a run, and so grows in proportion to the text, not to its square."""
@@ -81,7 +84,9 @@ def candidate_pairs(
     left, right = pairs // len(present.lengths), pairs % len(present.lengths)
     one, other = sought.lengths[left], present.lengths[right]
     shorter, longer = np.minimum(one, other), np.maximum(one, other)
-    fits = (shared * SHARED_PART >= shorter) & (shorter * (200 - alike) >= longer * alike)
+    fits = shorter * (200 - alike) >= longer * alike
+    if alike >= SHARED_FROM:
+        fits &= shared * SHARED_PART >= shorter
     return left[fits], right[fits]
 
 

@@ -44,9 +44,15 @@ def mask_sentences(
         UsageError: Masks would meet, or no number of words is allowed.
     """
     if every <= longest:
-        raise UsageError(f"masks of {longest} sentences need more than {every} sentences a mask.")
-    if min_words > max_words:
-        raise UsageError(f"no mask has {min_words} words or more and {max_words} or fewer.")
+        raise UsageError(
+            f"masks of up to {longest} sentences would meet, {every} sentences apart.",
+            mend=f"Let `every` be more than {longest}.",
+        )
+    if min_words > max_words * longest:
+        raise UsageError(
+            f"no mask can have {min_words} words: it has {longest} sentences at most, of "
+            f"{max_words} words."
+        )
     for text in texts:
         yield from _masks(text, every, longest, words, (min_words, max_words))
 
