@@ -28,6 +28,8 @@ from adducir.models.machine import choose_device, fastest_precision
 
 NEIGHBOURS = 10
 LONGEST = 6
+LARGE = 8192
+"""Padded tokens of a batch that is too large for a CPU's caches."""
 
 
 def texts_of(count: int) -> list[str]:
@@ -109,6 +111,9 @@ def main() -> None:
                 len(texts), lambda: encoder.encode_documents(texts, precision=precision)
             ),
             "adducir, float32": lambda: timed(len(texts), lambda: encoder.encode_documents(texts)),
+            f"the same, {LARGE} tokens a batch": lambda: timed(
+                len(texts), lambda: encoder.encode_documents(texts, tokens=LARGE)
+            ),
             "sentence-transformers": lambda: timed(len(texts), lambda: peer.encode(texts)),
         },
         options.rounds,

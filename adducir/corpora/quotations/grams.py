@@ -13,6 +13,7 @@ made of common words alone. docs/quotations.md has what they lost when it was me
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ SHARED_FROM = 80.0
 MOST_PAIRS = 3000
 """A run that would pair more sentences than this is passed over, which bounds the work: it is at
 most this many pairs a run, and so grows in proportion to the text, not to its square."""
+
+_AT_ONCE = 1 << 17
 
 
 class Grams(NamedTuple):
@@ -76,12 +79,9 @@ def candidate_pairs(
     Returns:
         The places in ``sought`` and in ``present``, in ascending order of pairs.
     """
-    left, right = _shared(sought, present)
-    if not len(left):
-        return left, right
-    pairs, shared = np.unique(left * len(present.lengths) + right, return_counts=True)
+    pairs, shared = np.unique(_shared(sought, present), return_counts=True)
     pairs, shared = pairs[shared >= SHARED], shared[shared >= SHARED]
-    left, right = pairs // len(present.lengths), pairs % len(present.lengths)
+    left, right = np.divmod(pairs, max(1, len(present.lengths)))
     one, other = sought.lengths[left], present.lengths[right]
     shorter, longer = np.minimum(one, other), np.maximum(one, other)
     fits = shorter * (200 - alike) >= longer * alike
@@ -90,8 +90,8 @@ def candidate_pairs(
     return left[fits], right[fits]
 
 
-def _shared(sought: Grams, present: Grams) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each pair of sentences as often as they share a run."""
+def _shared(sought: Grams, present: Grams) -> NDArray[np.int64]:
+    """Each pair, as place in ``sought`` x sentences of ``present`` + place, once a shared run."""
     _, ours, theirs = np.intersect1d(
         sought.runs, present.runs, assume_unique=True, return_indices=True
     )
@@ -99,9 +99,17 @@ def _shared(sought: Grams, present: Grams) -> tuple[NDArray[np.int64], NDArray[n
     starts, counts = present.starts[theirs], np.diff(present.starts)[theirs]
     used = others * counts <= MOST_PAIRS
     low, others, starts, counts = low[used], others[used], starts[used], counts[used]
-    sizes = others * counts
-    run = np.repeat(np.arange(len(sizes)), sizes)
-    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    left = sought.places[low[run] + within // counts[run]]
-    right = present.places[starts[run] + within % counts[run]]
-    return left, right
+    ends = np.cumsum(others * counts)
+    pairs = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.int64)
+    # In pieces: fresh memory for arrays of all pairs would cost more than the work on them.
+    cuts = np.searchsorted(ends, np.arange(_AT_ONCE, len(pairs), _AT_ONCE))
+    bounds = np.unique(np.concatenate(([0], cuts + 1, [len(ends)])))
+    for first, last in pairwise(bounds.tolist()):
+        sizes = (others * counts)[first:last]
+        begin, end = int(ends[first] - sizes[0]), int(ends[last - 1])
+        run = np.repeat(np.arange(first, last), sizes)
+        within = np.arange(begin, end) - np.repeat(ends[first:last] - sizes, sizes)
+        left = sought.places[low[run] + within // counts[run]]
+        right = present.places[starts[run] + within % counts[run]]
+        pairs[begin:end] = left * len(present.lengths) + right
+    return pairs
