@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 CPU_TOKENS = 2048
 """Padded tokens in a batch on a CPU. A layer's states then stay in its cache: with four times as
-many MiniLM takes a quarter to a third longer."""
+many MiniLM takes a quarter longer (benchmarks/encoding.py)."""
 DEVICE_TOKENS = 16384
 """Padded tokens in a batch on a GPU, which many tokens keep busy."""
 
