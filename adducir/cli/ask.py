@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,24 +101,16 @@ def ask(
                 for name, source in sources.items()
             }
         with _threads(threads if encoders else None):
-            make = partial(
-                Asked,
+            cache = None if no_keep else cache_folder()
+            asked = Asked(
                 opened,
                 sentences,
                 words=BM25 in names,
                 encoders=encoders,
+                keep=keep or (cache and cache / "ask"),
                 precision=precision.value,
                 progress=progress,
             )
-            own = cache_folder() if keep is None and not no_keep else None
-            if own is None:
-                asked = make(keep=keep)
-            else:
-                try:
-                    asked = make(keep=own / "ask")
-                except MachineError as error:
-                    note(f"what the encoder makes of the book is not kept: {error}")
-                    asked = make(keep=None)
             found = [asked.best(prompt, top) for prompt in prompts]
     _print(opened, prompts, found, f"{len(asked.starts):,} passages of {_count(sentences)}")
 

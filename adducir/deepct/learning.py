@@ -55,11 +55,8 @@ class DeepCTLearner(ExampleLearner[Lesson]):
         *,
         batch_size: int,
         seed: int,
-        tokens: int | None = None,
     ) -> None:
-        super().__init__(
-            weighter.model, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens
-        )
+        super().__init__(weighter.model, lesson, held_out, batch_size=batch_size, seed=seed)
         self._weighter = weighter
 
     def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> "tuple[torch.Tensor, int]":

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from adducir.corpora.spans.book import Book
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
-from adducir.study.errors import UsageError
+from adducir.study.errors import MachineError, UsageError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.progress import SILENT, Progress
 
@@ -144,16 +144,31 @@ def _vectors(
     progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
-    if keep is None:
-        progress.start(f"reading with {source.name}", len(texts), "passages")
-        from adducir.models.machine import fastest_precision
+    from adducir.models.machine import fastest_precision
 
-        if precision == "auto":
-            precision = fastest_precision(encoder.document.network.device)
+    if keep is not None:
         try:
-            return encoder.encode_documents(texts, precision=precision, told=progress.advance)
-        finally:
-            progress.finish()
+            return _kept(texts, source, encoder, keep, precision, progress)
+        except MachineError as error:  # an answer needs no cache
+            progress.note(f"what {source.name} makes of the book is not kept: {error}")
+    if precision == "auto":
+        precision = fastest_precision(encoder.document.network.device)
+    progress.start(f"reading with {source.name}", len(texts), "passages")
+    try:
+        return encoder.encode_documents(texts, precision=precision, told=progress.advance)
+    finally:
+        progress.finish()
+
+
+def _kept(
+    texts: Sequence[str],
+    source: "EncoderSource",
+    encoder: "DualEncoder",
+    keep: Path,
+    precision: "AnyPrecision",
+    progress: Progress,
+) -> NDArray[np.float32]:
+    """Vectors of passages as the folder has them, made if they are not there."""
     from adducir.encoders.encoding import Items, encode
     from adducir.encoders.vectors import Vectors
 
@@ -166,13 +181,12 @@ def _vectors(
         lambda: ((f"{number}", text) for number, text in enumerate(texts)),
     )
     folder = keep / fingerprint([identity, source.identity()])[:_NAME]
-    device = str(encoder.document.network.device)
     encode(
         source,
         items,
         folder,
         encoder=encoder,
-        device=device,
+        device=str(encoder.document.network.device),
         precision=precision,
         progress=progress,
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.models.batches import shuffled_batches, token_batches
-from adducir.models.machine import seed_of
+from adducir.models.machine import device_of, seed_of
 
 if TYPE_CHECKING:
     import torch
@@ -72,9 +72,7 @@ class ExampleLearner(ABC, Generic[Lesson]):
         if not self._held_out.lengths:
             return None
         loss, losses = 0.0, 0
-        for batch in token_batches(
-            self._held_out.lengths, self._tokens, next(self.model.parameters()).device
-        ):
+        for batch in token_batches(self._held_out.lengths, self._tokens, device_of(self.model)):
             total, count = self._losses(self._held_out, batch)
             loss, losses = loss + float(total), losses + count
         return loss / max(losses, 1)

@@ -61,6 +61,11 @@ def _has_mps() -> bool:
     return bool(torch.backends.mps.is_available())
 
 
+def device_of(model: "torch.nn.Module") -> "torch.device":
+    """Where a model's weights are."""
+    return next(model.parameters()).device
+
+
 @contextmanager
 def using_threads(count: int | None) -> Iterator[None]:
     """Let torch use ``count`` threads inside the block (None: as many as it would)."""

@@ -23,7 +23,7 @@ from adducir.models.checkpoints import (
     save_weights,
     weights_of,
 )
-from adducir.models.machine import Precision, computing_in, seed_of
+from adducir.models.machine import Precision, computing_in, device_of, seed_of
 from adducir.study.errors import MachineError
 from adducir.study.progress import SILENT, Progress
 from adducir.study.recipe import Recipe
@@ -215,7 +215,7 @@ class _Training(Generic[Batch]):
             )
         self.learner.model.train()
         torch.manual_seed(seed_of(self.recipe.seed, "step", step))
-        with computing_in(self.recipe.precision, _device_of(self.learner.model)):
+        with computing_in(self.recipe.precision, device_of(self.learner.model)):
             loss = self.learner.loss(batch)
         value = float(loss.detach())
         if not math.isfinite(value):
@@ -245,7 +245,7 @@ class _Training(Generic[Batch]):
         import torch
 
         self.learner.model.eval()
-        device = _device_of(self.learner.model)
+        device = device_of(self.learner.model)
         with torch.inference_mode(), computing_in(self.recipe.precision, device):
             value = self.learner.validate()
         history = self.history
@@ -326,10 +326,6 @@ class _Training(Generic[Batch]):
 
     def _seconds(self) -> float:
         return self.before + time.monotonic() - self.began
-
-
-def _device_of(model: "torch.nn.Module") -> "torch.device":
-    return next(model.parameters()).device
 
 
 def _optimiser(model: "torch.nn.Module", recipe: TrainingRecipe) -> "torch.optim.AdamW":

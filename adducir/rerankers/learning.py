@@ -47,11 +47,8 @@ class RerankerLearner(ExampleLearner[Lesson]):
         *,
         batch_size: int,
         seed: int,
-        tokens: int | None = None,
     ) -> None:
-        super().__init__(
-            reranker.network, lesson, held_out, batch_size=batch_size, seed=seed, tokens=tokens
-        )
+        super().__init__(reranker.network, lesson, held_out, batch_size=batch_size, seed=seed)
         self._reranker = reranker
 
     def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> "tuple[torch.Tensor, int]":

@@ -176,7 +176,10 @@ def test_a_book_is_answered_from_where_nothing_can_be_kept(path, tmp_path, monke
     shown = capsys.readouterr()
     assert "not kept: the disk is full" in shown.err
     assert "4 passages of 2 sentences" in shown.out
-    assert main([*words, "--keep", str(tmp_path / "mine")]) == 4
+    assert main([*words, "--keep", str(tmp_path / "mine")]) == 0
+    assert "not kept: the disk is full" in capsys.readouterr().err
+    assert main([*words, "--no-keep"]) == 0
+    assert "not kept" not in capsys.readouterr().err
 
 
 def test_the_command(path, tmp_path, capsys, monkeypatch):

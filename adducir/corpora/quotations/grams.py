@@ -4,9 +4,9 @@ Comparing all sentences of a novel with all of a book of criticism costs their p
 QRatio rates 80 or higher has at least four fifths of its characters in common, in order; in real
 text these come in runs. So only pairs are compared that share a run of 6 bytes for every 30
 characters of the shorter, and two at least (two alone where less than 80 is asked for), where a run
-that too many pairs share is no evidence.
-Lengths bound QRatio strictly: with LCS <= the shorter length, ``alike`` percent are out of reach
-unless shorter / longer >= alike / (200 - alike), 2/3 for 80.
+that too many pairs share is no evidence. Lengths bound QRatio strictly: with LCS <= the shorter
+length, ``alike`` percent are out of reach unless shorter / longer >= alike / (200 - alike), 2/3 for
+80.
 
 The length bound loses nothing. The runs can: a sentence with a change in every few letters, or
 made of common words alone. docs/quotations.md has what they lost when it was measured.
