@@ -130,21 +130,6 @@ class AnyPrecision(StrEnum):
     BFLOAT16 = "bfloat16"
 
 
-class Method(StrEnum):
-    """Ways to fuse runs."""
-
-    RRF = "rrf"
-    COMBSUM = "combsum"
-    COMBMNZ = "combmnz"
-
-
-class Normalise(StrEnum):
-    """What is done to scores before they are added."""
-
-    MIN_MAX = "min-max"
-    NONE = "none"
-
-
 def _without_metadata(paths: list[Path]) -> list[Path]:
     """Pass over the metadata files that ``runs/*`` takes in."""
     return [path for path in paths if not path.name.endswith(METADATA_ENDING)]

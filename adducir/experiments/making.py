@@ -207,10 +207,10 @@ def _fused(plan: Plan, step: RunStep, members: list[RunStep]) -> Run:
     return fuse(
         [run_of(plan, member) for member in members],
         system.method,
-        k=system.k,
         weights=system.weights or None,
         depth=plan.recipe.most,
         tag=file_name(step.system),
+        **system.fusion.model_dump(),
     )
 
 
