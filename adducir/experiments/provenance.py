@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from adducir import __version__
 from adducir.experiments.currency import run_facts
 from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.experiments.tuning.report import facts
@@ -23,6 +22,7 @@ from adducir.rerankers.rerank import Reranked
 from adducir.runs.fusion import FUSION
 from adducir.study.errors import ProductError
 from adducir.study.products import read_manifest
+from adducir.version import __version__
 
 _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import yaml
 
-from adducir import __version__
 from adducir.study.errors import InputError
 from adducir.study.files import read_text, writing_text
+from adducir.version import __version__
 
 SCHEMA_VERSION = 0.1
 SUFFIX = ".ir-metadata.yml"

@@ -20,7 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from adducir import __version__
 from adducir.study.contents import damages, entries, force_to_disk
 from adducir.study.errors import ProductError
 from adducir.study.faults import explaining_writes
@@ -37,6 +36,7 @@ from adducir.study.manifest import (
 )
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_of, remove_parts
+from adducir.version import __version__
 
 __all__ = [
     "MANIFEST",

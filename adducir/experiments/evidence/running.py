@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import adducir
 from adducir.corpora.evidence_sets.chosen import read_chosen, write_chosen
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.corpora.evidence_sets.record_files import read_questions
@@ -25,6 +24,7 @@ from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, read_manifest
 from adducir.study.progress import SILENT, Progress
+from adducir.version import __version__
 
 CHOSEN_FILE = "chosen.jsonl"
 _KIND = "chosen-sets"
@@ -165,4 +165,4 @@ def _size(plan: StudyPlan, data: str) -> int:
 
 def _provenance(plan: StudyPlan) -> dict[str, Any]:
     models = {step.model.name: step.course.fingerprint for step in plan.steps}
-    return {"adducir": adducir.__version__, "file": plan.path.name, "models": models}
+    return {"adducir": __version__, "file": plan.path.name, "models": models}

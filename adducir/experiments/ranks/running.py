@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import adducir
 from adducir.corpora.references import expanded
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import ContextPart, LengthPart
@@ -25,6 +24,7 @@ from adducir.models.products import model_versions
 from adducir.models.sources import model_source
 from adducir.study.products import build, read_manifest
 from adducir.study.progress import SILENT, Progress
+from adducir.version import __version__
 
 RANKS_FILE = "ranks.tsv"
 _KIND = "ranks"
@@ -233,4 +233,4 @@ def _provenance(plan: RanksPlan, data: str) -> dict[str, Any]:
         for step in plan.steps
         if step.data == data
     }
-    return {"adducir": adducir.__version__, "file": plan.path.name, "ranks": ranks}
+    return {"adducir": __version__, "file": plan.path.name, "ranks": ranks}

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-import adducir
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tuning import Tuning, mean
 from adducir.experiments.tuning.values import plain
 from adducir.runs.write import write_run
 from adducir.study.files import writing_text
+from adducir.version import __version__
 
 TIES = (
     "means are compared to 12 decimals; of equal ones the first setting in the grid is chosen: "
@@ -66,7 +66,7 @@ def facts(tuning: Tuning) -> dict[str, Any]:
     """What there is to say about a tuning, in JSON's types."""
     pool, folds = tuning.pool, tuning.folds
     return {
-        "adducir": adducir.__version__,
+        "adducir": __version__,
         "system": tuning.system,
         "grid": {each.name: list(each.values) for each in tuning.grid.parameters},
         "settings": len(tuning.grid),
