@@ -56,8 +56,8 @@ def read_cacm(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
 
 def _number(docno: str) -> int:
     """The number of a paper: 46 for CACM-0046."""
-    digits = re.search(r"\d+$", docno)
-    return int(digits[0]) if digits else 0
+    digits = docno[len(docno.rstrip("0123456789")) :]
+    return int(digits or 0)
 
 
 def _links_by_paper(documents: Iterator[Document]) -> Mapping[int, Sequence[tuple[int, int]]]:

@@ -29,7 +29,7 @@ from adducir.study.errors import UsageError
 __all__ = ["Measure", "check_measure", "parse_measure", "parse_measures"]
 
 _CALL = re.compile(
-    r"(?P<name>\w+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s@()]+))?", re.DOTALL
+    r"(?P<name>\w++)\s*+(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s@()]+))?", re.DOTALL
 )
 _OPENING = "([{"
 _CLOSING = ")]}"
