@@ -21,6 +21,10 @@ _UNREADABLE = {
     b"\x28\xb5\x2f\xfd": "Zstandard",
     b"PK\x03\x04": "zip",
 }
+MOST_TIMES = 100
+"""A compressed file may unpack to so many times its size."""
+ALWAYS_READ = 1 << 26
+"""A compressed file may unpack to so many bytes, however small it is."""
 _AGAIN = "Copy or download it again."
 
 
@@ -55,7 +59,7 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
             first = handle.read(BLOCK)
             _refuse_unreadable(first, path)
             if first.startswith(_GZIP):
-                yield from _inflated(first, handle)
+                yield from _bounded(_inflated(first, handle), handle)
             elif whole and handle.seekable():
                 handle.seek(0)
                 yield handle.read()
@@ -81,6 +85,26 @@ def _refuse_unreadable(first: bytes, path: Path) -> None:
             "the name ends in .gz, but the file is not a gzip stream{}.",
             "If it is plain text, rename it without .gz; otherwise copy or download it again.",
         )
+
+
+def _bounded(blocks: Iterator[bytes], handle: BinaryIO) -> Iterator[bytes]:
+    """Pass blocks on, but refuse a file that unpacks to far more than text does.
+
+    Text is compressed three- to twentyfold, and a thousandfold at most: a file of a megabyte could
+    fill the memory of whoever reads it whole. A pipe has no size to compare with.
+    """
+    if not handle.seekable():
+        yield from blocks
+        return
+    size = 0
+    for block in blocks:
+        size += len(block)
+        if size > ALWAYS_READ and size > MOST_TIMES * handle.tell():
+            raise BrokenStream(
+                f"the file unpacks to more than {MOST_TIMES} times its size{{}}.",
+                "If that is right, decompress it and give the plain file.",
+            )
+        yield block
 
 
 def _inflated(raw: bytes, handle: BinaryIO) -> Iterator[bytes]:
