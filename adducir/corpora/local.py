@@ -13,7 +13,7 @@ from typing import Any
 from adducir.corpora.cacm import read_cacm
 from adducir.corpora.digests import digest
 from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import FORMATS, choose_files, format_of, is_gzip
+from adducir.corpora.formats import FORMATS, choose_files, format_of, is_packed
 from adducir.corpora.jsonl import read_jsonl
 from adducir.corpora.trec import read_trec
 from adducir.corpora.tsv import read_tsv
@@ -79,8 +79,8 @@ class LocalCorpus:
         }
 
     def size_hint(self) -> int | None:
-        """The number of records, counted by their ends; None where a file is gzipped."""
-        if any(is_gzip(path) for path in self.paths):
+        """The number of records, counted by their ends; None where a file is compressed."""
+        if any(is_packed(path) for path in self.paths):
             return None
         return sum(_count(path, _RECORD_END[self.format]) for path in self.paths)
 
