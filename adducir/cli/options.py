@@ -104,6 +104,7 @@ class CorpusFormat(StrEnum):
     JSONL = "jsonl"
     TREC = "trec"
     TSV = "tsv"
+    TEXT = "text"
     CACM = "cacm"
 
 

@@ -7,15 +7,17 @@ jsonl    ``.jsonl``, ``.ndjson``, ``.json``          :mod:`adducir.corpora.jsonl
 trec     ``.trec``, ``.sgml``, ``.sgm``, ``.txt``,   :mod:`adducir.corpora.trec`
          ``.xml``
 tsv      ``.tsv``                                    :mod:`adducir.corpora.tsv`
+text     ``.txt`` without ``<DOC>``                  :mod:`adducir.corpora.plain_text`
 cacm     none: it must be named                      :mod:`adducir.corpora.cacm`
 =======  ==========================================  =========================================
 
 Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
 files are passed over; so is what has no such name, and a ``.txt`` or ``.xml`` file without
-``<DOC>`` (a README). A file whose name has no suffix at all but that of its compression, such as
-``wiki_00.bz2``, is ``jsonl`` if it begins like a JSON object. Files of two formats are refused,
-unless the format is given: then those of this format are read, or where none has such a name, all
-(TREC's disks have files without a suffix), but for TREC only those with ``<DOC>``.
+``<DOC>`` (a README). Where there is nothing but such ``.txt`` files, each of them is a document. A
+file whose name has no suffix at all but that of its compression, such as ``wiki_00.bz2``, is
+``jsonl`` if it begins like a JSON object. Files of two formats are refused, unless the format is
+given: then those of this format are read, or where none has such a name, all (TREC's disks have
+files without a suffix), but for TREC only those with ``<DOC>``.
 """
 
 import os
@@ -32,6 +34,7 @@ FORMATS = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "trec": (".trec", ".sgml", ".sgm", ".txt", ".xml"),
     "tsv": (".tsv",),
+    "text": (".txt",),
     "cacm": (),
 }
 """The formats and the suffixes that tell them."""
@@ -80,6 +83,9 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
         kind = _format_by_name(file) or _format_by_content(file)
         if kind and (_suffix(file) not in _UNSURE or _holds_doc(file)):
             by_format.setdefault(kind, []).append(file)
+    plain = [file for file in files if _suffix(file) in FORMATS["text"]]
+    if plain and (wanted == "text" or (wanted is None and not by_format)):
+        by_format = {"text": plain}
     if wanted is None and len(by_format) > 1:
         examples = ", ".join(f"{kind} ({found[0].name})" for kind, found in by_format.items())
         raise InputError(
@@ -121,7 +127,7 @@ def _forbidden(error: OSError) -> NoReturn:
 
 
 def _known_suffixes() -> str:
-    return ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+    return ", ".join(dict.fromkeys(suffix for suffixes in FORMATS.values() for suffix in suffixes))
 
 
 def _suffix(path: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from adducir.study.errors import InputError
 from adducir.study.files import read_pieces
+from adducir.study.json_lines import json_error, refuse_unusable
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CUT_OFF = 32
@@ -127,10 +128,10 @@ class _Text:
                 cut_off = error.pos + _CUT_OFF >= len(self._text)
                 if not (cut_off or error.msg.startswith("Unterminated")) or not self._read_on():
                     raise self._error(error.msg, error.pos) from None
-            except (RecursionError, ValueError):  # ValueError: an integer of thousands of digits
-                what = "it is nested too deeply, or holds too long a number"
-                raise self._error(what, self._place) from None
+            except (RecursionError, ValueError) as error:
+                raise json_error(error, self.path, self.line) from None
             else:
+                refuse_unusable(value, self._text, self.path, self.line, self._place, end)
                 self._advance(end)
                 return value
 
