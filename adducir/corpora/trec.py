@@ -44,8 +44,8 @@ def read_trec(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
         raise InputError(
             "there is no <DOC> in this file, so it is not in TREC's format.",
             path=path,
-            mend="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the file "
-            "name does not tell. With the format text the whole file is one document.",
+            mend="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the "
+            "file name does not tell. With the format text the whole file is one document.",
         )
 
 
