@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from adducir.study.errors import UsageError
+from adducir.study.numbers import whole_number
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
@@ -103,6 +104,7 @@ class CorpusFormat(StrEnum):
     JSONL = "jsonl"
     TREC = "trec"
     TSV = "tsv"
+    TEXT = "text"
     CACM = "cacm"
 
 
@@ -157,9 +159,10 @@ def depth_of(text: str) -> int | None:
     """
     if text == "all":
         return None
-    if not str(text).isdecimal() or int(text) < 1:
+    number = whole_number(str(text))
+    if not number:
         raise typer.BadParameter(f"{text!r} is neither a number from 1 up nor 'all'.")
-    return int(text)
+    return number
 
 
 RunPaths = Annotated[

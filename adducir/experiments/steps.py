@@ -13,6 +13,7 @@ from adducir.experiments.recipe import ExperimentRecipe
 from adducir.experiments.reranking import Reranking
 from adducir.indexes.build import IndexSettings
 from adducir.indexes.building import EngineName
+from adducir.runs.findings import some
 
 
 @dataclass(frozen=True)
@@ -150,11 +151,21 @@ class Plan:
         for step in self.distinct_runs():
             verb = "read" if step.is_given else "keep" if step.why is None else self._verb(step)
             yield verb, f"run {self.shown(step.path)}{_because(step.why)}"
+        yield from self._warnings()
         sets = ", ".join(self.opened.topic_sets)
         measures = " ".join(map(str, self.opened.measures))
         yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
         yield from self._tests()
         yield "write", f"{self.shown(self.output)}/"
+
+    def _warnings(self) -> Iterator[tuple[str, str]]:
+        """What of the given runs would lower figures without anybody's wish."""
+        for (system, name), run in self.opened.given_runs.items():
+            judged = self.opened.topic_sets[name].qrels.qids
+            lacking = sorted(set(judged).difference(run.qids))
+            if lacking:
+                what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {name}"
+                yield "warn", f"the run of {system} {what}, which count 0: {some(lacking)}"
 
     def _tests(self) -> Iterator[tuple[str, str]]:
         asked = self.recipe.comparison

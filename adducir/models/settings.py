@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.study.json_lines import json_document
 from adducir.study.recipe import Recipe
 
 Kind = TypeVar("Kind", bound=Recipe)
@@ -26,10 +26,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     Raises:
         InputError: It is missing or damaged.
     """
-    try:
-        found = json.loads(read_text(path))
-    except ValueError as error:
-        raise _strange(path, error) from error
+    found = json_document(path)
     if not isinstance(found, dict):
         raise _strange(path, "it is no object")
     return found

@@ -21,8 +21,8 @@ from typing import Any
 
 import yaml
 
-from adducir.study.errors import InputError
 from adducir.study.files import read_text, writing_text
+from adducir.study.yaml import parse
 from adducir.version import __version__
 
 SCHEMA_VERSION = 0.1
@@ -40,23 +40,13 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
     """Read the metadata of the run at ``path``.
 
     Raises:
-        InputError: The run has none, or it is no YAML mapping; with the line.
+        InputError: The run has none, or it is no YAML mapping as recipes are; with the line.
     """
     place = metadata_for(path)
     text = re.sub(
         r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z", "\n", read_text(place), flags=re.M
     )
-    try:
-        facts = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise InputError(
-            f"this is not YAML: {problem}.", path=place, line=mark.line + 1 if mark else None
-        ) from error
-    if not isinstance(facts, dict):
-        raise InputError("metadata is a YAML mapping of sections.", path=place)
-    return facts
+    return parse(text, place).data
 
 
 def write_metadata(path: Path | str, *layers: Mapping[str, Any]) -> None:

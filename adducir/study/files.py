@@ -2,10 +2,11 @@ r"""Reading text files with exact faults, writing them whole or not at all.
 
 Text is UTF-8, a byte-order mark at the start is passed over, and a line ends
 with ``\n`` or ``\r\n`` and with nothing else, so that a text that holds another
-of Unicode's line breaks stays in one piece. Gzip is recognised by a file's first
-bytes when it is read, and written where the name ends in ``.gz``.
+of Unicode's line breaks stays in one piece. Gzip and bzip2 are recognised by a file's first
+bytes when it is read; gzip is written where the name ends in ``.gz``.
 """
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -13,6 +14,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -27,7 +29,7 @@ _GZIP_LEVEL = 6
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Read a text file, plain or gzip, line by line, in constant memory.
+    """Read a text file, plain or compressed, line by line, in constant memory.
 
     The lines before a fault are yielded before it is raised.
 
@@ -63,6 +65,50 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         if fault is not None:
             raise fault
         yield done + 1, lines[0].removesuffix("\r")
+
+
+def read_pieces(path: Path) -> Iterator[str]:
+    """Read a text file piece by piece, in constant memory however long its lines are.
+
+    The pieces before an error are yielded before it is raised; line breaks are left as they are.
+
+    Raises:
+        InputError: As :func:`read_lines`.
+    """
+    done = column = 0  # whole lines, and bytes of the line that is open
+    rest = b""
+    try:
+        for index, block in enumerate(chain(blocks(path), [b""])):
+            data = rest + (block.removeprefix(_BOM) if index == 0 else block)
+            try:
+                text, used = codecs.utf_8_decode(data, "strict", not block)
+            except UnicodeDecodeError as error:
+                start = data.rfind(b"\n", 0, error.start) + 1
+                if before := data[: error.start].decode("utf-8"):
+                    yield before
+                raise _not_utf8(
+                    path,
+                    done + data.count(b"\n", 0, error.start) + 1,
+                    error.start - start + 1 + (0 if start else column),
+                    data[error.start],
+                ) from None
+            if text:
+                yield text
+            done += data.count(b"\n", 0, used)
+            last = data.rfind(b"\n", 0, used)
+            column = column + used if last < 0 else used - last - 1
+            rest = data[used:]
+    except BrokenStream as broken:
+        raise _located(broken, path, done) from broken
+
+
+def _not_utf8(path: Path, line: int, byte: int, value: int) -> InputError:
+    return InputError(
+        f"byte {byte} of this line (0x{value:02x}) is not UTF-8.",
+        path=path,
+        line=line,
+        mend="Convert the file to UTF-8, with iconv for example.",
+    )
 
 
 def read_bytes(path: Path) -> bytes:
@@ -101,13 +147,8 @@ def _decoded(path: Path, data: bytes, done: int) -> tuple[list[str], InputError 
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
         text = data[:start].decode("utf-8")
-        fault = InputError(
-            f"byte {error.start - start + 1} of this line (0x{data[error.start]:02x}) "
-            "is not UTF-8.",
-            path=path,
-            line=done + data.count(b"\n", 0, error.start) + 1,
-            mend="Convert the file to UTF-8, with iconv for example.",
-        )
+        line = done + data.count(b"\n", 0, error.start) + 1
+        fault = _not_utf8(path, line, error.start - start + 1, data[error.start])
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     return text.split("\n"), fault
@@ -149,6 +190,12 @@ def publishing(path: Path) -> Iterator[Path]:
     """
     if path.is_dir():
         raise InputError("this is a folder, where a file is to be written.", path=path)
+    if path.suffix == ".bz2":
+        raise InputError(
+            "bzip2 is read but not written.",
+            path=path,
+            mend="Let the name end in .gz, or in neither.",
+        )
     if path.exists() and not path.is_file():
         with explaining_writes(path):
             yield path

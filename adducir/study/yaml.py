@@ -92,7 +92,16 @@ def load(path: Path) -> Document:
             twice, a tag or a kind of key that is not read here, or is not one
             mapping; with the line.
     """
-    root = _composed(read_text(path), path)
+    return parse(read_text(path), path)
+
+
+def parse(text: str, path: Path) -> Document:
+    """The document in a file's text; see :func:`load`.
+
+    Raises:
+        InputError: As :func:`load`.
+    """
+    root = _composed(text, path)
     if root is None:
         raise InputError("the file is empty: it should hold 'key: value' lines.", path=path)
     if not isinstance(root, MappingNode):

@@ -11,7 +11,6 @@
   (``held-out.SET.trec.gz``) where topic sets share qids.
 """
 
-import csv
 import io
 import json
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tuning import Tuning, mean
 from adducir.experiments.tuning.values import plain
 from adducir.runs.write import write_run
+from adducir.study.csv_files import CsvWriter
 from adducir.study.files import writing_text
 from adducir.version import __version__
 
@@ -156,5 +156,5 @@ def _write_runs(tuning: Tuning, folder: Path) -> dict[str, Path]:
 
 def _csv(lines: Iterator[list[Any]]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    CsvWriter(buffer).rows(lines)
     return buffer.getvalue()

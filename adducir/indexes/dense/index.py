@@ -1,6 +1,5 @@
 """Searches a dense index: a query's vector against the documents'."""
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +19,8 @@ from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import RM3Settings
 from adducir.models.machine import choose_device, using_threads
 from adducir.study.errors import ProductError, UsageError
-from adducir.study.files import file_digest, read_lines, read_text
+from adducir.study.files import file_digest, read_lines
+from adducir.study.json_lines import json_document
 from adducir.study.products import Manifest, read_manifest
 
 _REBUILD = "Build it again with 'adducir index --rebuild'."
@@ -94,7 +94,7 @@ class DenseIndex:
         Raises:
             ProductError: What has that name now is another encoder.
         """
-        told = json.loads(read_text(self.path / TOLD))
+        told = json_document(self.path / TOLD)
         name, folder = self._named or told["encoder"], None
         if self._named is None and (self.path / name).is_dir():
             folder = self.path
