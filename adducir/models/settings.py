@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.study.files import read_settings_text
 from adducir.study.recipe import Recipe
+from adducir.study.verified import refuse_damaged
 
 Kind = TypeVar("Kind", bound=Recipe)
 
@@ -24,10 +25,14 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Read what :func:`write_settings` wrote.
 
     Raises:
-        InputError: It is missing or damaged.
+        ProductError: They are of a product that is damaged.
+        InputError: The file is missing or is none of settings.
     """
+    refuse_damaged(path.parent)
     try:
-        found = json.loads(read_text(path))
+        found = json.loads(read_settings_text(path))
+    except RecursionError as error:
+        raise _strange(path, "its values are nested too deep") from error
     except ValueError as error:
         raise _strange(path, error) from error
     if not isinstance(found, dict):
@@ -39,7 +44,7 @@ def settings_in(path: Path, kind: type[Kind]) -> Kind:
     """Settings as the object that they were.
 
     Raises:
-        InputError: They are missing or damaged.
+        ProductError, InputError: As :func:`read_settings`.
     """
     found = read_settings(path)
     try:

@@ -24,6 +24,7 @@ from adducir.study.streams import BrokenStream, blocks
 _BOM = b"\xef\xbb\xbf"
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
+_MOST_SETTINGS = 16 << 20
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -65,17 +66,31 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield done + 1, lines[0].removesuffix("\r")
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int | None = None) -> bytes:
     """Read a whole UTF-8 text file, plain or gzip, as bytes, for bulk parsers.
 
     Line breaks are left as they are; a byte-order mark is taken off.
 
+    Args:
+        path: The file.
+        most: The bytes it may have, decompressed; by default any number.
+
     Raises:
-        InputError: As :func:`read_lines`.
+        InputError: As :func:`read_lines`, or the file is longer than ``most``.
     """
     parts: list[bytes] = []
+    size = 0
     try:
-        parts.extend(blocks(path, whole=True))
+        for block in blocks(path, whole=most is None):
+            parts.append(block)
+            size += len(block)
+            if most is not None and size > most:
+                raise InputError(
+                    f"the file has more than {most:,} bytes (decompressed), which no recipe, "
+                    "manifest or settings file needs.",
+                    path=path,
+                    mend="Is it the file that was meant?",
+                )
     except BrokenStream as broken:
         raise _located(broken, path, sum(part.count(b"\n") for part in parts)) from broken
     data = b"".join(parts).removeprefix(_BOM)
@@ -92,6 +107,15 @@ def read_text(path: Path) -> str:
         InputError: As :func:`read_lines`.
     """
     return read_bytes(path).decode("utf-8").replace("\r\n", "\n")
+
+
+def read_settings_text(path: Path, most: int = _MOST_SETTINGS) -> str:
+    """Read a text file that can only be small: a recipe, a manifest, settings.
+
+    Raises:
+        InputError: As :func:`read_text`, or it has more than ``most`` bytes, decompressed.
+    """
+    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n")
 
 
 def _decoded(path: Path, data: bytes, done: int) -> tuple[list[str], InputError | None]:

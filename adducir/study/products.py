@@ -25,18 +25,19 @@ from adducir.study.contents import damages, entries, force_to_disk
 from adducir.study.errors import ProductError
 from adducir.study.faults import explaining_writes
 from adducir.study.files import sync
-from adducir.study.fingerprint import fingerprint as fingerprint_of
 from adducir.study.fingerprint import plain
 from adducir.study.locks import holder_of, locked, locked_if_free
 from adducir.study.manifest import (
     MANIFEST,
     FileEntry,
     Manifest,
+    product_fingerprint,
     read_manifest,
     write_manifest,
 )
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_of, remove_parts
+from adducir.study.verified import changes
 
 __all__ = [
     "MANIFEST",
@@ -50,19 +51,6 @@ __all__ = [
 ]
 
 Make = Callable[[Path], Mapping[str, Any]]
-
-
-def product_fingerprint(
-    kind: str, recipe: Mapping[str, Any], inputs: Mapping[str, str], maker_version: int
-) -> str:
-    """The fingerprint that :func:`build` gives a product.
-
-    Raises:
-        ValueError, TypeError: As :func:`adducir.study.fingerprint.canonical`.
-    """
-    return fingerprint_of(
-        {"kind": kind, "recipe": recipe, "inputs": inputs, "maker_version": maker_version}
-    )
 
 
 def build(
@@ -115,7 +103,7 @@ def build(
 
 
 def is_current(path: Path, fingerprint: str) -> bool:
-    """Whether ``path`` holds the product with this fingerprint, all files in their sizes."""
+    """Whether ``path`` holds the product with this fingerprint, undamaged."""
     return _current(path, fingerprint) is not None
 
 
@@ -146,12 +134,12 @@ class _Order:
 
 
 def _current(path: Path, wanted: str) -> Manifest | None:
-    """The manifest at ``path`` if it is the wanted product's and its files are there."""
+    """The manifest at ``path`` if it is the wanted product's and its files are undamaged."""
     try:
         manifest = read_manifest(path)
     except ProductError:
         return None
-    is_right = manifest.fingerprint == wanted and not damages(path, manifest.files, sizes_only=True)
+    is_right = manifest.fingerprint == wanted and not changes(path, manifest)
     return manifest if is_right else None
 
 
@@ -181,8 +169,8 @@ def _refuse_to_replace(target: Path, order: _Order, progress: Progress) -> None:
             mend=elsewhere,
         )
     if manifest.fingerprint == order.fingerprint:
-        for damage in damages(target, manifest.files, sizes_only=True):
-            progress.note(f"{target}: damaged ({damage}): it is built again.")
+        for name, what in changes(target, manifest).items():
+            progress.note(f"{target}: damaged ({name}: {what}): it is built again.")
 
 
 def _built(target: Path, order: _Order, make: Make) -> Manifest:
