@@ -75,7 +75,7 @@ class DocumentStore:
             )
         size = self._texts.stat().st_size
         self._offsets = mapped(folder / OFFSETS)
-        if not is_rising(self._offsets, len(self._offsets) - 1, size):
+        if not is_rising(self._offsets, self._offsets.size - 1, size):
             raise damaged(folder / OFFSETS)
         self._bytes = np.memmap(self._texts, mode="r") if size else None
 

@@ -20,6 +20,7 @@ from adducir.study.errors import InputError
 from adducir.study.faults import explaining_writes, reading_fault
 from adducir.study.processes import here, is_alive
 from adducir.study.streams import BrokenStream, blocks
+from adducir.study.writable import keep_rights, refuse_unwritable
 
 _BOM = b"\xef\xbb\xbf"
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
@@ -165,10 +166,11 @@ def publishing(path: Path) -> Iterator[Path]:
     sibling is forced to the disk and renamed to ``path``; when it fails, the
     sibling is removed and ``path`` stays what it was. Missing folders above
     ``path`` are made. A link is followed, and what is no ordinary file
-    (``/dev/stdout``, a pipe) is written in place.
+    (``/dev/stdout``, a pipe) is written in place. A file that is replaced
+    leaves its mode and, where that is permitted, its owner to the new one.
 
     Raises:
-        InputError: ``path`` is a folder.
+        InputError: ``path`` is a folder, or a file of several names.
         MachineError: The disk is full, or the place cannot be written.
     """
     if path.is_dir():
@@ -177,6 +179,7 @@ def publishing(path: Path) -> Iterator[Path]:
         with explaining_writes(path):
             yield path
         return
+    refuse_unwritable(path)
     target = Path(os.path.realpath(path))
     with explaining_writes(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -185,6 +188,7 @@ def publishing(path: Path) -> Iterator[Path]:
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
         try:
             yield hidden
+            keep_rights(target, hidden)
             sync(hidden)
             hidden.replace(target)
             sync(target.parent)

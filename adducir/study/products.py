@@ -2,9 +2,10 @@
 
 A product is made in the hidden sibling ``.NAME.building-PID-…`` under the lock
 ``.NAME.lock``. Its manifest is written last, everything is forced to the disk,
-and one rename publishes it. An older product is moved aside to ``.NAME.old-…``
-just before and removed just after. So, whenever a build is killed, ``NAME`` is
-the old product, the new one, or (between two renames) missing for a moment, and
+and one rename publishes it: it exchanges the new folder and an older one, which
+is removed then. So, whenever a build is killed, ``NAME`` is the old product or
+the new one. Where the system cannot exchange two folders, the older one is moved
+aside to ``.NAME.old-…`` just before, and ``NAME`` may be missing for a moment;
 the next build at that place, under the lock, finishes or clears up the rest.
 """
 
@@ -23,6 +24,7 @@ from typing import Any
 from adducir import __version__
 from adducir.study.contents import damages, entries, force_to_disk
 from adducir.study.errors import ProductError
+from adducir.study.exchange import exchanged
 from adducir.study.faults import explaining_writes
 from adducir.study.files import sync
 from adducir.study.fingerprint import plain
@@ -38,6 +40,7 @@ from adducir.study.manifest import (
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_of, remove_parts
 from adducir.study.verified import changes
+from adducir.study.writable import keep_rights, refuse_unwritable
 
 __all__ = [
     "MANIFEST",
@@ -82,7 +85,8 @@ def build(
 
     Raises:
         ProductError: ``path`` holds something that is not ours to replace.
-        MachineError: No space left, or the place cannot be written.
+        MachineError: No space left, or the place cannot be written: a read-only product is not
+            replaced.
         Exception: Whatever ``make`` raises; nothing of the build is left then.
     """
     target = Path(os.path.realpath(path))
@@ -92,6 +96,7 @@ def build(
     if current is not None:
         _clear_up_if_free(target)
         return current
+    refuse_unwritable(target)
     with explaining_writes(target), locked(target, progress):
         _clear_up(target)
         # Another process may have built it while this one waited.
@@ -215,6 +220,11 @@ def _publish(hidden: Path, target: Path) -> None:
     """Put ``hidden`` in the place of ``target``, whatever is there."""
     old = None
     if target.is_dir():
+        keep_rights(target, hidden)
+        if exchanged(hidden, target):
+            sync(target.parent)
+            shutil.rmtree(hidden, ignore_errors=True)
+            return
         old = _sibling(target, "old")
         target.rename(old)
     try:

@@ -47,7 +47,8 @@ def open_product(path: Path, *kinds: str) -> Manifest:
     manifest = read_manifest(path)
     if kinds and manifest.kind not in kinds:
         raise ProductError(
-            f"this is a product of the kind {manifest.kind!r}, not {' or '.join(kinds)}.",
+            f"this is a product of the kind {manifest.kind!r}, where one of the kind "
+            f"{' or '.join(map(repr, kinds))} is needed.",
             path=path,
         )
     for _ in range(_AGAIN):

@@ -42,6 +42,8 @@ def renamed(self, target):
         reached("aside")
     return result
 Path.rename = renamed
+if stop == "aside":  # a system that cannot exchange two folders
+    products.exchanged = lambda new, old: False
 
 def make(folder):
     with open(path.parent / "calls", "a") as calls:

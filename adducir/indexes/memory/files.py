@@ -132,7 +132,7 @@ def mapped(path: Path) -> Array:
     """
     try:
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError, OverflowError) as error:
+    except Exception as error:  # a header is parsed as Python: any of its errors may come
         raise damaged(path) from error
     if not isinstance(array, np.ndarray):
         raise damaged(path)
@@ -142,7 +142,8 @@ def mapped(path: Path) -> Array:
 def is_rising(offsets: Array, count: int, end: int) -> bool:
     """Whether (count + 1,) offsets go from 0 to ``end`` and never fall."""
     return (
-        offsets.shape == (count + 1,)
+        count >= 0
+        and offsets.shape == (count + 1,)
         and offsets.dtype == np.int64
         and offsets[0] == 0
         and offsets[-1] == end
