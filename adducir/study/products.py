@@ -24,9 +24,7 @@ from typing import Any
 from adducir import __version__
 from adducir.study.contents import damages, entries, force_to_disk
 from adducir.study.errors import ProductError
-from adducir.study.exchange import exchanged
 from adducir.study.faults import explaining_writes
-from adducir.study.files import sync
 from adducir.study.fingerprint import plain
 from adducir.study.locks import holder_of, locked, locked_if_free
 from adducir.study.manifest import (
@@ -40,7 +38,8 @@ from adducir.study.manifest import (
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_of, remove_parts
 from adducir.study.verified import changes
-from adducir.study.writable import keep_rights, refuse_unwritable
+from adducir.study.swapping import clear_up, publish, sibling, siblings
+from adducir.study.writable import refuse_unwritable
 
 __all__ = [
     "MANIFEST",
@@ -98,7 +97,7 @@ def build(
         return current
     refuse_unwritable(target)
     with explaining_writes(target), locked(target, progress):
-        _clear_up(target)
+        clear_up(target)
         # Another process may have built it while this one waited.
         current = None if rebuild else _current(target, wanted)
         if current is not None:
@@ -180,7 +179,7 @@ def _refuse_to_replace(target: Path, order: _Order, progress: Progress) -> None:
 
 def _built(target: Path, order: _Order, make: Make) -> Manifest:
     """Make, describe and publish; on any failure nothing is left."""
-    hidden = _sibling(target, "building")
+    hidden = sibling(target, "building")
     try:
         hidden.mkdir()
         started, clock = datetime.now(UTC), time.monotonic()
@@ -207,7 +206,7 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
                 seconds=seconds,
             ),
         )
-        _publish(hidden, target)
+        publish(hidden, target)
         # Under the lock: nobody else has parts here that are still of use.
         remove_parts(target)
     except BaseException:
@@ -216,58 +215,14 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
     return read_manifest(target)
 
 
-def _publish(hidden: Path, target: Path) -> None:
-    """Put ``hidden`` in the place of ``target``, whatever is there."""
-    old = None
-    if target.is_dir():
-        keep_rights(target, hidden)
-        if exchanged(hidden, target):
-            sync(target.parent)
-            shutil.rmtree(hidden, ignore_errors=True)
-            return
-        old = _sibling(target, "old")
-        target.rename(old)
-    try:
-        hidden.rename(target)
-    except BaseException:
-        if old is not None:
-            old.rename(target)
-        raise
-    sync(target.parent)
-    if old is not None:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _clear_up(target: Path) -> None:
-    """Finish or remove what killed builds left; to be called under the lock."""
-    begun, old = _siblings(target, "building"), _siblings(target, "old")
-    if not os.path.lexists(target):
-        # Killed between two renames: the new product is complete, or else the old one.
-        for folder in [path for path in begun if (path / MANIFEST).is_file()] + old:
-            folder.rename(target)
-            break
-    for folder in (*begun, *old):
-        if folder.exists():
-            shutil.rmtree(folder)
-
-
 def _clear_up_if_free(target: Path) -> None:
     """Remove what killed builds left beside a product that needs no building itself."""
-    left = _siblings(target, "building") or _siblings(target, "old") or parts_of(target)
+    left = siblings(target, "building") or siblings(target, "old") or parts_of(target)
     if holder_of(target).exists() or left:
         with locked_if_free(target) as is_held, suppress(OSError):
             if is_held:
-                _clear_up(target)
+                clear_up(target)
                 remove_parts(target)
-
-
-def _sibling(target: Path, what: str) -> Path:
-    return target.with_name(f".{target.name}.{what}-{os.getpid()}-{secrets.token_hex(4)}")
-
-
-def _siblings(target: Path, what: str) -> list[Path]:
-    start = f".{target.name}.{what}-"
-    return sorted(path for path in target.parent.iterdir() if path.name.startswith(start))
 
 
 def _is_empty(path: Path) -> bool:
