@@ -179,6 +179,14 @@ def _options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
     ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Read every file of the indexes and models that are opened, and compare its "
+            "digest, though it was read before; works anywhere.",
+        ),
+    ] = False,
 ) -> None:
-    # Neither does anything here: --version has ended the program, main() has seen --debug.
-    del version, debug
+    # None does anything here: --version has ended the program, main() has seen the others.
+    del version, debug, verify

@@ -13,6 +13,7 @@ import typer
 
 from adducir.study.errors import UsageError
 from adducir.study.numbers import whole_number
+from adducir.study.writable import refuse_unwritable
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
@@ -138,11 +139,14 @@ def _without_metadata(paths: list[Path]) -> list[Path]:
 
 
 def refuse_overwriting(output: Path | None, inputs: Sequence[Path | str]) -> None:
-    """Refuse to write the output over something that the command reads.
+    """Refuse to write the output over something that the command reads, or that is read-only.
 
     Raises:
         UsageError: The output is one of the inputs.
+        MachineError, InputError: As :func:`adducir.study.writable.refuse_unwritable`.
     """
+    if output is not None:
+        refuse_unwritable(output)
     if output is not None and output.exists():
         for path in map(Path, inputs):
             if path.exists() and path.samefile(output):

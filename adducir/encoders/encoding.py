@@ -15,7 +15,6 @@ from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
     KIND,
     NAME,
-    digest_of_docnos,
     read_shard,
     tie_of,
     told_by_shard,
@@ -241,7 +240,7 @@ class _Work:
     progress: Progress
 
     def shard(self, name: str, docnos: list[str], texts: list[Any]) -> None:
-        """Make a shard, unless it is there and of these docnos."""
+        """Make a shard, unless it is there, undamaged, and of these docnos."""
         path = self.parts / name
         if path.exists() and self._is_of(path, docnos):
             self.progress.advance(len(docnos))
@@ -263,9 +262,10 @@ class _Work:
 
     def _is_of(self, path: Path, docnos: list[str]) -> bool:
         try:
-            return told_by_shard(path).get("docnos") == digest_of_docnos(docnos)
+            read_shard(path, docnos)
         except ProductError:
             return False
+        return True
 
 
 def _link(path: Path, target: Path) -> None:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from adducir.study.errors import ProductError
 from adducir.study.files import publishing, read_lines, writing_text
-from adducir.study.products import Manifest, read_manifest
+from adducir.study.products import Manifest
+from adducir.study.verified import open_product
 
 KIND = "vectors"
 DOCNOS = "docnos.txt"
@@ -78,10 +79,14 @@ def read_shard(path: Path, docnos: Sequence[str]) -> Floats:
     Raises:
         ProductError: They are not those of these docnos, or are damaged.
     """
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     told = told_by_shard(path)
-    values: Floats = load_file(path)[_VECTORS]
+    try:
+        values: Floats = load_file(path)[_VECTORS]
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise ProductError("this shard is damaged.", path=path, mend=_MEND) from error
     if len(values) != len(docnos) or told.get("docnos") != digest_of_docnos(docnos):
         raise ProductError("these vectors are not of these docnos.", path=path, mend=_MEND)
     if told.get("values") != digest_of_values(values):
@@ -107,11 +112,7 @@ class Vectors:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.manifest: Manifest = read_manifest(folder)
-        if self.manifest.kind != KIND:
-            raise ProductError(
-                f"this is no product of vectors, but of {self.manifest.kind}.", path=folder
-            )
+        self.manifest: Manifest = open_product(folder, KIND)
         counts = self.manifest.counts
         self.docnos = [line.rstrip("\n") for _, line in read_lines(folder / DOCNOS)]
         self.width = int(counts["width"])

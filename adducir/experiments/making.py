@@ -171,7 +171,7 @@ def _make_tuned(
         index = indexes.get(str(system.index))
         found = tuned.tune_system(plan, step.system, index, members, threads, progress)
         folder = plan.output / "tuning" / file_name(step.system)
-        write_report(found, folder, with_runs=False)
+        write_report(found, folder, with_runs=False, progress=progress)
         told = f"tuning of {step.system}, {plan.shown(folder)}"
         progress.note(f"{told}: {len(found.grid)} settings in {found.seconds:.1f} s")
         for warning in found.warnings():

@@ -24,8 +24,10 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Read what :func:`write_settings` wrote.
 
     Raises:
-        InputError: It is missing or damaged.
+        ProductError: They are of a product that is damaged.
+        InputError: The file is missing or is none of settings.
     """
+    refuse_damaged(path.parent)
     found = json_document(path)
     if not isinstance(found, dict):
         raise _strange(path, "it is no object")
@@ -36,7 +38,7 @@ def settings_in(path: Path, kind: type[Kind]) -> Kind:
     """Settings as the object that they were.
 
     Raises:
-        InputError: They are missing or damaged.
+        ProductError, InputError: As :func:`read_settings`.
     """
     found = read_settings(path)
     try:

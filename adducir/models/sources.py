@@ -10,9 +10,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from adducir.study.errors import InputError, MachineError, ProductError
+from adducir.study.errors import InputError, MachineError
 from adducir.study.files import file_digest
-from adducir.study.products import read_manifest
+from adducir.study.products import MANIFEST, read_manifest
+from adducir.study.verified import refuse_damaged
 
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
@@ -43,13 +44,13 @@ class ModelSource:
 
         Raises:
             InputError: A file cannot be read.
+            ProductError: Its manifest is damaged.
         """
         if self.folder is None:
             return f"hub:{self.name}@{self.revision or 'main'}"
-        try:
+        if (self.folder / MANIFEST).is_file():
             return read_manifest(self.folder).fingerprint
-        except ProductError:
-            return f"files:{_digest(self.folder)}"
+        return f"files:{_digest(self.folder)}"
 
     def local(self) -> Path:
         """The folder with the model's files, fetched from the Hub where need be.
@@ -57,8 +58,10 @@ class ModelSource:
         Raises:
             MachineError: It cannot be fetched.
             InputError: It has no safetensors.
+            ProductError: It is a product that is damaged.
         """
         folder = self.folder or self._fetched()
+        refuse_damaged(folder)
         if not any(folder.glob("*.safetensors")):
             raise InputError(
                 "this model has no weights in safetensors, and pickled ones are not loaded.",

@@ -50,15 +50,21 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
 
 
 def write_metadata(path: Path | str, *layers: Mapping[str, Any]) -> None:
-    """Write the metadata of the run at ``path``, with platform and versions filled in.
-
-    Args:
-        path: The run.
-        layers: Sections and what they hold, merged; a later layer wins over an earlier one, and
-            any of them over what is filled in.
+    """Write the metadata of the run at ``path``; see :func:`metadata_text`.
 
     Raises:
         MachineError: The disk is full, or the place cannot be written.
+    """
+    with writing_text(metadata_for(path)) as handle:
+        handle.write(metadata_text(*layers))
+
+
+def metadata_text(*layers: Mapping[str, Any]) -> str:
+    """Metadata as YAML, with platform and versions filled in.
+
+    Args:
+        layers: Sections and what they hold, merged; a later layer wins over an earlier one, and
+            any of them over what is filled in.
     """
     facts: dict[str, Any] = {
         "schema-version": SCHEMA_VERSION,
@@ -69,8 +75,8 @@ def write_metadata(path: Path | str, *layers: Mapping[str, Any]) -> None:
     }
     for layer in layers:
         facts = _merged(facts, layer)
-    with writing_text(metadata_for(path)) as handle:
-        yaml.safe_dump(_plain(facts), handle, sort_keys=False, allow_unicode=True, width=100)
+    text: str = yaml.safe_dump(_plain(facts), sort_keys=False, allow_unicode=True, width=100)
+    return text
 
 
 def now() -> str:

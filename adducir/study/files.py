@@ -22,10 +22,12 @@ from adducir.study.errors import InputError
 from adducir.study.faults import explaining_writes, reading_fault
 from adducir.study.processes import here, is_alive
 from adducir.study.streams import BrokenStream, blocks
+from adducir.study.writable import keep_rights, refuse_unwritable
 
 _BOM = b"\xef\xbb\xbf"
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
+_MOST_SETTINGS = 16 << 20
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -111,17 +113,31 @@ def _not_utf8(path: Path, line: int, byte: int, value: int) -> InputError:
     )
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int | None = None) -> bytes:
     """Read a whole UTF-8 text file, plain or gzip, as bytes, for bulk parsers.
 
     Line breaks are left as they are; a byte-order mark is taken off.
 
+    Args:
+        path: The file.
+        most: The bytes it may have, decompressed; by default any number.
+
     Raises:
-        InputError: As :func:`read_lines`.
+        InputError: As :func:`read_lines`, or the file is longer than ``most``.
     """
     parts: list[bytes] = []
+    size = 0
     try:
-        parts.extend(blocks(path, whole=True))
+        for block in blocks(path, whole=most is None):
+            parts.append(block)
+            size += len(block)
+            if most is not None and size > most:
+                raise InputError(
+                    f"the file has more than {most:,} bytes (decompressed), which no recipe, "
+                    "manifest or settings file needs.",
+                    path=path,
+                    mend="Is it the file that was meant?",
+                )
     except BrokenStream as broken:
         raise _located(broken, path, sum(part.count(b"\n") for part in parts)) from broken
     data = b"".join(parts).removeprefix(_BOM)
@@ -138,6 +154,15 @@ def read_text(path: Path) -> str:
         InputError: As :func:`read_lines`.
     """
     return read_bytes(path).decode("utf-8").replace("\r\n", "\n")
+
+
+def read_settings_text(path: Path, most: int = _MOST_SETTINGS) -> str:
+    """Read a text file that can only be small: a recipe, a manifest, settings.
+
+    Raises:
+        InputError: As :func:`read_text`, or it has more than ``most`` bytes, decompressed.
+    """
+    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n")
 
 
 def _decoded(path: Path, data: bytes, done: int) -> tuple[list[str], InputError | None]:
@@ -182,10 +207,11 @@ def publishing(path: Path) -> Iterator[Path]:
     sibling is forced to the disk and renamed to ``path``; when it fails, the
     sibling is removed and ``path`` stays what it was. Missing folders above
     ``path`` are made. A link is followed, and what is no ordinary file
-    (``/dev/stdout``, a pipe) is written in place.
+    (``/dev/stdout``, a pipe) is written in place. A file that is replaced
+    leaves its mode and, where that is permitted, its owner to the new one.
 
     Raises:
-        InputError: ``path`` is a folder.
+        InputError: ``path`` is a folder, or a file of several names.
         MachineError: The disk is full, or the place cannot be written.
     """
     if path.is_dir():
@@ -200,6 +226,7 @@ def publishing(path: Path) -> Iterator[Path]:
         with explaining_writes(path):
             yield path
         return
+    refuse_unwritable(path)
     target = Path(os.path.realpath(path))
     with explaining_writes(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -208,6 +235,7 @@ def publishing(path: Path) -> Iterator[Path]:
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
         try:
             yield hidden
+            keep_rights(target, hidden)
             sync(hidden)
             hidden.replace(target)
             sync(target.parent)

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from adducir.study.errors import InputError
-from adducir.study.files import read_lines, read_text
+from adducir.study.files import read_lines, read_settings_text
 
 WHOLE = "Every line must hold one whole JSON object."
 DEEPEST = 100
@@ -49,12 +49,12 @@ def json_value(text: str, path: Path, line: int, mend: str | None = WHOLE) -> An
 
 
 def json_document(path: Path) -> Any:
-    """The one value of a whole file; ``NaN`` and ``Infinity`` are read as Python writes them.
+    """The one value of a file of settings; ``NaN`` and ``Infinity`` are read as Python writes them.
 
     Raises:
-        InputError: The file cannot be read, or is no JSON.
+        InputError: The file cannot be read, is too large for settings, or is no JSON.
     """
-    return json_in(read_text(path), path)
+    return json_in(read_settings_text(path), path)
 
 
 def json_in(text: str, path: Path) -> Any:

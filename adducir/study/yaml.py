@@ -20,12 +20,14 @@ import yaml
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.study.files import read_settings_text
 from adducir.study.yaml_values import MERGE, TAG, Values, named
 
 KeyPath = tuple[str | int, ...]
 
 _DEEPEST = 100
+# A node tree takes a hundred times its text.
+_MOST_BYTES = 2 << 20
 _INT = r"[-+]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:_[0-9]{3})+)|0x[0-9a-fA-F]+|0o[0-7]+"
 _FLOAT = (
     r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
@@ -92,7 +94,7 @@ def load(path: Path) -> Document:
             twice, a tag or a kind of key that is not read here, or is not one
             mapping; with the line.
     """
-    return parse(read_text(path), path)
+    return parse(read_settings_text(path, _MOST_BYTES), path)
 
 
 def parse(text: str, path: Path) -> Document:

@@ -24,6 +24,7 @@ from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, read_manifest
 from adducir.study.progress import SILENT, Progress
+from adducir.study.results import publishing_results, refuse_other_folder
 from adducir.version import __version__
 
 CHOSEN_FILE = "chosen.jsonl"
@@ -51,6 +52,7 @@ def run_study(
     Raises:
         AdducirError: A model cannot be loaded, the disk is full, and the like.
     """
+    refuse_other_folder(plan.output)
     for place, step in enumerate(plan.steps, 1):
         progress.note(f"{place} of {len(plan.steps)}: {step.model.name}")
         train_evidence(
@@ -64,7 +66,9 @@ def run_study(
         with using_threads(threads):
             _choose(plan, step, device, rebuild, progress)
     table = _table(plan)
-    return StudyOutcome({"": table}, write_table(plan.output, table, each="per-question"))
+    with publishing_results(plan.output, progress) as folder:
+        files = write_table(folder, table, each="per-question")
+    return StudyOutcome({"": table}, {key: plan.output / path.name for key, path in files.items()})
 
 
 def _choose(

@@ -24,6 +24,7 @@ from adducir.models.products import model_versions
 from adducir.models.sources import model_source
 from adducir.study.products import build, read_manifest
 from adducir.study.progress import SILENT, Progress
+from adducir.study.results import publishing_results, refuse_other_folder
 from adducir.version import __version__
 
 RANKS_FILE = "ranks.tsv"
@@ -51,14 +52,23 @@ def run_study(
     Raises:
         AdducirError: A model cannot be loaded, the disk is full, and the like.
     """
+    refuse_other_folder(plan.output)
     work = _Work(plan, device, threads, rebuild, progress)
     for place, step in enumerate(plan.steps, 1):
         progress.note(f"{place} of {len(plan.steps)}: {step.data}, {step.system}, {step.context}")
         work.do(step)
+    with publishing_results(plan.output, progress) as folder:
+        tables, files = _write(plan, folder)
+    placed = {key: plan.output / path.relative_to(folder) for key, path in files.items()}
+    return StudyOutcome(tables, placed)
+
+
+def _write(plan: RanksPlan, output: Path) -> tuple[dict[str, ResultTable], dict[str, Path]]:
+    """All tables by data set, and their files."""
     tables: dict[str, ResultTable] = {}
     files: dict[str, Path] = {}
     for data in plan.data:
-        folder = plan.output / folder_name(data) if len(plan.data) > 1 else plan.output
+        folder = output / folder_name(data) if len(plan.data) > 1 else output
         sections = _sections(plan, data)
         table = tables[data if len(plan.data) > 1 else ""] = _table(plan, data, sections)
         made = write_table(folder, table, each="per-context")
@@ -69,7 +79,7 @@ def run_study(
                 for kind, path in write_table(folder, grouped, name=f"by-{key}").items()
             }
         files |= {f"{data}/{kind}" if len(plan.data) > 1 else kind: p for kind, p in made.items()}
-    return StudyOutcome(tables, files)
+    return tables, files
 
 
 class _Work:
