@@ -1,6 +1,7 @@
 """From a recipe to a trained term weighter, a product that is a model's folder."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from adducir.models.machine import choose_device, seed_of
 from adducir.models.products import build_by_parts
 from adducir.models.sources import ModelSource, model_source
 from adducir.models.training import train
+from adducir.study.absent import gathering
 from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, product_fingerprint
@@ -100,26 +102,33 @@ def open_course(recipe: DeepCTRecipe, folder: Path, *, progress: Progress = SILE
         progress: Told what ir_datasets downloads.
 
     Raises:
-        InputError: A source cannot be read.
+        InputError: A source cannot be read; of all that is not at hand one error.
         MachineError: Something cannot be downloaded, or is not installed.
     """
-    corpus = open_corpus(
-        source_path(recipe.corpus.source, folder),
-        docno_field=recipe.corpus.docno_field,
-        format=recipe.corpus.format,
+    named = recipe.stopwords
+    with gathering() as each:
+        corpus = each(partial(_corpus, recipe, folder, progress))
+        supervision = each(partial(_supervision, recipe, folder, progress))
+        without = each(partial(_without, recipe, folder, progress))
+        words = each(lambda: stop_words(named if named in NAMES else file_path(named, folder)))
+        base = each(lambda: model_source(expanded(recipe.base), folder))
+    return Course(recipe, corpus, supervision, without, words, base)
+
+
+def _corpus(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Corpus:
+    part = recipe.corpus
+    return open_corpus(
+        source_path(part.source, folder),
+        docno_field=part.docno_field,
+        format=part.format,
         progress=progress,
     )
+
+
+def _without(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Excluded:
     part = recipe.without
     without = Without(listed(part.qrels), listed(part.pools), listed(part.runs), part.depth)
-    named = recipe.stopwords
-    return Course(
-        recipe,
-        corpus,
-        _supervision(recipe, folder, progress),
-        excluded(without, locate=lambda source: source_path(source, folder), progress=progress),
-        stop_words(named if named in NAMES else file_path(named, folder)),
-        model_source(expanded(recipe.base), folder),
-    )
+    return excluded(without, locate=lambda source: source_path(source, folder), progress=progress)
 
 
 def _supervision(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Supervision:

@@ -58,6 +58,7 @@ def run_experiment(
     """
     plan = replace(plan, rebuild=True) if rebuild else plan
     with locked(plan.run_folder, progress):
+        plan.fetch(progress)
         made = make_missing(plan, threads, progress)
         scores = _evaluate(plan, progress)
         table = _table(plan, scores)

@@ -92,7 +92,12 @@ def load(path: Path) -> Document:
             twice, a tag or a kind of key that is not read here, or is not one
             mapping; with the line.
     """
-    root = _composed(read_text(path), path)
+    try:
+        text = read_text(path)
+    except InputError as error:
+        error.absent = False  # a recipe is part of the study: a wrong name is a mistake
+        raise
+    root = _composed(text, path)
     if root is None:
         raise InputError("the file is empty: it should hold 'key: value' lines.", path=path)
     if not isinstance(root, MappingNode):
