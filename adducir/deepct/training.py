@@ -74,6 +74,8 @@ class Course:
             mode="json",
             exclude={"description", "corpus", "topics", "without", "base", "settings", "stopwords"},
         )
+        if told["training_length"] is None:  # so that models made before it was a key stay current
+            del told["training_length"]
         return told | {"copies": self.recipe.without.copies}
 
     @property
@@ -249,11 +251,14 @@ def _make(
     weighter = TermWeighter.untrained(course.base, course.settings, recipe.training.seed)
     taught = teach(course, weighter, progress)
     weighter.to(choose_device(device))
-    in_loss = recipe.stop_words_in_loss
+    reading: dict[str, Any] = {
+        "stop_words_in_loss": recipe.stop_words_in_loss,
+        "longest": recipe.training_length,
+    }
     learner = DeepCTLearner(
         weighter,
-        Lesson(weighter, taught.training, stop_words_in_loss=in_loss),
-        Lesson(weighter, taught.held_out, stop_words_in_loss=in_loss),
+        Lesson(weighter, taught.training, **reading),
+        Lesson(weighter, taught.held_out, **reading),
         batch_size=recipe.training.batch_size,
         seed=recipe.training.seed,
     )

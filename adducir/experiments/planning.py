@@ -119,6 +119,9 @@ def _refuse_own_runs(plan: Plan, faults: Faults) -> None:
 
 
 def _run_path(plan: Plan, system: str, topic_set: str) -> Path:
+    said = plan.recipe.systems[system].run
+    if said is not None:
+        return Path(said if isinstance(said, str) else said[topic_set])
     return plan.run_folder / f"{file_name(system)}.{file_name(topic_set)}.trec.gz"
 
 
@@ -161,16 +164,16 @@ def _refuse_unfit_rerankings(plan: Plan, faults: Faults) -> None:
 def _plan_runs(plan: Plan, system: str) -> None:
     by_topics: dict[str, RunStep] = {}
     for name in plan.recipe.topics:
-        lacking = plan.lacking(system, name)
-        if lacking:
-            plan.unknown[system, name] = _run_path(plan, system, name), lacking
-            continue
-        topic_set = plan.opened.topic_sets[name]
         given = plan.opened.given_runs.get((system, name))
         if given is not None and given.path is not None:
             digest = file_digest(given.path)
             plan.runs[system, name] = RunStep(system, name, given.path, digest, is_given=True)
             continue
+        lacking = plan.lacking(system, name)
+        if lacking:
+            plan.unknown[system, name] = _run_path(plan, system, name), lacking
+            continue
+        topic_set = plan.opened.topic_sets[name]
         wanted = fingerprint(_decides(plan, system, topic_set))
         if wanted not in by_topics:
             path = _run_path(plan, system, name)

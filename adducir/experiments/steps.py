@@ -124,12 +124,12 @@ class Plan:
     def lacking(self, system: str, topic_set: str) -> str | None:
         """What of a dry run is not at hand, so that the fingerprint of a run is not known."""
         recipe, opened = self.recipe.systems[system], self.opened
+        if recipe.run is not None:
+            return "its file"
         sets = [*self.recipe.topics] if recipe.tune else [topic_set]
         for name in sets:
             if name not in opened.topic_sets:
                 return f"topics `{name}`"
-        if recipe.run is not None and (system, topic_set) not in opened.given_runs:
-            return "the given run"
         index = self.index_of(system)
         if index is not None and index not in opened.indexes:
             return f"corpus `{self.recipe.indexes[index].corpus}`"
@@ -207,7 +207,10 @@ class Plan:
             verb = "read" if step.is_given else "keep" if is_kept else self._verb(step.system)
             yield verb, f"run {self.shown(step.path)}{_because(step.why)}"
         for (system, _), (path, lacking) in self.unknown.items():
-            yield self._verb(system), _unknown("run", self.shown(path), lacking)
+            if self.recipe.systems[system].run is None:
+                yield self._verb(system), _unknown("run", self.shown(path), lacking)
+            else:
+                yield "read", f"run {path}, which is not at hand"
         sets = ", ".join(self.recipe.topics)
         measures = " ".join(map(str, self.opened.measures))
         yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
@@ -231,8 +234,6 @@ class Plan:
         system = self.recipe.systems[name]
         if system.tune:
             return "tune"
-        if system.run is not None:
-            return "read"
         return "rerank" if system.rerank else "fuse" if system.fuse else "search"
 
 
