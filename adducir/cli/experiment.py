@@ -21,7 +21,8 @@ def experiment(
         Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, print the plan and stop.")
+        bool,
+        typer.Option("--dry-run", help="Check everything but absent data, print the plan, stop."),
     ] = False,
     changes: Annotated[
         list[str] | None,
@@ -86,9 +87,9 @@ def run(
     from adducir.experiments.running import run_experiment
 
     with open_progress() as progress:
-        plan = plan_experiment(file, changes, rebuild=rebuild, progress=progress)
+        plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
-            show("\n".join(plan.lines()), output)
+            show("\n".join([*plan.lines(), *plan.needs.lines()]), output)
             return
         outcome = run_experiment(plan, threads=threads, rebuild=rebuild, progress=progress)
         progress.note(f"table and report: {near(plan.output)}")
@@ -113,9 +114,9 @@ def _run_study(
     plan_study = import_module(f"{package}.planning").plan_study
     run_study = import_module(f"{package}.running").run_study
     with open_progress() as progress:
-        plan = plan_study(file, changes)
+        plan = plan_study(file, changes, dry_run=dry_run)
         if dry_run:
-            show("\n".join(plan.lines()), output)
+            show("\n".join([*plan.lines(), *plan.needs.lines()]), output)
             return
         if output is not None and plan.tables > 1:
             raise UsageError(

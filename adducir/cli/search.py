@@ -219,6 +219,9 @@ def notes(found: "Search", topics: "Topics", output: Path) -> list[str]:
         lines.append(f"no term is left of the query after analysis: {_listed(found.empty)}")
     if found.unanswered:
         lines.append(f"no term of the query is in the index: {_listed(found.unanswered)}")
+    if found.tied:
+        what = "all documents have one score, so that docnos order them"
+        lines.append(f"{what}: {_listed(found.tied)}")
     return lines
 
 

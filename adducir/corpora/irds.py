@@ -17,6 +17,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from adducir.study.absent import may_download, without_downloads
 from adducir.study.errors import InputError, MachineError
 from adducir.study.progress import SILENT, Progress
 
@@ -56,16 +57,22 @@ def quietly(progress: Progress) -> Iterator[_Notes]:
     from ir_datasets import lazy_libs
 
     logger = ir_datasets.log.easy().logger()
-    notes = _Notes(progress, str(ir_datasets.util.home_path()))
+    notes = _Notes(progress if may_download() else SILENT, str(ir_datasets.util.home_path()))
     handlers, logger.handlers = logger.handlers, [notes]
-    library = lazy_libs.tqdm
+    library, network = lazy_libs.tqdm, lazy_libs.requests
     silent = SimpleNamespace(tqdm=partial(library().tqdm, disable=True))
     lazy_libs.tqdm = lambda: silent
+    if not may_download():
+        lazy_libs.requests = _refuse_to_download
     try:
         yield notes
     finally:
         logger.handlers = handlers
-        lazy_libs.tqdm = library
+        lazy_libs.tqdm, lazy_libs.requests = library, network
+
+
+def _refuse_to_download() -> Any:
+    raise OSError("not downloaded yet")
 
 
 def open_dataset(name: str, part: str, progress: Progress = SILENT) -> Any:
@@ -133,11 +140,25 @@ def records(dataset: Any, name: str, part: str, progress: Progress = SILENT) -> 
             yield record
 
 
+def is_here(dataset: Any, name: str, part: str) -> bool:
+    """Whether a part of a data set can be read without a download."""
+    try:
+        with without_downloads():
+            next(records(dataset, name, part), None)
+    except MachineError:
+        return False
+    return True
+
+
 def _unavailable(name: str, part: str, error: Exception, notes: _Notes) -> MachineError:
+    if not may_download():
+        what = f"the {_PARTS[part]} of {name}, which ir_datasets downloads."
+        return MachineError(what, absent=True)
     text = textwrap.shorten(str(error), 200, placeholder=" ...")
     reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
     hint = f"{notes.hint}; " if notes.hint else "Check the network, "
     return MachineError(
         f"the {_PARTS[part]} of {name} could not be had from ir_datasets ({reason}).",
         mend=f"{hint}or name a local file instead of the id.",
+        absent=True,
     )

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from adducir.corpora.documents import Document, Place, check_docno
-from adducir.corpora.irds import open_dataset, quietly, records
+from adducir.corpora.irds import is_here, open_dataset, quietly, records
 from adducir.corpora.values import ARGUMENT_FIELDS, argument_fields, as_text
+from adducir.study.absent import fetched_later
 from adducir.study.errors import InputError
 from adducir.study.progress import SILENT, Progress
 
@@ -28,7 +30,13 @@ class IrdsCorpus:
     @classmethod
     def open(cls, name: str, progress: Progress = SILENT) -> "IrdsCorpus":
         """The corpus of an id; see :func:`open_dataset`."""
-        return cls(name, open_dataset(name, "docs", progress), progress)
+        dataset = open_dataset(name, "docs", progress)
+        fetched_later(
+            f"the documents of {name}, which ir_datasets downloads.",
+            partial(is_here, dataset, name, "docs"),
+            lambda: next(records(dataset, name, "docs", progress)),
+        )
+        return cls(name, dataset, progress)
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ over, as trec_eval does. Grades are whole numbers; ``4.0`` counts as 4.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import GRADE, rows_of
 from adducir.corpora.qrels_files import has_duplicates, read_qrels, refuse_duplicates
 from adducir.corpora.sources import resolve
+from adducir.study.absent import gathering
 from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
 
@@ -111,15 +112,19 @@ def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress 
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
         raise InputError("no qrels are named.")
-    found = [resolve(one) for one in sources]
-    frames = [
-        read_qrels(one) if isinstance(one, Path) else _from_dataset(one, progress) for one in found
-    ]
+    with gathering() as each:
+        found = [each(partial(resolve, one)) for one in sources]
+    with gathering() as each:
+        frames = [each(partial(_read, one, progress)) for one in found]
     frame = pl.concat(frames) if len(frames) > 1 else frames[0]
     name = " + ".join(map(str, sources))
     if has_duplicates(frame):
         refuse_duplicates(frame, [one if isinstance(one, Path) else None for one in found], name)
     return Qrels(frame, name)
+
+
+def _read(found: Path | str, progress: Progress) -> pl.DataFrame:
+    return read_qrels(found) if isinstance(found, Path) else _from_dataset(found, progress)
 
 
 def _from_dataset(name: str, progress: Progress) -> pl.DataFrame:

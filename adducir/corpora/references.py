@@ -24,7 +24,9 @@ def expanded(source: str) -> str:
             state = "not set" if found is None else "empty"
             raise InputError(
                 f"the environment variable {match[1]} is {state}.",
+                path=source,
                 mend=f"Set it to the folder it stands for: export {match[1]}=/path/to/folder",
+                absent=True,
             )
         return found
 
@@ -49,7 +51,9 @@ def source_path(source: str, folder: Path) -> str:
     try:
         is_elsewhere = isinstance(resolve(full), Path)
     except InputError as error:
-        raise InputError(error.what, path=path, mend=_starts_at(folder)) from error
+        raise InputError(
+            error.what, path=path, mend=_starts_at(folder), absent=error.absent
+        ) from error
     if is_elsewhere:
         raise InputError(
             "there is no such file or folder; one of that name is in the current folder.",
@@ -57,12 +61,6 @@ def source_path(source: str, folder: Path) -> str:
             mend=_starts_at(folder),
         )
     return full
-
-
-def is_id(source: str) -> bool:
-    """Whether what :func:`source_path` returned names a data set and no file."""
-    path = Path(source).expanduser()
-    return not (source.startswith(PREFIX) or path.is_absolute() or path.exists())
 
 
 def file_path(source: str, folder: Path) -> Path:

@@ -42,6 +42,7 @@ def resolve(source: str | Path) -> Path | str:
             "there is no such file or folder.",
             path=path,
             mend=f"The name was looked up from {Path.cwd()}.",
+            absent=True,
         )
     return text
 

@@ -15,7 +15,7 @@ Pools and runs may be named by a pattern for file names (``runs/2020/*.txt.gz``)
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import polars as pl
@@ -24,6 +24,7 @@ from adducir.corpora.digests import digest_of
 from adducir.corpora.qrels import load_qrels
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
+from adducir.study.absent import gathering
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_lines
 from adducir.study.progress import SILENT, Progress
@@ -124,14 +125,20 @@ def excluded(
     def add(source: str, docnos: Iterable[str]) -> None:
         found[source] = found.get(source, frozenset()).union(docnos)
 
-    for source in without.qrels:
+    def add_qrels(source: str) -> None:
         add(source, load_qrels(locate(source), progress=progress).frame["docno"])
-    for source in without.pools:
+
+    def add_files(source: str, docnos_of: Callable[[Path], frozenset[str]]) -> None:
         for path in _files(source, locate):
-            add(source, pool_docnos(path))
-    for source in without.runs:
-        for path in _files(source, locate):
-            add(source, run_docnos(path, without.depth))
+            add(source, docnos_of(path))
+
+    with gathering() as each:
+        for source in without.qrels:
+            each(partial(add_qrels, source))
+        for source in without.pools:
+            each(partial(add_files, source, pool_docnos))
+        for source in without.runs:
+            each(partial(add_files, source, partial(run_docnos, depth=without.depth)))
     return Excluded(found)
 
 
@@ -206,5 +213,5 @@ def _files(source: str, locate: Callable[[str], str]) -> Sequence[Path]:
     place = Path(locate(folder or ".")).expanduser()
     found = sorted(path for path in place.glob(name) if path.is_file())
     if not found:
-        raise InputError(f"no file is called like {name!r}.", path=place)
+        raise InputError(f"no file is called like {name!r}.", path=place, absent=True)
     return found

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 class Lesson:
     """Examples as arrays: token ids, and the targets of those words that are in the loss.
 
+    Args:
+        weighter: What is to learn.
+        examples: The passages.
+        stop_words_in_loss: Whether stop words are in the loss.
+        longest: Tokens of a passage that are read; by default what the model can read.
+
     Attributes:
         encoded: The passages.
         places: For each passage, where in its ids the first piece of each word in the loss stands.
@@ -25,11 +31,17 @@ class Lesson:
     """
 
     def __init__(
-        self, weighter: TermWeighter, examples: Sequence[Example], *, stop_words_in_loss: bool
+        self,
+        weighter: TermWeighter,
+        examples: Sequence[Example],
+        *,
+        stop_words_in_loss: bool,
+        longest: int | None = None,
     ) -> None:
         whole = weighter.settings.keys == "words"
         texts = [example.text for example in examples]
-        self.encoded = weighter.encode(texts, [words(text, whole=whole) for text in texts])
+        inside = [words(text, whole=whole) for text in texts]
+        self.encoded = weighter.encode(texts, inside, longest)
         self.places: list[NDArray[np.int64]] = []
         self.targets: list[NDArray[np.float32]] = []
         for one, example in zip(self.encoded, examples, strict=True):

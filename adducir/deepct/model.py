@@ -110,28 +110,36 @@ class TermWeighter:
         encodings = self._tokenizer.backend_tokenizer.encode_batch(chunks, add_special_tokens=False)
         return [len(encoding) for encoding in encodings]
 
-    def encode(self, texts: Sequence[str], words: Sequence[Sequence[Word]]) -> list[Encoded]:
+    def encode(
+        self,
+        texts: Sequence[str],
+        words: Sequence[Sequence[Word]],
+        longest: int | None = None,
+    ) -> list[Encoded]:
         """Token ids of passages, and where in them each word begins.
 
         Args:
             texts: The passages.
             words: The words of each.
+            longest: Tokens of an input, the special ones included, beyond which a passage is cut
+                off; by default what the model can read.
         """
+        longest = min(longest or self._longest, self._longest)
         if not texts:
             return []
         encodings = self._tokenizer.backend_tokenizer.encode_batch(list(texts))
         return [
-            self._encoded(encoding, inside)
+            self._encoded(encoding, inside, longest)
             for encoding, inside in zip(encodings, words, strict=True)
         ]
 
-    def _encoded(self, encoding: Any, words: Sequence[Word]) -> Encoded:
+    def _encoded(self, encoding: Any, words: Sequence[Word], longest: int) -> Encoded:
         ids = np.array(encoding.ids, dtype=np.int64)
         offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
         special = np.array(encoding.special_tokens_mask, dtype=np.int64)
-        if len(ids) > self._longest:
+        if len(ids) > longest:
             # The closing special token stays.
-            kept = np.r_[: self._longest - 1, len(ids) - 1]
+            kept = np.r_[: longest - 1, len(ids) - 1]
             ids, offsets, special = ids[kept], offsets[kept], special[kept]
         places = np.flatnonzero(special == 0)
         starts, ends = offsets[places, 0], offsets[places, 1]

@@ -68,7 +68,9 @@ class HeldOutPart(Recipe):
 class DeepCTRecipe(Recipe):
     """A whole recipe; see docs/deepct.md for its keys.
 
-    Exactly one of ``reference`` and ``topics`` says where targets come from.
+    Exactly one of ``reference`` and ``topics`` says where targets come from. ``training_length`` is
+    how many tokens of a passage training reads, the special ones included; the rest is weighted
+    without having been learnt from.
     """
 
     description: str = ""
@@ -84,6 +86,7 @@ class DeepCTRecipe(Recipe):
     stop_words_in_loss: bool = False
     stopwords: str = "english"
     passages: PassageRecipe = PassageRecipe()
+    training_length: Annotated[int, Field(ge=3)] | None = None
     keep_empty: bool = True
     most: Annotated[int, Field(ge=1)] | None = None
     held_out: HeldOutPart = HeldOutPart()

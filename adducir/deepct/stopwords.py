@@ -114,4 +114,5 @@ def _nltk() -> frozenset[str]:
             "NLTK's stop words are not on this machine: they are no part of its package.",
             mend="Get them with `python -m nltk.downloader stopwords`, or choose `english`, the "
             "list that comes with Adducir.",
+            absent=True,
         ) from error

@@ -1,6 +1,7 @@
 """From a recipe to a trained term weighter, a product that is a model's folder."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from adducir.models.machine import choose_device, seed_of
 from adducir.models.products import build_by_parts
 from adducir.models.sources import ModelSource, model_source
 from adducir.models.training import train
+from adducir.study.absent import gathering
 from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, product_fingerprint
@@ -72,6 +74,8 @@ class Course:
             mode="json",
             exclude={"description", "corpus", "topics", "without", "base", "settings", "stopwords"},
         )
+        if told["training_length"] is None:  # so that models made before it was a key stay current
+            del told["training_length"]
         return told | {"copies": self.recipe.without.copies}
 
     @property
@@ -100,26 +104,33 @@ def open_course(recipe: DeepCTRecipe, folder: Path, *, progress: Progress = SILE
         progress: Told what ir_datasets downloads.
 
     Raises:
-        InputError: A source cannot be read.
+        InputError: A source cannot be read; of all that is not at hand one error.
         MachineError: Something cannot be downloaded, or is not installed.
     """
-    corpus = open_corpus(
-        source_path(recipe.corpus.source, folder),
-        docno_field=recipe.corpus.docno_field,
-        format=recipe.corpus.format,
+    named = recipe.stopwords
+    with gathering() as each:
+        corpus = each(partial(_corpus, recipe, folder, progress))
+        supervision = each(partial(_supervision, recipe, folder, progress))
+        without = each(partial(_without, recipe, folder, progress))
+        words = each(lambda: stop_words(named if named in NAMES else file_path(named, folder)))
+        base = each(lambda: model_source(expanded(recipe.base), folder))
+    return Course(recipe, corpus, supervision, without, words, base)
+
+
+def _corpus(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Corpus:
+    part = recipe.corpus
+    return open_corpus(
+        source_path(part.source, folder),
+        docno_field=part.docno_field,
+        format=part.format,
         progress=progress,
     )
+
+
+def _without(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Excluded:
     part = recipe.without
     without = Without(listed(part.qrels), listed(part.pools), listed(part.runs), part.depth)
-    named = recipe.stopwords
-    return Course(
-        recipe,
-        corpus,
-        _supervision(recipe, folder, progress),
-        excluded(without, locate=lambda source: source_path(source, folder), progress=progress),
-        stop_words(named if named in NAMES else file_path(named, folder)),
-        model_source(expanded(recipe.base), folder),
-    )
+    return excluded(without, locate=lambda source: source_path(source, folder), progress=progress)
 
 
 def _supervision(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Supervision:
@@ -240,11 +251,14 @@ def _make(
     weighter = TermWeighter.untrained(course.base, course.settings, recipe.training.seed)
     taught = teach(course, weighter, progress)
     weighter.to(choose_device(device))
-    in_loss = recipe.stop_words_in_loss
+    reading: dict[str, Any] = {
+        "stop_words_in_loss": recipe.stop_words_in_loss,
+        "longest": recipe.training_length,
+    }
     learner = DeepCTLearner(
         weighter,
-        Lesson(weighter, taught.training, stop_words_in_loss=in_loss),
-        Lesson(weighter, taught.held_out, stop_words_in_loss=in_loss),
+        Lesson(weighter, taught.training, **reading),
+        Lesson(weighter, taught.held_out, **reading),
         batch_size=recipe.training.batch_size,
         seed=recipe.training.seed,
     )

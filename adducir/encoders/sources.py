@@ -90,5 +90,6 @@ def _of_recipe(path: Path) -> Path:
             "the encoder of this recipe is not trained.",
             path=path,
             mend=f"Train it: adducir train {path}",
+            absent=path.is_file(),
         )
     return folder

@@ -5,6 +5,7 @@ Pretraining and fine-tuning are a chain: the ``base`` of one recipe is the produ
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from adducir.encoders.cards import card
 from adducir.encoders.learning import EncoderLearner, Lesson
 from adducir.encoders.lessons import files_of, read_lesson
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
+from adducir.encoders.recipe import COSINE_TEMPERATURE, DataPart, EncoderRecipe
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.models.machine import choose_device
 from adducir.models.products import build_by_parts
 from adducir.models.training import train
+from adducir.study.absent import gathering
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, product_fingerprint
@@ -71,12 +73,24 @@ def open_course(recipe: EncoderRecipe, folder: Path) -> Course:
         InputError: A file cannot be read, or there is no such model.
         MachineError: A model's package is not installed.
     """
-    base = encoder_source(expanded(recipe.base), folder)
-    files = files_of(recipe.data, folder)
-    digests = {
-        key: fingerprint([file_digest(path) for path in paths]) for key, paths in files.items()
-    }
-    return Course(recipe, folder, base, {"base": base.identity(), **digests})
+    with gathering() as each:
+        base = each(lambda: encoder_source(expanded(recipe.base), folder))
+        data = each(lambda: identity_of(recipe.data, folder))
+    return Course(recipe, folder, base, {"base": base.identity(), **data})
+
+
+def identity_of(part: DataPart, folder: Path) -> dict[str, str]:
+    """The fingerprints of the spans that a recipe names, by its keys.
+
+    Raises:
+        InputError: A file cannot be read; of all that are not at hand one error.
+    """
+    with gathering() as each:
+        digests = {
+            key: [each(partial(file_digest, path)) for path in paths]
+            for key, paths in files_of(part, folder).items()
+        }
+    return {key: fingerprint(of_files) for key, of_files in digests.items()}
 
 
 def train_encoder(

@@ -43,12 +43,22 @@ class Expansion:
     base: Corpus
     corpus: ExpandedCorpus
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether the model is there."""
+        return self.course is None or is_current(self.model, self.model_fingerprint)
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether the corpus's weights are there."""
+        return is_current(self.corpus.weights, self.corpus.weights_fingerprint)
+
     def steps(self, shown: Callable[[Path], str]) -> list[tuple[str, str]]:
         """What has to be made before documents can be read: verbs and what they make."""
-        if is_current(self.corpus.weights, self.corpus.weights_fingerprint):
+        if self.is_weighed:
             return []
         weigh = ("weigh", f"{shown(self.corpus.weights)} by {shown(self.model)}")
-        if self.course is None or is_current(self.model, self.model_fingerprint):
+        if self.is_trained:
             return [weigh]
         return [("train", shown(self.model)), weigh]
 
@@ -58,7 +68,7 @@ class Expansion:
         Raises:
             AdducirError: A record is malformed, the disk is full, and the like.
         """
-        if is_current(self.corpus.weights, self.corpus.weights_fingerprint):
+        if self.is_weighed:
             return
         if self.course is not None:
             train_model(self.course, self.model, threads=threads, progress=progress)
@@ -73,15 +83,18 @@ class Expansion:
 
 
 def open_expansion(
-    said: CorpusRecipe, base: Corpus, folder: Path, progress: Progress = SILENT
-) -> Expansion:
+    said: CorpusRecipe, base: Corpus | None, folder: Path, progress: Progress = SILENT
+) -> Expansion | None:
     """Open the model that expands a corpus, or the recipe that makes it.
 
     Args:
         said: An entry of ``corpora`` with ``expand``.
-        base: The corpus that it names.
+        base: The corpus that it names; None where that is not at hand.
         folder: The study's folder.
         progress: Told what ir_datasets downloads.
+
+    Returns:
+        The expansion; None where ``base`` is.
 
     Raises:
         InputError: There is no such model or recipe, or the recipe has faults.
@@ -98,6 +111,7 @@ def open_expansion(
             "there is no such model.",
             path=path,
             mend="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
+            absent=True,
         )
     identity = ModelSource(str(path), path).identity()
     return _expansion(said, base, folder, path, load_settings(path), identity, None)
@@ -105,13 +119,15 @@ def open_expansion(
 
 def _expansion(
     said: CorpusRecipe,
-    base: Corpus,
+    base: Corpus | None,
     folder: Path,
     model: Path,
     settings: Settings,
     identity: str,
     course: Course | None,
-) -> Expansion:
+) -> Expansion | None:
+    if base is None:
+        return None
     name = f"{model.name}.{file_name(str(said.expand))}.weights"
     corpus = ExpandedCorpus(
         base,

@@ -1,9 +1,17 @@
-"""Collects what is wrong with an experiment file, so that one message tells all of it."""
+"""Collects what is wrong with an experiment file, so that one message tells all of it.
 
-from collections.abc import Callable, Iterable
+Beside mistakes there is what is not at hand (:mod:`adducir.study.absent`): data that nobody has put
+there yet, models that nobody has fetched. A dry run keeps those as notes; otherwise they are errors
+like the others, and what can be fetched is fetched before anything is built.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
+from adducir.study.absent import Later, watching
 from adducir.study.errors import AdducirError, InputError, MachineError
+from adducir.study.progress import Progress
 from adducir.study.recipe import Fault, Reading, Recipe
 from adducir.study.yaml import KeyPath
 
@@ -11,18 +19,70 @@ _Opened = TypeVar("_Opened")
 _R = TypeVar("_R", bound=Recipe)
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What an experiment needs and does not build itself.
+
+    Attributes:
+        missing: What is not at hand: a dry run's notes. Each with its places in the file.
+        later: What is fetched when it is first needed, with its places.
+    """
+
+    missing: Sequence[tuple[KeyPath, AdducirError]] = ()
+    later: Sequence[tuple[KeyPath, Later]] = ()
+
+    def lines(self) -> list[str]:
+        """A line for each thing that is not here, with the places of the file that need it."""
+        told = [(error.paragraph(), path) for path, error in self.missing]
+        told += [(need.what, path) for path, need in self.later if not need.is_here()]
+        places: dict[str, dict[str, None]] = {}
+        for what, path in told:
+            places.setdefault(what.rstrip("."), {})[".".join(map(str, path[:2]))] = None
+        return [f"not at hand: {what}; needed by {', '.join(by)}" for what, by in places.items()]
+
+    def lacking(self, section: str) -> frozenset[str]:
+        """The names in a section of the file that need something that is not at hand."""
+        return frozenset(str(path[1]) for path, _ in self.missing if path[0] == section)
+
+    def fetch(self, places: Collection[KeyPath], progress: Progress) -> None:
+        """Fetch what the places of the file need, before anything is built.
+
+        Args:
+            places: The first two keys of what is to be made, such as ``("systems", "BM25")``.
+            progress: Told what is fetched.
+
+        Raises:
+            AdducirError: Something cannot be fetched; all of it in one message.
+        """
+        needed = {need.what: need for path, need in self.later if tuple(path[:2]) in places}
+        failed: list[AdducirError] = []
+        for need in needed.values():
+            try:
+                if not need.is_here():
+                    progress.note(f"fetching {need.what}")
+                    need.fetch()
+            except AdducirError as error:
+                failed.append(error)
+        if failed:
+            raise AdducirError.united(failed)
+
+
 class Faults:
     """The faults of a recipe file.
 
     Args:
         reading: The file, with the faults that validation found.
+        dry_run: Whether what is not at hand is no fault.
     """
 
-    def __init__(self, reading: Reading[_R]) -> None:
+    def __init__(self, reading: Reading[_R], *, dry_run: bool = False) -> None:
         self._error = reading.error
         self._are_own = bool(reading.faults or reading.refused)
+        self._dry_run = dry_run
         self._found: list[Fault] = []
         self._causes: list[AdducirError] = []
+        self._missing: list[tuple[KeyPath, AdducirError]] = []
+        self._later: list[tuple[KeyPath, Later]] = []
 
     def add(self, path: KeyPath, what: str) -> None:
         """Keep a fault for its place in the file."""
@@ -33,26 +93,47 @@ class Faults:
         self._found += faults
 
     def opening(self, path: KeyPath, opener: Callable[[], _Opened]) -> _Opened | None:
-        """What ``opener`` returns; None, and a fault for its place, where it raises."""
-        try:
-            return opener()
-        except AdducirError as error:
+        """What ``opener`` returns; None where it raises, with what was wrong or is not at hand."""
+        with watching() as later:
+            try:
+                return opener()
+            except AdducirError as error:
+                self._keep(path, error)
+                return None
+            finally:
+                self._later += [(path, need) for need in later]
+
+    def _keep(self, path: KeyPath, error: AdducirError) -> None:
+        if error.absent:
+            self._missing += [(path, part) for part in error.parts]
+        else:
             self._causes.append(error)
             self.add(path, error.paragraph())
-            return None
 
-    def check(self) -> None:
-        """Raise them all as one.
+    def check(self) -> Needs:
+        """What the file needs; raises where something is wrong, all of it as one error.
 
         Raises:
-            InputError: There are any.
-            MachineError: There are, and all of them are the machine's.
+            InputError: Something is wrong, or not at hand where this is no dry run.
+            MachineError: So it is, and all of it is the machine's.
         """
+        found, causes = list(self._found), list(self._causes)
+        if not self._dry_run:
+            # Where the file has faults of its own nothing is downloaded, and that is no fault.
+            missing = [
+                (path, error)
+                for path, error in self._missing
+                if not (self._are_own and isinstance(error, MachineError))
+            ]
+            found += [Fault(path, error.paragraph()) for path, error in missing]
+            causes += [error for _, error in missing]
         is_machine = (
             not self._are_own
-            and len(self._causes) == len(self._found)
-            and all(isinstance(cause, MachineError) for cause in self._causes)
+            and len(causes) == len(found)
+            and all(isinstance(cause, MachineError) for cause in causes)
         )
-        error = self._error(self._found, MachineError if is_machine else InputError)
+        found = list({(fault.path, f"{fault}"): fault for fault in found}.values())
+        error = self._error(found, MachineError if is_machine else InputError)
         if error is not None:
             raise error
+        return Needs(tuple(self._missing), tuple(self._later))

@@ -232,6 +232,7 @@ def _silent(found: Search) -> str:
     for what, qids in (
         ("no term is left of the query of", found.empty),
         ("no document has a term of the query of", found.unanswered),
+        ("all documents have one score, so that docnos order them, of", found.tied),
     ):
         if qids:
             more = f" and {len(qids) - _SHOWN} more" if len(qids) > _SHOWN else ""

@@ -11,7 +11,7 @@ import polars as pl
 
 from adducir.corpora.documents import Corpus, open_corpus
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.corpora.references import file_path, is_id, source_path
+from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import Topics, load_topics
 from adducir.experiments.evaluation import providers, vectorised
 from adducir.experiments.evaluation.evaluate import Evaluator
@@ -91,8 +91,6 @@ def open_all(
     faults: Faults,
     folder: Path,
     progress: Progress,
-    *,
-    only_local: bool = False,
 ) -> Opened:
     """Open every source of an experiment file.
 
@@ -101,17 +99,16 @@ def open_all(
         faults: Takes what cannot be opened.
         folder: Where relative paths start.
         progress: Told what ir_datasets downloads.
-        only_local: Whether ir_datasets ids are passed over, because the file has faults anyway.
     """
-    opening = _Opening(recipe, faults, folder, progress, only_local)
+    opening = _Opening(recipe, faults, folder, progress)
     opening.measures()
     opening.measure_names()
     for name, corpus in recipe.corpora.items():
         if corpus.expand is None:
             opening.corpus(name, corpus)
     for name, corpus in recipe.corpora.items():
-        if corpus.expand is not None and corpus.expand in opening.opened.corpora:
-            opening.expansion(name, corpus, opening.opened.corpora[corpus.expand])
+        if corpus.expand is not None:
+            opening.expansion(name, corpus, opening.opened.corpora.get(corpus.expand))
     for name, index in recipe.indexes.items():
         opening.index(name, index)
     for name, topics in recipe.topics.items():
@@ -131,7 +128,6 @@ class _Opening:
     faults: Faults
     folder: Path
     progress: Progress
-    only_local: bool
     opened: Opened = field(default_factory=Opened)
 
     def measures(self) -> None:
@@ -181,8 +177,11 @@ class _Opening:
         if found is not None:
             self.opened.corpora[name] = found
 
-    def expansion(self, name: str, corpus: CorpusRecipe, base: Corpus) -> None:
-        """Open a corpus that is another one expanded; nothing is trained or weighed."""
+    def expansion(self, name: str, corpus: CorpusRecipe, base: Corpus | None) -> None:
+        """Open a corpus that is another one expanded; nothing is trained or weighed.
+
+        Where the other one could not be opened, the model's recipe is looked at all the same.
+        """
         open_it = partial(open_expansion, corpus, base, self.folder, self.progress)
         found = self.faults.opening(("corpora", name, "model"), open_it)
         if found is not None:
@@ -307,9 +306,8 @@ class _Opening:
         return file_path(source, self.folder)
 
     def _source(self, place: KeyPath, source: str) -> str | None:
-        """The source to open; None where there is none or it is to be passed over."""
-        found = self.faults.opening(place, partial(source_path, source, self.folder))
-        return None if found is not None and self.only_local and is_id(found) else found
+        """The source to open; None where there is none."""
+        return self.faults.opening(place, partial(source_path, source, self.folder))
 
 
 def _computed_by(measure: Measure) -> str:

@@ -5,6 +5,7 @@ whose result is there, unchanged and whole, is not done again; nor is an index b
 be made needs.
 """
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from adducir.indexes.building import KINDS
 from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel, model_named
 from adducir.runs.fusion import FUSION
+from adducir.study.absent import without_downloads
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
@@ -40,6 +42,7 @@ def plan_experiment(
     overrides: tuple[str, ...] = (),
     *,
     rebuild: bool = False,
+    dry_run: bool = False,
     folder: Path | None = None,
     progress: Progress = SILENT,
 ) -> Plan:
@@ -49,32 +52,36 @@ def plan_experiment(
         path: The file.
         overrides: ``key.key=value`` changes to it.
         rebuild: Plan to make everything, even what is current.
+        dry_run: Plan without what is not at hand, and download nothing: such a plan is for
+            reading, and :attr:`.Plan.needs` says what it lacks.
         folder: The study's folder, where products go and relative paths start; by default the
             folder that holds ``experiments/``.
         progress: Told what ir_datasets downloads.
 
     Raises:
-        InputError: The file or something that it names is wrong; all faults in one message.
+        InputError: The file or something that it names is wrong, or is not at hand; all of it in
+            one message.
         MachineError: Something cannot be downloaded, and nothing else is wrong.
     """
     reading = read(load(path), ExperimentRecipe, overrides)
     folder = study_folder(path) if folder is None else folder.absolute()
-    faults = Faults(reading)
+    faults = Faults(reading, dry_run=dry_run)
     recipe = reading.rest
     if recipe is None:
         faults.check()
         raise InputError("the file cannot be understood.", path=path)  # never without a fault
     faults.extend(inconsistencies(recipe, reading.data))
-    opened = open_all(recipe, faults, folder, progress, only_local=reading.recipe is None)
-    plan = Plan(path, folder, recipe, overrides, opened, rebuild, {}, {})
+    with without_downloads(dry_run or reading.recipe is None):
+        opened = open_all(recipe, faults, folder, progress)
+    plan = Plan(path, folder, recipe, overrides, opened, rebuild, {}, {}, {})
     _refuse_files_for_folders(plan, faults)
     _refuse_own_runs(plan, faults)
     _plan_indexes(plan, faults)
     _refuse_unfit_rerankings(plan, faults)
-    faults.check()
+    needs = faults.check()
     for system in in_order(recipe.systems):
         _plan_runs(plan, system)
-    return plan
+    return replace(plan, needs=needs)
 
 
 def model_of(system: SystemRecipe) -> AnyModel:
@@ -113,6 +120,9 @@ def _refuse_own_runs(plan: Plan, faults: Faults) -> None:
 
 
 def _run_path(plan: Plan, system: str, topic_set: str) -> Path:
+    said = plan.recipe.systems[system].run
+    if said is not None:
+        return Path(said if isinstance(said, str) else said[topic_set])
     return plan.run_folder / f"{file_name(system)}.{file_name(topic_set)}.trec.gz"
 
 
@@ -154,12 +164,17 @@ def _refuse_unfit_rerankings(plan: Plan, faults: Faults) -> None:
 
 def _plan_runs(plan: Plan, system: str) -> None:
     by_topics: dict[str, RunStep] = {}
-    for name, topic_set in plan.opened.topic_sets.items():
+    for name in plan.recipe.topics:
         given = plan.opened.given_runs.get((system, name))
         if given is not None and given.path is not None:
             digest = file_digest(given.path)
             plan.runs[system, name] = RunStep(system, name, given.path, digest, is_given=True)
             continue
+        lacking = plan.lacking(system, name)
+        if lacking:
+            plan.unknown[system, name] = _run_path(plan, system, name), lacking
+            continue
+        topic_set = plan.opened.topic_sets[name]
         wanted = fingerprint(_decides(plan, system, topic_set))
         if wanted not in by_topics:
             path = _run_path(plan, system, name)

@@ -110,9 +110,14 @@ class Reranking:
         """Whether the order of some documents depends on the others."""
         return self.pretrained is not None and self.pretrained.is_listwise
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether it is one that an experiment trains, and is there."""
+        return self.training is not None and not self.training.is_missing
+
     def steps(self, shown: Callable[[Path], str]) -> list[tuple[str, str]]:
         """What has to be made before it can rerank: verbs and what they make."""
-        if self.training is None or not self.training.is_missing:
+        if self.training is None or self.is_trained:
             return []
         return [("train", shown(self.training.folder))]
 

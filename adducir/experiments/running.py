@@ -59,6 +59,7 @@ def run_experiment(
     refuse_other_folder(plan.output)
     plan = replace(plan, rebuild=True) if rebuild else plan
     with locked(plan.run_folder, progress):
+        plan.fetch(progress)
         made = make_missing(plan, threads, progress)
         scores = _evaluate(plan, progress)
         table = _table(plan, scores)

@@ -1,19 +1,21 @@
 """A planned experiment: the indexes and runs that its table is made from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from adducir.experiments.currency import MISSING
 from adducir.experiments.expansion import Expansion
+from adducir.experiments.faults import Needs
 from adducir.experiments.members import text_index
 from adducir.experiments.opening import Opened
-from adducir.experiments.recipe import ExperimentRecipe
+from adducir.experiments.recipe import ExperimentRecipe, file_name
 from adducir.experiments.reranking import Reranking
 from adducir.indexes.build import IndexSettings
 from adducir.indexes.building import EngineName
 from adducir.runs.findings import some
+from adducir.study.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class Plan:
         indexes: A step for each index that a system searches or reads documents of.
         runs: A step for each system and topic set, each after those that it is made from; topic
             sets that differ in their judgements only share one.
+        unknown: Of a dry run, the paths of runs whose fingerprints are not known, and what they
+            wait for, by system and topic set.
+        needs: What is needed and not built here.
     """
 
     path: Path
@@ -84,6 +89,8 @@ class Plan:
     rebuild: bool
     indexes: dict[str, IndexStep]
     runs: dict[tuple[str, str], RunStep]
+    unknown: dict[tuple[str, str], tuple[Path, str]]
+    needs: Needs = field(default_factory=Needs)
 
     @property
     def output(self) -> Path:
@@ -115,6 +122,47 @@ class Plan:
         decides = self.opened.rerankings[system].decides(index.settings.fields)
         return decides | {"texts": index.fingerprint}
 
+    def lacking(self, system: str, topic_set: str) -> str | None:
+        """What of a dry run is not at hand, so that the fingerprint of a run is not known."""
+        recipe, opened = self.recipe.systems[system], self.opened
+        if recipe.run is not None:
+            return "its file"
+        sets = [*self.recipe.topics] if recipe.tune else [topic_set]
+        for name in sets:
+            if name not in opened.topic_sets:
+                return f"topics `{name}`"
+        index = self.index_of(system)
+        if index is not None and index not in opened.indexes:
+            return f"corpus `{self.recipe.indexes[index].corpus}`"
+        if recipe.rerank is not None and system not in opened.rerankings:
+            return f"reranker {recipe.by}"
+        for member in recipe.members:
+            for name in sets:
+                if (member, name) in self.unknown:
+                    return f"run of `{member}`"
+        return None
+
+    def fetch(self, progress: Progress) -> None:
+        """Fetch what the steps that are to be made need, before the first of them is begun.
+
+        Raises:
+            AdducirError: Something cannot be fetched; all of it in one message.
+        """
+        made = [step for step in self.distinct_runs() if self.rebuild or step.why]
+        needed = self.needed_indexes(made)
+        read = {step.corpus for step in needed if step.why is not None}
+        expansions = self.needed_expansions(needed)
+        read |= {str(one.said.expand) for one in expansions if not one.is_weighed}
+        read -= {name for name, one in self.opened.expansions.items() if one.is_trained}
+        models = {
+            step.system
+            for step in made
+            if step.system in self.opened.rerankings
+            and not self.opened.rerankings[step.system].is_trained
+        }
+        places = {("corpora", name) for name in read} | {("systems", name) for name in models}
+        self.needs.fetch(places, progress)
+
     def needed_rerankings(self, made: list[RunStep]) -> list[Reranking]:
         """How those of the runs to be made that are reranks of others are made."""
         names = dict.fromkeys(step.system for step in made)
@@ -139,20 +187,33 @@ class Plan:
         prepared = [one.steps(self.shown) for one in self.needed_expansions(needed)]
         prepared += [one.steps(self.shown) for one in self.needed_rerankings(made)]
         yield from dict.fromkeys(step for steps in prepared for step in steps)
+        for name, one in self.recipe.indexes.items():
+            used = any(self.index_of(system) == name for system in self.recipe.systems)
+            if used and name not in self.indexes:
+                path = self.folder / "indexes" / file_name(name)
+                yield "build", _unknown("index", self.shown(path), f"corpus `{one.corpus}`")
         for index in self.indexes.values():
             source = self.recipe.corpora[index.corpus].told
             what = f"index {self.shown(index.path)} of {source}"
             if index.why is None:
                 yield "keep", what
-            elif index in needed:
+            elif index in needed or any(
+                self.index_of(system) == index.name for system, _ in self.unknown
+            ):
                 yield "build", what + _because(index.why)
             else:
                 yield "skip", f"{what}: every run that needs it is there"
         for step in self.distinct_runs():
-            verb = "read" if step.is_given else "keep" if step.why is None else self._verb(step)
+            is_kept = step.why is None
+            verb = "read" if step.is_given else "keep" if is_kept else self._verb(step.system)
             yield verb, f"run {self.shown(step.path)}{_because(step.why)}"
         yield from self._warnings()
-        sets = ", ".join(self.opened.topic_sets)
+        for (system, _), (path, lacking) in self.unknown.items():
+            if self.recipe.systems[system].run is None:
+                yield self._verb(system), _unknown("run", self.shown(path), lacking)
+            else:
+                yield "read", f"run {path}, which is not at hand"
+        sets = ", ".join(self.recipe.topics)
         measures = " ".join(map(str, self.opened.measures))
         yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
         yield from self._tests()
@@ -180,11 +241,15 @@ class Plan:
             whom = "the best" if asked.against == "best" else asked.against
             yield "test", f"equivalence with {whom} within {asked.equivalence:g}: {how}"
 
-    def _verb(self, step: RunStep) -> str:
-        system = self.recipe.systems[step.system]
+    def _verb(self, name: str) -> str:
+        system = self.recipe.systems[name]
         if system.tune:
             return "tune"
         return "rerank" if system.rerank else "fuse" if system.fuse else "search"
+
+
+def _unknown(kind: str, path: str, lacking: str) -> str:
+    return f"{kind} {path}: whether it is there is unknown without {lacking}"
 
 
 def _because(why: str | None) -> str:

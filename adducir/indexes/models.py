@@ -42,7 +42,11 @@ class BM25:
 
 @dataclass(frozen=True)
 class QLD:
-    """Dirichlet smoothing's ``mu`` (0 or more): the weight of the collection, in tokens."""
+    """Dirichlet smoothing's ``mu`` (0 or more): the weight of the collection, in tokens.
+
+    With mu 0 Lucene's formula is infinity minus infinity, which it takes for 0: every document that
+    holds a term scores 0, and docnos alone order them. That is kept, so that a grid may begin at 0.
+    """
 
     mu: float = 1000.0
     name: ClassVar[str] = "qld"

@@ -1,11 +1,13 @@
 """From topics to a run: what ``adducir search`` and experiment files call."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from adducir.corpora.topics import Topics
 from adducir.indexes.engine import Index
+from adducir.indexes.lucene import Hits
 from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel
 from adducir.runs.run import Run
@@ -19,6 +21,8 @@ class Search:
         run: The rankings.
         empty: Topics whose query has no term left after analysis; they have no hits.
         unanswered: Topics with terms, none of which is in the index.
+        tied: Topics whose documents, two or more, all have one score: their order is that of the
+            docnos, and says nothing.
         seconds: The time that searching took.
         settings: Index, model, feedback and depth, for the run's metadata.
     """
@@ -26,6 +30,7 @@ class Search:
     run: Run
     empty: tuple[str, ...]
     unanswered: tuple[str, ...]
+    tied: tuple[str, ...]
     seconds: float
     settings: dict[str, Any]
 
@@ -51,6 +56,7 @@ def search_topics(
         run=run,
         empty=tuple(topics.qids[i] for i, left in zip(silent, terms, strict=True) if not left),
         unanswered=tuple(topics.qids[i] for i, left in zip(silent, terms, strict=True) if left),
+        tied=tuple(_tied(hits, topics)),
         seconds=seconds,
         settings={
             "index": index.identity,
@@ -59,3 +65,13 @@ def search_topics(
             "depth": depth or "all",
         },
     )
+
+
+def _tied(hits: Hits, topics: Topics) -> Iterator[str]:
+    """The qids of the topics with several hits of one score."""
+    first = 0
+    for qid, count in zip(topics.qids, hits.counts.tolist(), strict=True):
+        scores = hits.scores[first : first + count]
+        first += count
+        if count > 1 and scores[0] == scores[-1]:
+            yield qid

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from adducir.study.errors import InputError
 from adducir.study.json_lines import json_document
 from adducir.study.recipe import Recipe
+from adducir.study.verified import refuse_damaged
 
 Kind = TypeVar("Kind", bound=Recipe)
 

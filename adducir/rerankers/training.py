@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from adducir.rerankers.registry import recipe_of
 from adducir.rerankers.settings import save_settings
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
+from adducir.study.absent import gathering
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
@@ -82,22 +83,26 @@ class Course:
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
         leaks = [sorted(self.leaks.queries), self.leaks.documents.identity()]
-        found = {
+        return self.sources | {
             "base": self.base.identity(),
             "tokenizer": "" if self.tokenizer is None else self.tokenizer.identity(),
             "without": fingerprint(leaks),
         }
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The fingerprints of what the examples are made from."""
         part = self.part
         if part.pairs is not None:
-            return found | {"pairs": file_digest(file_path(part.pairs, self.folder))}
+            return {"pairs": file_digest(file_path(part.pairs, self.folder))}
         if part.query_field is not None:
-            return found | {"corpus": fingerprint(self.corpus.identity())}
-        return found | {
-            "topics": fingerprint(self.topics.identity()),
-            "qrels": fingerprint(self.qrels.identity()),
-            "corpus": fingerprint(self.corpus.identity()),
-            "runs": fingerprint([file_digest(path) for path in self.runs]),
-        }
+            return {"corpus": fingerprint(self.corpus.identity())}
+        with gathering() as each:
+            corpus = each(lambda: fingerprint(self.corpus.identity()))
+            topics = each(lambda: fingerprint(self.topics.identity()))
+            qrels = each(lambda: fingerprint(self.qrels.identity()))
+            runs = [each(partial(file_digest, path)) for path in each(lambda: self.runs) or ()]
+        return {"topics": topics, "qrels": qrels, "corpus": corpus, "runs": fingerprint(runs)}
 
     @property
     def fingerprint(self) -> str:
@@ -157,12 +162,16 @@ def open_course(recipe: RerankerRecipe, folder: Path, *, progress: Progress = SI
             "the recipe has no `examples`, so that there is nothing to train.",
             mend="It can be used as it is: adducir rerank --model RECIPE.",
         )
-    tokenizer = None
-    if recipe.tokenizer is not None:
-        tokenizer = model_source(expanded(recipe.tokenizer), folder)
-    leaks = _leaks(recipe.examples, folder, progress)
-    base = model_source(expanded(recipe.base), folder)
-    return Course(recipe, recipe.examples, folder, leaks, base, tokenizer, progress)
+    part, named = recipe.examples, recipe.tokenizer
+    with gathering() as each:
+        tokenizer = None
+        if named is not None:
+            tokenizer = each(lambda: model_source(expanded(named), folder))
+        leaks = each(partial(_leaks, part, folder, progress))
+        base = each(lambda: model_source(expanded(recipe.base), folder))
+        course = Course(recipe, part, folder, leaks, base, tokenizer, progress)
+        each(lambda: course.sources)
+    return course
 
 
 def train_recipe(
@@ -196,15 +205,19 @@ def train_recipe(
 
 def _leaks(examples: ExamplesPart, folder: Path, progress: Progress) -> Leaks:
     part = examples.without
-    queries: set[str] = set()
-    for source in listed(part.topics):
-        found = load_topics(source_path(source, folder), progress=progress)
-        queries.update(map(normal, found.queries))
+
+    def locate(source: str) -> str:
+        return source_path(source, folder)
+
+    def queries_of(source: str) -> list[str]:
+        return load_topics(locate(source), progress=progress).queries
+
     without = Without(listed(part.qrels), listed(part.pools), listed(part.runs), part.depth)
-    documents = excluded(
-        without, locate=lambda source: source_path(source, folder), progress=progress
-    )
-    return Leaks(frozenset(queries), documents, part.copies)
+    with gathering() as each:
+        asked = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
+        documents = each(lambda: excluded(without, locate=locate, progress=progress))
+    queries = frozenset(normal(query) for some in asked for query in some)
+    return Leaks(queries, documents, part.copies)
 
 
 def train_reranker(

@@ -16,6 +16,7 @@ Exit codes (documented in docs/troubleshooting.md):
 ====  ====================================================================
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 EXIT_PROBLEMS_FOUND = 1
@@ -31,6 +32,8 @@ class AdducirError(Exception):
         path: The file or folder it is about.
         line: The 1-based line in ``path``.
         mend: What the user can do about it, as one sentence.
+        absent: Whether all that is wrong is that something is not at hand: a file, a download, an
+            optional package. See :mod:`adducir.study.absent`.
     """
 
     exit_code = EXIT_INTERNAL
@@ -42,12 +45,30 @@ class AdducirError(Exception):
         path: Path | str | None = None,
         line: int | None = None,
         mend: str | None = None,
+        absent: bool = False,
     ) -> None:
         self.what = what
         self.path = None if path is None else Path(path)
         self.line = line
         self.mend = mend
+        self.absent = absent
+        self.parts: tuple[AdducirError, ...] = (self,)
         super().__init__(self.paragraph())
+
+    @classmethod
+    def united(cls, errors: Sequence["AdducirError"]) -> "AdducirError":
+        """One error for several things that are not at hand, each told once.
+
+        A single one stays as it is. Of several it is the machine's error where all are.
+        """
+        parts = list({error.paragraph(): error for error in errors}.values())
+        if len(parts) == 1:
+            return parts[0]
+        kind = MachineError if all(isinstance(one, MachineError) for one in parts) else InputError
+        told = "\n  ".join(error.paragraph() for error in parts)
+        found = kind(f"{len(parts)} things are not at hand:\n  {told}", absent=True)
+        found.parts = tuple(parts)
+        return found
 
     @property
     def where(self) -> str | None:

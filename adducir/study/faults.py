@@ -60,8 +60,9 @@ def reading_fault(error: OSError, path: Path) -> AdducirError:
     if isinstance(error, FileNotFoundError):
         folder = path.parent
         if str(path) and not folder.is_dir():
-            return InputError(f"no such file: the folder {folder} does not exist.", path=path)
-        return InputError("no such file.", path=path)
+            what = f"no such file: the folder {folder} does not exist."
+            return InputError(what, path=path, absent=True)
+        return InputError("no such file.", path=path, absent=True)
     if isinstance(error, IsADirectoryError):
         return InputError("this is a folder, where a file is needed.", path=path)
     if error.errno in _FORBIDDEN:

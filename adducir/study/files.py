@@ -327,6 +327,18 @@ def safe_child(folder: Path, name: str) -> Path:
     return folder / name
 
 
+def require(path: Path) -> None:
+    """Raise what reading a file would, where the file is not there.
+
+    Raises:
+        InputError: It is not there, or cannot be looked up.
+    """
+    try:
+        path.stat()
+    except OSError as error:
+        raise reading_fault(error, path) from error
+
+
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal.
 

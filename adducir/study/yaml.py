@@ -94,7 +94,12 @@ def load(path: Path) -> Document:
             twice, a tag or a kind of key that is not read here, or is not one
             mapping; with the line.
     """
-    return parse(read_settings_text(path, _MOST_BYTES), path)
+    try:
+        text = read_settings_text(path, _MOST_BYTES)
+    except InputError as error:
+        error.absent = False  # a recipe is part of the study: a wrong name is a mistake
+        raise
+    return parse(text, path)
 
 
 def parse(text: str, path: Path) -> Document:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from adducir.deepct.learning import Lesson
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
-from adducir.deepct.training import open_course, train_model
+from adducir.deepct.training import open_course, teach, train_model
 from adducir.deepct.weighing import weigh
 from adducir.models import training
 from adducir.study.errors import InputError
@@ -163,3 +164,24 @@ def test_faults_of_a_recipe_come_with_their_lines(study):
         validate(load(path), DeepCTRecipe)
     assert f"{path}:9" in str(caught.value)
     assert "`stopwords`" in str(caught.value)
+
+
+def test_training_reads_so_many_tokens_of_a_passage_and_weighs_all_of_it(study):
+    opened = course(study, "training_length=8", "held_out.share=0")
+    weighter = TermWeighter.untrained(opened.base, opened.settings, 0)
+    taught = teach(opened, weighter)
+    whole = Lesson(weighter, taught.training, stop_words_in_loss=True)
+    cut = Lesson(weighter, taught.training, stop_words_in_loss=True, longest=8)
+    assert max(whole.lengths) > 8 == max(cut.lengths)
+    for one, other, places, kept in zip(
+        whole.encoded, cut.encoded, whole.places, cut.places, strict=True
+    ):
+        assert one.ids[[0, -1]].tolist() == other.ids[[0, -1]].tolist()  # [CLS] and [SEP] stay
+        assert kept.tolist() == [place for place in places if place < len(other.ids) - 1]
+    output = study / "deepct" / "tiny"
+    train_model(opened, output)
+    (found,) = weigh(TermWeighter.load(output), ["cats " * 15])
+    assert all(found.weights > 0)
+    assert "training_length" in opened.decides
+    # A recipe without it makes what it made before there was the key.
+    assert "training_length" not in course(study).decides

@@ -301,7 +301,7 @@ def test_what_the_machine_lacks_is_its_fault_alone(
 def test_data_sets_are_not_downloaded_for_a_file_with_faults(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adducir.experiments.opening.load_topics", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("requests.get", lambda *_, **__: 1 / 0)
     study.change("data/topics.tsv", "argsme/2020-04-01/touche-2020-task-1")
     (text,) = told(study, "depth=x")
     assert "depth" in text

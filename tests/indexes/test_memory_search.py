@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_corpus import TEXTS, ListCorpus
 
+from adducir.corpora.topics import Topics
 from adducir.indexes import (
     BM25,
     QLD,
@@ -29,6 +30,7 @@ from adducir.indexes.lucene import Hits
 from adducir.indexes.memory.build import build_from_weights
 from adducir.indexes.memory.searching import Terms
 from adducir.indexes.models import Model
+from adducir.indexes.search import search_topics
 from adducir.study.errors import ProductError, UsageError
 
 BACKENDS = ["numba", "numpy"]
@@ -91,6 +93,17 @@ def test_rankings_are_lucenes(both: Any, backend: str, model: Any, accurate: boo
     index.accurate_length = accurate
     lucene = exact if accurate else coarse
     same(index.search(QUERIES, model, depth=depth), lucene.search(QUERIES, model, depth=depth))
+
+
+def test_mu_0_scores_every_document_0_as_lucene_does_and_says_so(both: Any) -> None:
+    topics = Topics(["1", "2", "3"], ["word1", "word7 word59", "unknown"], "some")
+    for index in (MemoryIndex(both[0]), both[1]):
+        found = search_topics(index, topics, QLD(0), tag="zero")
+        assert set(index.search(topics.queries, QLD(0)).scores) == {0.0}
+        ranked = found.run.frame.filter(pl.col("qid") == "1")["docno"].to_list()
+        assert ranked == sorted(ranked)
+        assert found.tied == ("1", "2")
+        assert search_topics(index, topics, QLD(1), tag="one").tied == ()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from adducir.corpora.spans.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, collection_task, pool_tasks
 from adducir.encoders.recipe import Several, listed
 from adducir.experiments.ranks.recipe import DataRecipe
+from adducir.study.absent import gathering
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
@@ -71,6 +73,8 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             there, or no context is left.
     """
     paths = _paths(recipe, folder)
+    with gathering() as each:
+        digests = [each(partial(file_digest, path)) for path in paths]
     every = _contexts(recipe, folder)
     known = {span.group for span in every}
     unknown = set(recipe.groups) - known
@@ -86,7 +90,7 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             path=paths[0],
             mend="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
-    data = SpanData(recipe, folder, spans, fingerprint([*map(file_digest, paths), _choice(recipe)]))
+    data = SpanData(recipe, folder, spans, fingerprint([*digests, _choice(recipe)]))
     if recipe.relic or recipe.pools:
         return data
     for _ in data.tasks():  # a candidate with two texts is found now

@@ -10,14 +10,16 @@ from adducir.corpora.references import expanded, file_path
 from adducir.encoders.lessons import files_of, read_lesson
 from adducir.encoders.recipe import EncoderRecipe, listed
 from adducir.encoders.sources import RECIPES, encoder_source
-from adducir.encoders.training import Course, open_course
-from adducir.experiments.faults import Faults
+from adducir.encoders.training import Course, identity_of, open_course
+from adducir.experiments.faults import Faults, Needs
 from adducir.experiments.ranks.data import SpanData, open_data
 from adducir.experiments.ranks.recipe import ContextRecipe, RanksStudy, SystemRecipe, folder_name
 from adducir.models.sources import model_source
+from adducir.study.absent import gathering, without_downloads
 from adducir.study.errors import InputError
 from adducir.study.folders import study_folder
 from adducir.study.products import is_current
+from adducir.study.progress import Progress
 from adducir.study.recipe import read, validate
 from adducir.study.yaml import Document, load
 
@@ -72,6 +74,7 @@ class RanksPlan:
         steps: What there is to do, the steps of a data set and system together.
         output: The folder of the tables.
         learnt: Notes for data sets of which truths are among what a system learnt from.
+        needs: What is needed and not built here.
     """
 
     path: Path
@@ -81,6 +84,7 @@ class RanksPlan:
     steps: tuple[Step, ...]
     output: Path
     learnt: dict[str, list[str]] = field(default_factory=dict)
+    needs: Needs = field(default_factory=Needs)
 
     @property
     def tables(self) -> int:
@@ -90,13 +94,32 @@ class RanksPlan:
     def lines(self) -> Iterator[str]:
         """The plan for readers: a line an encoder and a line a step."""
         for link in dict.fromkeys(
-            (link.output, number) for step in self.steps for number, link in enumerate(step.chain)
+            (link.output, step.system) for step in self.steps for link in step.chain
         ):
-            state = "there" if self._is_there(link[0]) else "to train"
+            if link[1] in self.needs.lacking("systems"):
+                state = "whether it is there is unknown without its data"
+            else:
+                state = "there" if self._is_there(link[0]) else "to train"
             yield f"{link[0].relative_to(self.folder)}: {state}"
         for step in self.steps:
-            name = f"{step.system}, {step.context}: {len(self.data[step.data].spans):,} contexts"
+            data = self.data.get(step.data)
+            count = f"{len(data.spans):,} contexts" if data else "contexts unknown without the data"
+            name = f"{step.system}, {step.context}: {count}"
             yield f"{step.output.relative_to(self.folder)}: {name}"
+
+    def fetch(self, progress: Progress) -> None:
+        """Fetch the models of the steps that are not done, before the first of them is begun.
+
+        Raises:
+            AdducirError: Something cannot be fetched; all of it in one message.
+        """
+        to_do = {step.system for step in self.steps if not step.output.is_dir()}
+        done = {
+            step.system
+            for step in self.steps
+            if step.chain and all(self._is_there(link.output) for link in step.chain)
+        }
+        self.needs.fetch({("systems", name) for name in to_do - done}, progress)
 
     def _is_there(self, output: Path) -> bool:
         """Whether an encoder and those that it goes on from are trained as the file has them."""
@@ -114,12 +137,14 @@ class RanksPlan:
         return True
 
 
-def plan_study(path: Path, changes: Sequence[str] = ()) -> RanksPlan:
+def plan_study(path: Path, changes: Sequence[str] = (), *, dry_run: bool = False) -> RanksPlan:
     """Read a study's file and all that it names.
 
     Args:
         path: The file.
         changes: Overrides such as ``systems.BM25.bm25.k1=1.2``.
+        dry_run: Plan without what is not at hand, and download nothing: such a plan is for
+            reading, and its ``needs`` say what it lacks.
 
     Raises:
         InputError: The file or a recipe has faults, a file of spans cannot be read, there is no
@@ -128,19 +153,20 @@ def plan_study(path: Path, changes: Sequence[str] = ()) -> RanksPlan:
         MachineError: A model's package is not installed.
     """
     reading, folder = read(load(path), RanksStudy, changes), study_folder(path)
-    faults, recipe = Faults(reading), reading.rest
+    faults, recipe = Faults(reading, dry_run=dry_run), reading.rest
     if recipe is None:
         faults.check()
         raise AssertionError("a recipe that cannot be read has faults")  # check raises
     data: dict[str, SpanData] = {}
-    for name, one in recipe.data.items():
-        opened = faults.opening(("data", name), partial(open_data, one, folder))
-        if opened is not None:
-            data[name] = opened
     learnt: dict[str, list[str]] = {}
-    for name, system in recipe.systems.items():
-        faults.opening(("systems", name), partial(_check, name, system, folder, data, learnt))
-    faults.check()
+    with without_downloads(dry_run or reading.recipe is None):
+        for name, one in recipe.data.items():
+            opened = faults.opening(("data", name), partial(open_data, one, folder))
+            if opened is not None:
+                data[name] = opened
+        for name, system in recipe.systems.items():
+            faults.opening(("systems", name), partial(_check, name, system, folder, data, learnt))
+    needs = faults.check()
     steps = tuple(
         Step(
             data_name,
@@ -149,11 +175,11 @@ def plan_study(path: Path, changes: Sequence[str] = ()) -> RanksPlan:
             _chain(path, folder, name, system, (context, recipe.contexts[context])),
             folder.joinpath("runs", path.stem, *map(folder_name, (data_name, name, context))),
         )
-        for data_name in data
+        for data_name in recipe.data
         for name, system in recipe.systems.items()
         for context in recipe.contexts_of(name)
     )
-    return RanksPlan(path, folder, recipe, data, steps, path.with_suffix(""), learnt)
+    return RanksPlan(path, folder, recipe, data, steps, path.with_suffix(""), learnt, needs)
 
 
 def _check(
@@ -168,37 +194,51 @@ def _check(
         encoder_source(expanded(system.encoder), folder).identity()
     if system.late:
         model_source(expanded(system.late), folder).identity()
-    for number, recipe_name in enumerate(listed(system.train)):
-        document = load(file_path(recipe_name, folder))
-        recipe = validate(document, EncoderRecipe, system.set)
-        if number == 0:
-            if recipe.base.endswith(RECIPES):
-                raise InputError(
-                    f"it goes on from {recipe.base}.",
-                    path=document.path,
-                    line=document.line_of(("base",)),
-                    mend=f"Name both: train: [{recipe.base}, {recipe_name}].",
-                )
-            open_course(recipe, folder)
-        spans = read_lesson(recipe.data, folder)
-        known = [*spans.training, *spans.held_out]
-        for tested, one in data.items():
-            shared = one.groups & {span.group for span in known}
-            if shared:
-                file = files_of(recipe.data, folder)["train"][0]
-                raise InputError(
-                    f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
-                    path=file,
-                    mend="Give `data.shares` and `data.seed` the values that they have in the "
-                    "study, or name the tested spans in `data.without`.",
-                )
-            texts = {span.text for span in known}
-            count = sum(span.text in texts for span in one.spans)
-            if count:
-                learnt.setdefault(tested, []).append(
-                    f"{count:,} true candidates of {tested} read like spans that {name} learnt "
-                    f"from ({document.path.name})."
-                )
+    with gathering() as each:
+        for number, recipe_name in enumerate(listed(system.train)):
+            document = load(file_path(recipe_name, folder))
+            recipe = validate(document, EncoderRecipe, system.set)
+            if number == 0:
+                if recipe.base.endswith(RECIPES):
+                    raise InputError(
+                        f"it goes on from {recipe.base}.",
+                        path=document.path,
+                        line=document.line_of(("base",)),
+                        mend=f"Name both: train: [{recipe.base}, {recipe_name}].",
+                    )
+                each(partial(open_course, recipe, folder))
+            if each(partial(identity_of, recipe.data, folder)) is not None:
+                _check_lesson(name, document, recipe, folder, data, learnt)
+
+
+def _check_lesson(
+    name: str,
+    document: Document,
+    recipe: EncoderRecipe,
+    folder: Path,
+    data: dict[str, SpanData],
+    learnt: dict[str, list[str]],
+) -> None:
+    """Hold what a recipe learns from to what is tested on."""
+    spans = read_lesson(recipe.data, folder)
+    known = [*spans.training, *spans.held_out]
+    for tested, one in data.items():
+        shared = one.groups & {span.group for span in known}
+        if shared:
+            file = files_of(recipe.data, folder)["train"][0]
+            raise InputError(
+                f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
+                path=file,
+                mend="Give `data.shares` and `data.seed` the values that they have in the "
+                "study, or name the tested spans in `data.without`.",
+            )
+        texts = {span.text for span in known}
+        count = sum(span.text in texts for span in one.spans)
+        if count:
+            learnt.setdefault(tested, []).append(
+                f"{count:,} true candidates of {tested} read like spans that {name} learnt "
+                f"from ({document.path.name})."
+            )
 
 
 def _chain(

@@ -24,4 +24,4 @@ def search_topics_dense(
     seconds = time.perf_counter() - started
     silent = tuple(q for q, count in zip(topics.qids, hits.counts, strict=True) if count == 0)
     settings = {"index": index.identity, **index.settings(), "depth": depth or "all"}
-    return Search(run, (), silent, seconds, settings)
+    return Search(run, (), silent, (), seconds, settings)

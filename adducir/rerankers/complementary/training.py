@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from adducir.rerankers.complementary.recipe import (
 from adducir.rerankers.complementary.scoring import Weights
 from adducir.rerankers.complementary.selecting import EvidenceModel, Tuned, tune
 from adducir.rerankers.complementary.settings import DRNSelection, Selection, Settings
+from adducir.study.absent import gathering
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, product_fingerprint
@@ -70,10 +71,13 @@ class Course:
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
         files = files_of(self.recipe.data, self.folder)
-        digests = {
-            key: fingerprint([file_digest(path) for path in paths]) for key, paths in files.items()
-        }
-        return {"base": self.base.identity(), **digests}
+        with gathering() as each:
+            digests = {
+                key: [each(partial(file_digest, path)) for path in paths]
+                for key, paths in files.items()
+            }
+        data = {key: fingerprint(of_files) for key, of_files in digests.items()}
+        return {"base": self.base.identity(), **data}
 
     @property
     def fingerprint(self) -> str:
