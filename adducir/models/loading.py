@@ -67,11 +67,11 @@ def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) 
     rows = getattr(config.get_text_config(), "vocab_size", None)
     if not isinstance(rows, int):
         return
-    entries = len(tokenizer)
+    entries = len(tokenizer) - len(tokenizer.all_special_ids)  # T5 has a hundred of those alone
     if 2 * entries < rows:
         raise InputError(
-            f"this tokenizer has {entries:,} entries, but the model has vectors for {rows:,}: its "
-            "files are missing, or it is another model's.",
+            f"this tokenizer has {entries:,} entries beside the special ones, but the model has "
+            f"vectors for {rows:,}: its files are missing, or it is another model's.",
             path=folder,
             mend=_NAME_A_TOKENIZER,
         )

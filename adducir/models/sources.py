@@ -122,14 +122,21 @@ def model_source(
         InputError: It reads like a path and there is no such folder, or it is no model.
         MachineError: It is ``minilm``, and the package is not installed.
     """
-    if tokenizer is not None:
-        return replace(model_source(name, folder), tokenizer=model_source(tokenizer, folder))
+    source = _source(name, folder, ("config.json",))
+    if tokenizer is None:
+        return source
+    files = ("tokenizer_config.json", "tokenizer.json", "config.json")
+    return replace(source, tokenizer=_source(tokenizer, folder, files))
+
+
+def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
+    """What a name stands for; a folder must hold one of some files."""
     if name == MINILM:
         return ModelSource(name, _minilm())
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise InputError("this folder holds no model: it has no config.json.", path=path)
+        if not any((path / file).is_file() for file in files):
+            raise InputError(f"this folder holds no model: it has no {files[0]}.", path=path)
         return ModelSource(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise InputError(
