@@ -72,7 +72,8 @@ class Course:
         """Those parts of the recipe that decide the weights, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description", "corpus", "topics", "without", "base", "settings", "stopwords"},
+            exclude={"description", "corpus", "topics", "without", "settings", "stopwords"}
+            | {"base", "tokenizer"},
         )
         if told["training_length"] is None:  # so that models made before it was a key stay current
             del told["training_length"]
@@ -113,7 +114,8 @@ def open_course(recipe: DeepCTRecipe, folder: Path, *, progress: Progress = SILE
         supervision = each(partial(_supervision, recipe, folder, progress))
         without = each(partial(_without, recipe, folder, progress))
         words = each(lambda: stop_words(named if named in NAMES else file_path(named, folder)))
-        base = each(lambda: model_source(expanded(recipe.base), folder))
+        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+        base = each(lambda: model_source(expanded(recipe.base), folder, tokenizer))
     return Course(recipe, corpus, supervision, without, words, base)
 
 

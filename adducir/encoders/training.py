@@ -28,7 +28,7 @@ from adducir.study.recipe import validate
 from adducir.study.yaml import Document
 
 KIND = "dual-encoder"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,12 @@ class Course:
         """Those parts of the recipe that decide the weights, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description": True, "base": True, "data": {"train", "validation", "without"}},
+            exclude={
+                "description": True,
+                "base": True,
+                "tokenizer": True,
+                "data": {"train", "validation", "without"},
+            },
         )
         return told | {"held_out": bool(self.recipe.data.validation)}
 
@@ -74,7 +79,8 @@ def open_course(recipe: EncoderRecipe, folder: Path) -> Course:
         MachineError: A model's package is not installed.
     """
     with gathering() as each:
-        base = each(lambda: encoder_source(expanded(recipe.base), folder))
+        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+        base = each(lambda: encoder_source(expanded(recipe.base), folder, tokenizer))
         data = each(lambda: identity_of(recipe.data, folder))
     return Course(recipe, folder, base, {"base": base.identity(), **data})
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics
 from adducir.deepct.leaks import Without, excluded
 from adducir.deepct.recipe import listed
 from adducir.models.machine import choose_device
 from adducir.models.products import build_by_parts
-from adducir.models.sources import ModelSource, model_source
+from adducir.models.sources import ModelSource
 from adducir.models.training import History, train
 from adducir.rerankers.cards import card
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
@@ -32,7 +32,7 @@ from adducir.rerankers.examples import (
 from adducir.rerankers.examples_recipe import ExamplesPart
 from adducir.rerankers.learning import Lesson, RerankerLearner
 from adducir.rerankers.recipe import RerankerRecipe
-from adducir.rerankers.registry import recipe_of
+from adducir.rerankers.registry import recipe_of, source_of
 from adducir.rerankers.settings import save_settings
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
@@ -58,7 +58,6 @@ class Course:
         folder: The study's, where relative paths start.
         leaks: What must not be learnt from.
         base: The pretrained model.
-        tokenizer: Where its tokenizer comes from, if not with it.
         progress: Told what ir_datasets downloads.
     """
 
@@ -67,7 +66,6 @@ class Course:
     folder: Path
     leaks: Leaks
     base: ModelSource
-    tokenizer: ModelSource | None
     progress: Progress
 
     @property
@@ -85,7 +83,6 @@ class Course:
         leaks = [sorted(self.leaks.queries), self.leaks.documents.identity()]
         return self.sources | {
             "base": self.base.identity(),
-            "tokenizer": "" if self.tokenizer is None else self.tokenizer.identity(),
             "without": fingerprint(leaks),
         }
 
@@ -162,14 +159,11 @@ def open_course(recipe: RerankerRecipe, folder: Path, *, progress: Progress = SI
             "the recipe has no `examples`, so that there is nothing to train.",
             mend="It can be used as it is: adducir rerank --model RECIPE.",
         )
-    part, named = recipe.examples, recipe.tokenizer
+    part = recipe.examples
     with gathering() as each:
-        tokenizer = None
-        if named is not None:
-            tokenizer = each(lambda: model_source(expanded(named), folder))
         leaks = each(partial(_leaks, part, folder, progress))
-        base = each(lambda: model_source(expanded(recipe.base), folder))
-        course = Course(recipe, part, folder, leaks, base, tokenizer, progress)
+        base = each(partial(source_of, recipe, folder))
+        course = Course(recipe, part, folder, leaks, base, progress)
         each(lambda: course.sources)
     return course
 
@@ -323,7 +317,6 @@ def _make(
     )
     model = CrossEncoder.untrained(
         course.base,
-        course.tokenizer,
         labels=recipe.labels,
         length=recipe.length,
         seed=recipe.training.seed,

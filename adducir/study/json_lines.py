@@ -57,6 +57,18 @@ def json_document(path: Path) -> Any:
     return json_in(read_settings_text(path), path)
 
 
+def json_object(path: Path) -> dict[str, Any]:
+    """The one object of a file of settings.
+
+    Raises:
+        InputError: As :func:`json_document`, or it is another value.
+    """
+    found = json_document(path)
+    if not isinstance(found, dict):
+        raise InputError("this is no JSON object.", path=path)
+    return found
+
+
 def json_in(text: str, path: Path) -> Any:
     """The one value of a whole file's text.
 

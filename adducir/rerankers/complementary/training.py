@@ -39,7 +39,7 @@ from adducir.study.recipe import validate
 from adducir.study.yaml import Document
 
 KIND = "evidence-selector"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 AnyRecipe = ComplementaryRecipe | DRNRecipe
 
@@ -63,7 +63,12 @@ class Course:
         """Those parts of the recipe that decide the model, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description": True, "base": True, "data": {"train", "validation", "without"}},
+            exclude={
+                "description": True,
+                "base": True,
+                "tokenizer": True,
+                "data": {"train", "validation", "without"},
+            },
         )
         return told | {"held_out": bool(self.recipe.data.validation)}
 
@@ -116,7 +121,8 @@ def open_course(recipe: AnyRecipe, folder: Path) -> Course:
         InputError: A file cannot be read, or there is no such model.
         MachineError: A model's package is not installed.
     """
-    course = Course(recipe, folder, model_source(expanded(recipe.base), folder))
+    tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+    course = Course(recipe, folder, model_source(expanded(recipe.base), folder, tokenizer))
     course.inputs  # noqa: B018 - every file is read now
     return course
 
