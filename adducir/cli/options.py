@@ -201,6 +201,15 @@ TableFormat = Annotated[
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one a core")
 ]
+TrainingThreads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Threads: the same as --set training.threads=N, which decides the weights.",
+        show_default="the recipe's, or 1",
+    ),
+]
 Depth = Annotated[
     int | None,
     typer.Option(
@@ -243,6 +252,13 @@ EncodingPrecision = Annotated[
         "faster, or as vectors that are there have it.",
     ),
 ]
+
+
+def training_changes(changes: Sequence[str] | None, threads: int | None) -> list[str]:
+    """The changes of a training recipe, with those threads that were asked for."""
+    return [*(changes or ()), *([] if threads is None else [f"training.threads={threads}"])]
+
+
 Changes = Annotated[
     list[str] | None,
     typer.Option(

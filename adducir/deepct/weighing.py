@@ -38,7 +38,7 @@ KIND = "term-weights"
 SHARD = 1000
 """Documents in a shard: what a kill can lose."""
 
-_MAKER_VERSION = 2
+_MAKER_VERSION = 3
 _NAME = "weights-{:06d}.safetensors"
 
 

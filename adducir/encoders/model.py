@@ -31,7 +31,8 @@ from adducir.encoders.settings import (
 from adducir.encoders.sources import EncoderSource
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model, load_tokenizer, longest_input
-from adducir.models.machine import Precision, computing_in
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
 
@@ -255,7 +256,7 @@ class DualEncoder(torch.nn.Module):
         self.eval()
 
         def compute(numbers: NDArray[np.int64]) -> Floats:
-            with torch.inference_mode(), computing_in(precision, tower.network.device):
+            with torch.inference_mode(), computing_in(precision, tower.network):
                 found: Floats = tower.forward([inputs[number] for number in numbers]).cpu().numpy()
                 return found
 

@@ -61,7 +61,7 @@ class Expansion:
         if is_current(self.corpus.weights, self.corpus.weights_fingerprint):
             return
         if self.course is not None:
-            train_model(self.course, self.model, threads=threads, progress=progress)
+            train_model(self.course, self.model, progress=progress)
         weigh_corpus(
             self.model,
             self.base,

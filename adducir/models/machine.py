@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from adducir.study.errors import UsageError
@@ -78,15 +78,6 @@ def using_threads(count: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def computing_in(precision: Precision, device: "torch.device") -> AbstractContextManager[object]:
-    """Let a network compute in a precision; its weights stay in single precision."""
-    import torch
-
-    if precision == "float32":
-        return nullcontext()
-    return torch.autocast(device.type, dtype=torch.bfloat16)
 
 
 def seed_of(*parts: int | str) -> int:

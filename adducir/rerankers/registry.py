@@ -42,7 +42,7 @@ KINDS: dict[str, type[RerankerRecipe]] = {
 """The recipe of each kind of reranker."""
 
 _RECIPES = (".yaml", ".yml")
-_VERSION = 1
+_VERSION = 2
 """Raised when some model's scores become others."""
 
 

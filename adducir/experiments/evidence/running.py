@@ -28,7 +28,7 @@ from adducir.study.progress import SILENT, Progress
 
 CHOSEN_FILE = "chosen.jsonl"
 _KIND = "chosen-sets"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 def run_study(
@@ -44,7 +44,7 @@ def run_study(
     Args:
         plan: From :func:`adducir.experiments.evidence.planning.plan_study`.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
+        threads: Of torch while sets are chosen; by default its own choice.
         rebuild: Make everything anew.
         progress: Told of each step.
 
@@ -57,7 +57,6 @@ def run_study(
             step.course,
             step.model,
             device=device,
-            threads=threads,
             rebuild=rebuild,
             progress=progress,
         )

@@ -19,7 +19,8 @@ from adducir.encoders.ranking import (
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.ranks.recipe import ContextRecipe, LexicalPart
 from adducir.models.batches import computed, token_batches
-from adducir.models.machine import Precision, computing_in
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _vectors(
     width = 0
 
     def compute(numbers: Any) -> Any:
-        with torch.inference_mode(), computing_in(model.precision, model.network.device):
+        with torch.inference_mode(), computing_in(model.precision, model.network):
             return model.vectors([encoded[number] for number in numbers]).cpu().numpy()
 
     model.network.eval()

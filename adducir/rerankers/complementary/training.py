@@ -38,7 +38,7 @@ from adducir.study.recipe import validate
 from adducir.study.yaml import Document
 
 KIND = "evidence-selector"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 AnyRecipe = ComplementaryRecipe | DRNRecipe
 
@@ -122,7 +122,6 @@ def train_evidence(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -134,7 +133,6 @@ def train_evidence(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of questions, steps and losses.
 
@@ -153,7 +151,7 @@ def train_evidence(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )
@@ -251,12 +249,9 @@ def train_recipe(
     *,
     changes: Sequence[str] = (),
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
     """Validate a recipe file and train what it says; see :func:`train_evidence`."""
     course = open_course(recipe_of(document, changes), folder)
-    return train_evidence(
-        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
-    )
+    return train_evidence(course, output, device=device, rebuild=rebuild, progress=progress)
