@@ -248,8 +248,8 @@ EncodingPrecision = Annotated[
     AnyPrecision,
     typer.Option(
         "--precision",
-        help="What the encoder computes in; 'auto' is bfloat16 where the device has it, which is "
-        "faster, or as vectors that are there have it.",
+        help="What the encoder computes in; 'auto' is what vectors that are there have, or else "
+        "what is faster on this machine, which is tried.",
     ),
 ]
 
