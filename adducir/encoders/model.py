@@ -218,6 +218,7 @@ class DualEncoder(torch.nn.Module):
         return self.query.reader.contexts(
             pairs,
             self.settings.lengths.context,
+            side=self.settings.context.tokens,
             masked=self.settings.context.mask,
             prompt=self.query.layout.prompts.get("query", ""),
         )

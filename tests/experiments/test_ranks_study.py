@@ -289,3 +289,43 @@ systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {conte
         found[precision] = read_ranks(path, "x")["colbert"]
     half, exact = found["bfloat16"], found["float32"]
     assert np.abs((half.better + half.tied) - (exact.better + exact.tied)).mean() < 1
+
+
+def test_what_two_chains_begin_with_is_trained_once(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    (place / "experiments" / "chains.yaml").write_text(
+        f"""kind: ranks
+data: {{A: {{spans: spans.jsonl, part: test, shares: {SHARES}}}}}
+contexts: {{L: {{right: 0}}, L+R: {{}}}}
+systems:
+  both: {{train: [encoders/tiny.yaml, encoders/tiny.yaml]}}
+  other: {{train: encoders/tiny.yaml, set: [training.seed=1]}}
+  again: {{train: encoders/tiny.yaml, set: [description=again]}}
+  first: {{train: encoders/tiny.yaml}}
+"""
+    )
+    assert main(["experiment", "experiments/chains.yaml", "--dry-run"]) == 0
+    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("encoders")]
+    made = [f"{name}/{context}" for name in ("again", "both", "other") for context in ("L", "L+R")]
+    assert sorted(named) == sorted(f"encoders/chains/{one}: to train" for one in made)
+    chains = {
+        (s.system, s.context): s.chain for s in plan_study(Path("experiments/chains.yaml")).steps
+    }
+    assert chains["both", "L"][0].output == chains["first", "L"][0].output
+    assert chains["both", "L"][1].changes[-1] == 'base="encoders/chains/again/L"'
+
+
+def test_tokens_of_each_side(place):
+    tokenizer = load_tokenizer(ModelSource("tiny", place / "tiny"))
+    text = "the cat ran fast ."
+    assert nearest(tokenizer, text, text, 99, 2) == "fast . the cat"
+    assert nearest(tokenizer, text, text, 3, 2) == "fast . the"
+    assert nearest(tokenizer, text, text, 99, 0) == ""
+    spans = [
+        MaskedSpan("1", "g", ("the cat ran fast .",), ("a dog .",), ("dogs run slow .",)),
+        MaskedSpan("2", "g", ("slow .",), ("cats run .",), ("cats",)),
+    ]
+    task = [collection_task(spans)]
+    two = by_bm25(task, LexicalPart(), ContextRecipe(tokens=2))
+    same = by_bm25(task, LexicalPart(), ContextRecipe(words=2))
+    assert two.better.tolist() == same.better.tolist()
