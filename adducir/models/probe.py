@@ -2,12 +2,12 @@
 
 A processor may list instructions for bfloat16 and still take longer with them than in single
 precision, where it has no units for products of matrices (AMX). So a layer of a transformer is
-timed in both, on as many tokens as a batch on that device might have, in turn; medians count. What
-was found is kept in the user's cache, by all that identifies the machine.
+timed in both, on as many tokens as a batch on that device might have, in turn; medians count. On a
+processor it is one thread's work that is timed, not the clock, so that a busy machine gives the same
+answer as an idle one. What was found is kept in the user's cache, by all that identifies the machine.
 """
 
 import json
-import os
 import platform
 import statistics
 import time
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import torch
 
 Timer = Callable[[], float]
-"""Seconds from some moment, such as :func:`time.perf_counter`."""
+"""Seconds from some moment."""
 
 GAIN = 1.2
 """bfloat16 is coarser, and taken only where it is faster by this factor."""
@@ -48,13 +48,11 @@ class Probe:
 
     Attributes:
         machine: What computes: a processor or a device.
-        threads: Of torch.
         float32: Seconds in single precision.
         bfloat16: Seconds in half precision; None where the device cannot.
     """
 
     machine: str
-    threads: int
     float32: float
     bfloat16: float | None
 
@@ -67,52 +65,45 @@ class Probe:
     @property
     def reason(self) -> str:
         """The choice with its figures, in a line."""
-        where = f"{self.machine}, {self.threads} thread{'s' if self.threads > 1 else ''}"
         if self.bfloat16 is None:
-            return f"float32, since {where} does not compute in bfloat16"
+            return f"float32, since {self.machine} does not compute in bfloat16"
         times = f"{1000 * self.bfloat16:.3g} ms in bfloat16, {1000 * self.float32:.3g} ms in"
-        return f"{self.fastest}: a layer takes {times} float32 ({where})"
+        return f"{self.fastest}: a layer takes {times} float32 ({self.machine})"
 
 
 def fastest_precision(
-    device: "torch.device",
-    threads: int | None = None,
-    *,
-    progress: Progress = SILENT,
-    timer: Timer = time.perf_counter,
+    device: "torch.device", *, progress: Progress = SILENT, timer: Timer | None = None
 ) -> Precision:
     """The precision that is faster on a device; the reason is a note.
 
     Args:
         device: The device.
-        threads: Of torch; by default its own choice.
         progress: Told the reason.
-        timer: What times the probe, where the cache does not hold it yet.
+        timer: What times; see :func:`probe`.
     """
-    found = probe(device, threads, timer=timer)
+    found = probe(device, timer=timer)
     progress.note(f"computing in {found.reason}")
     return found.fastest
 
 
-def probe(
-    device: "torch.device", threads: int | None = None, *, timer: Timer = time.perf_counter
-) -> Probe:
+def probe(device: "torch.device", *, timer: Timer | None = None) -> Probe:
     """Time both precisions, unless the cache holds what was found on this machine.
 
     Args:
         device: The device.
-        threads: Of torch; by default its own choice.
-        timer: What times.
+        timer: What times; by default the time that the process works, and the clock for devices
+            beside the processor.
     """
-    with using_threads(threads):
-        known = _identity(device)
-        cache = cache_folder()
-        path = None if cache is None else cache / f"precision-{fingerprint(known)[:16]}.json"
-        found = None if path is None else _kept(path)
-        if found is None:
-            found = _probe(device, str(known["machine"]), int(known["threads"]), timer)
-            if path is not None:
-                _keep(found, path)
+    known = _identity(device)
+    cache = cache_folder()
+    path = None if cache is None else cache / f"precision-{fingerprint(known)[:16]}.json"
+    found = None if path is None else _kept(path)
+    if found is None:
+        timer = timer or (time.process_time if device.type == "cpu" else time.perf_counter)
+        with using_threads(1):
+            found = _probe(device, str(known["machine"]), timer)
+        if path is not None:
+            _keep(found, path)
     return found
 
 
@@ -127,8 +118,6 @@ def _identity(device: "torch.device") -> dict[str, Any]:
         "device": device.type,
         "machine": torch.cuda.get_device_name(device) if is_gpu else processor(),
         "capabilities": {key: value for key, value in listed.items() if isinstance(value, bool)},
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
         "torch": torch.__version__,
     }
 
@@ -145,7 +134,7 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _probe(device: "torch.device", machine: str, threads: int, timer: Timer) -> Probe:
+def _probe(device: "torch.device", machine: str, timer: Timer) -> Probe:
     """Time a layer in both precisions in turn, once each beforehand to warm up."""
     import torch
 
@@ -166,7 +155,7 @@ def _probe(device: "torch.device", machine: str, threads: int, timer: Timer) -> 
                     raise
                 del taken[precision]
     found = {precision: statistics.median(times[1:]) for precision, times in taken.items()}
-    return Probe(machine, threads, found["float32"], found.get("bfloat16"))
+    return Probe(machine, found["float32"], found.get("bfloat16"))
 
 
 def _layer(width: int) -> "torch.nn.Module":
@@ -202,7 +191,6 @@ def _kept(path: Path) -> Probe | None:
         told = json.loads(read_text(path))
         found = Probe(
             str(told["machine"]),
-            int(told["threads"]),
             float(told["float32"]),
             None if told["bfloat16"] is None else float(told["bfloat16"]),
         )

@@ -72,7 +72,6 @@ def settled_precision(
     output: Path,
     fingerprint_in: Callable[[Precision], str],
     *,
-    threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Precision:
     """The precision of a product that may leave it to the machine.
@@ -85,7 +84,6 @@ def settled_precision(
         device: See :func:`adducir.models.machine.choose_device`.
         output: The product's folder.
         fingerprint_in: The product's fingerprint, were it made in a precision.
-        threads: Of torch; by default its own choice.
         progress: Told why, where the machine decides.
     """
     if wanted != "auto":
@@ -94,7 +92,7 @@ def settled_precision(
     for precision in known:
         if is_current(output, fingerprint_in(precision)):
             return precision
-    return fastest_precision(choose_device(device), threads, progress=progress)
+    return fastest_precision(choose_device(device), progress=progress)
 
 
 def model_versions() -> dict[str, str]:

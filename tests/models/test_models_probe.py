@@ -44,28 +44,29 @@ def test_what_is_faster_is_taken_whatever_the_processor_lists(monkeypatch, half,
         assert clock.calls == 2 * 2 * (1 + probing.ROUNDS)  # it was tried on each
 
 
-def test_it_is_tried_once_for_each_number_of_threads(cache):
+def test_it_is_tried_once_on_each_machine(cache, monkeypatch):
     first, second = Clock(0.4), Clock(1.7)
-    assert fastest_precision(CPU, 1, timer=first) == "bfloat16"
-    assert fastest_precision(CPU, 1, timer=second) == "bfloat16"
+    assert fastest_precision(CPU, timer=first) == "bfloat16"
+    assert fastest_precision(CPU, timer=second) == "bfloat16"
     assert second.calls == 0
-    assert fastest_precision(CPU, 2, timer=second) == "float32"
-    kept = {json.loads(path.read_text())["threads"] for path in cache.glob("precision-*.json")}
-    assert kept == {1, 2}
+    monkeypatch.setattr(probing, "processor", lambda: "another")
+    assert fastest_precision(CPU, timer=second) == "float32"
+    kept = {json.loads(path.read_text())["machine"] for path in cache.glob("precision-*.json")}
+    assert len(kept) == 2
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"machine": "x", "threads": 1, "float32": 0}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"machine": "x", "float32": 0}'])
 def test_a_damaged_cache_is_written_anew(cache, text):
-    probe(CPU, 1, timer=Clock(0.4))
+    probe(CPU, timer=Clock(0.4))
     (path,) = cache.glob("precision-*.json")
     path.write_text(text)
-    assert probe(CPU, 1, timer=Clock(1.7)).fastest == "float32"
+    assert probe(CPU, timer=Clock(1.7)).fastest == "float32"
     assert json.loads(path.read_text())["bfloat16"] == pytest.approx(1.7)
 
 
 def test_nothing_need_be_kept(monkeypatch):
     monkeypatch.setattr(probing, "cache_folder", lambda: None)
-    assert probe(CPU, 1, timer=Clock(0.4)).fastest == "bfloat16"
+    assert probe(CPU, timer=Clock(0.4)).fastest == "bfloat16"
 
 
 def test_a_device_that_cannot_is_left_in_single_precision(monkeypatch):
@@ -76,7 +77,7 @@ def test_a_device_that_cannot_is_left_in_single_precision(monkeypatch):
     monkeypatch.setattr(
         probing, "computing_in", lambda p, n: (half if p == "float32" else refuse)(p, n)
     )
-    found = probe(CPU, 1)
+    found = probe(CPU)
     assert found.bfloat16 is None
     assert found.reason.startswith("float32, since ")
 
@@ -88,9 +89,9 @@ def test_the_reason_is_told():
         def note(self, message):
             lines.append(message)
 
-    fastest_precision(CPU, 1, progress=Told(), timer=Clock(1.7))
+    fastest_precision(CPU, progress=Told(), timer=Clock(1.7))
     (line,) = lines
     assert line.startswith("computing in float32: a layer takes 1.7e+03 ms in bfloat16, 1e+03 ms")
-    assert Probe("X", 2, 0.5, 0.25).reason == (
-        "bfloat16: a layer takes 250 ms in bfloat16, 500 ms in float32 (X, 2 threads)"
+    assert Probe("X", 0.5, 0.25).reason == (
+        "bfloat16: a layer takes 250 ms in bfloat16, 500 ms in float32 (X)"
     )

@@ -32,7 +32,7 @@ def built(path, precision, make=None, **options):
 
 @pytest.fixture
 def fast(monkeypatch):
-    monkeypatch.setattr(products, "fastest_precision", lambda device, threads, progress: "bfloat16")
+    monkeypatch.setattr(products, "fastest_precision", lambda device, progress: "bfloat16")
 
 
 def test_what_is_asked_for_is_taken(tmp_path, fast):

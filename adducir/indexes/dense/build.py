@@ -111,7 +111,6 @@ def build_dense_index(
         running.device,
         path,
         fingerprint_in,
-        threads=running.threads,
         progress=progress,
     )
 
