@@ -3,8 +3,9 @@
 A processor may list instructions for bfloat16 and still take longer with them than in single
 precision, where it has no units for products of matrices (AMX). So a layer of a transformer is
 timed in both, on as many tokens as a batch on that device might have, in turn; medians count. On a
-processor it is one thread's work that is timed, not the clock, so that a busy machine gives the same
-answer as an idle one. What was found is kept in the user's cache, by all that identifies the machine.
+processor it is one thread's work that is timed, not the clock, so that a busy machine gives the
+same answer as an idle one. What was found is kept in the user's cache, by all that identifies the
+machine.
 """
 
 import json
