@@ -70,7 +70,7 @@ class TermWeighter:
 
         tokenizer = load_tokenizer(base)
         torch.manual_seed(seed_of(seed, "head"))
-        model: Any = load_model(base, _KIND, num_labels=1)
+        model: Any = load_model(base, _KIND, new_head=True, num_labels=1)
         with torch.no_grad():
             model.classifier.weight.normal_(0.0, 0.02)
             model.classifier.bias.zero_()

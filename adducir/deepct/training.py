@@ -70,7 +70,8 @@ class Course:
         """Those parts of the recipe that decide the weights, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description", "corpus", "topics", "without", "base", "settings", "stopwords"},
+            exclude={"description", "corpus", "topics", "without", "settings", "stopwords"}
+            | {"base", "tokenizer"},
         )
         return told | {"copies": self.recipe.without.copies}
 
@@ -118,7 +119,9 @@ def open_course(recipe: DeepCTRecipe, folder: Path, *, progress: Progress = SILE
         _supervision(recipe, folder, progress),
         excluded(without, locate=lambda source: source_path(source, folder), progress=progress),
         stop_words(named if named in NAMES else file_path(named, folder)),
-        model_source(expanded(recipe.base), folder),
+        model_source(
+            expanded(recipe.base), folder, recipe.tokenizer and expanded(recipe.tokenizer)
+        ),
     )
 
 

@@ -34,7 +34,7 @@ SHARD = 2000
 """Texts in a shard: what a kill can lose."""
 SpanSide = Literal["context", "span"]
 
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)

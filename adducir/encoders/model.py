@@ -30,7 +30,7 @@ from adducir.encoders.settings import (
 )
 from adducir.encoders.sources import EncoderSource
 from adducir.models.batches import computed, token_batches
-from adducir.models.loading import load_model, load_tokenizer, longest_input
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
@@ -69,7 +69,7 @@ class Tower:
         folder = source.local()
         layout = read_layout(folder)
         tokenizer = load_tokenizer(source)
-        model: Any = load_model(source, _kind_of(source), whole=True)
+        model: Any = load_model(source, _kind_of(source))
         own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
         chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
         dense = [read_dense(one) for one in layout.dense]
@@ -96,12 +96,7 @@ class Tower:
 
 def _kind_of(source: ModelSource) -> str:
     """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
-    from transformers import AutoConfig
-
-    try:
-        config = AutoConfig.from_pretrained(source.local(), trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"its config.json cannot be read: {error}.", path=source.folder) from error
+    config = load_config(source)
     if config.model_type == "t5":
         return "T5EncoderModel"
     if config.model_type == "dpr":

@@ -50,7 +50,12 @@ class Course:
         """Those parts of the recipe that decide the weights, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description": True, "base": True, "data": {"train", "validation", "without"}},
+            exclude={
+                "description": True,
+                "base": True,
+                "tokenizer": True,
+                "data": {"train", "validation", "without"},
+            },
         )
         return told | {"held_out": bool(self.recipe.data.validation)}
 
@@ -71,7 +76,8 @@ def open_course(recipe: EncoderRecipe, folder: Path) -> Course:
         InputError: A file cannot be read, or there is no such model.
         MachineError: A model's package is not installed.
     """
-    base = encoder_source(expanded(recipe.base), folder)
+    tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+    base = encoder_source(expanded(recipe.base), folder, tokenizer)
     files = files_of(recipe.data, folder)
     digests = {
         key: fingerprint([file_digest(path) for path in paths]) for key, paths in files.items()

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from adducir.encoders.maxsim import maxsim
 from adducir.models.batches import computed, token_batches
+from adducir.models.layouts import plain_name
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
@@ -141,9 +142,7 @@ class LateInteraction(Pointwise):
             raise InputError("this tokenizer has no mask token, which fills ColBERT's queries.")
 
     @classmethod
-    def load(
-        cls, source: ModelSource, tokenizer: ModelSource | None, reading: Reading
-    ) -> "LateInteraction":
+    def load(cls, source: ModelSource, reading: Reading) -> "LateInteraction":
         """An encoder with its projection.
 
         Raises:
@@ -151,7 +150,7 @@ class LateInteraction(Pointwise):
             MachineError: It cannot be fetched.
         """
         projection = None if reading.markers is None else _projection(source)
-        return cls(load_model(source), load_tokenizer(tokenizer or source), projection, reading)
+        return cls(load_model(source), load_tokenizer(source), projection, reading)
 
     def to(self, device: "torch.device") -> None:
         """Move network and projection to a device."""
@@ -331,7 +330,7 @@ def _projection(source: ModelSource) -> "torch.Tensor":
             continue
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118 - it is no mapping
-                if name in _PROJECTIONS:
+                if plain_name(name) in _PROJECTIONS:
                     found: torch.Tensor = file.get_tensor(name).float()
                     return found
     raise InputError(

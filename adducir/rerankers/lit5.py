@@ -85,9 +85,7 @@ class LiT5(Listwise):
         self.scale = SCALE
 
     @classmethod
-    def load(
-        cls, source: ModelSource, tokenizer: ModelSource | None = None, **settings: int
-    ) -> "LiT5":
+    def load(cls, source: ModelSource, **settings: int) -> "LiT5":
         """A trained LiT5; the settings are the constructor's.
 
         Raises:
@@ -98,7 +96,7 @@ class LiT5(Listwise):
         if not any(has_architecture(source, name) for name in ("ForConditionalGeneration", "FiD")):
             raise InputError(f"{source.name} is no T5.", path=source.folder)
         network = load_model(source, "T5ForConditionalGeneration")
-        return cls(network, load_tokenizer(tokenizer or source), **settings)
+        return cls(network, load_tokenizer(source), **settings)
 
     def encode(self, query: str, texts: Sequence[str]) -> list[Ids]:
         """Token ids of a window's passages, numbered from 1."""

@@ -8,13 +8,13 @@ from typing import Any
 
 from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics
 from adducir.deepct.leaks import Without, excluded
 from adducir.deepct.recipe import listed
 from adducir.models.machine import choose_device
 from adducir.models.products import build_by_parts
-from adducir.models.sources import ModelSource, model_source
+from adducir.models.sources import ModelSource
 from adducir.models.training import History, train
 from adducir.rerankers.cards import card
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
@@ -32,7 +32,7 @@ from adducir.rerankers.examples import (
 from adducir.rerankers.examples_recipe import ExamplesPart
 from adducir.rerankers.learning import Lesson, RerankerLearner
 from adducir.rerankers.recipe import RerankerRecipe
-from adducir.rerankers.registry import recipe_of
+from adducir.rerankers.registry import recipe_of, source_of
 from adducir.rerankers.settings import save_settings
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
@@ -57,7 +57,6 @@ class Course:
         folder: The study's, where relative paths start.
         leaks: What must not be learnt from.
         base: The pretrained model.
-        tokenizer: Where its tokenizer comes from, if not with it.
         progress: Told what ir_datasets downloads.
     """
 
@@ -66,7 +65,6 @@ class Course:
     folder: Path
     leaks: Leaks
     base: ModelSource
-    tokenizer: ModelSource | None
     progress: Progress
 
     @property
@@ -84,7 +82,6 @@ class Course:
         leaks = [sorted(self.leaks.queries), self.leaks.documents.identity()]
         found = {
             "base": self.base.identity(),
-            "tokenizer": "" if self.tokenizer is None else self.tokenizer.identity(),
             "without": fingerprint(leaks),
         }
         part = self.part
@@ -157,12 +154,8 @@ def open_course(recipe: RerankerRecipe, folder: Path, *, progress: Progress = SI
             "the recipe has no `examples`, so that there is nothing to train.",
             mend="It can be used as it is: adducir rerank --model RECIPE.",
         )
-    tokenizer = None
-    if recipe.tokenizer is not None:
-        tokenizer = model_source(expanded(recipe.tokenizer), folder)
     leaks = _leaks(recipe.examples, folder, progress)
-    base = model_source(expanded(recipe.base), folder)
-    return Course(recipe, recipe.examples, folder, leaks, base, tokenizer, progress)
+    return Course(recipe, recipe.examples, folder, leaks, source_of(recipe, folder), progress)
 
 
 def train_recipe(
@@ -304,7 +297,6 @@ def _make(
     )
     model = CrossEncoder.untrained(
         course.base,
-        course.tokenizer,
         labels=recipe.labels,
         length=recipe.length,
         seed=recipe.training.seed,

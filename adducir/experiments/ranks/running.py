@@ -192,7 +192,7 @@ def late_interaction(system: SystemRecipe, plan: RanksPlan) -> Any:
             special=False,
             fill=False,
         )
-    model = LateInteraction.load(source, None, reading)
+    model = LateInteraction.load(source, reading)
     model.precision = plan.recipe.precision
     return model
 

@@ -42,13 +42,13 @@ class Vectoriser(torch.nn.Module):
         self._filler = int(network.config.pad_token_id or 0)
 
     @classmethod
-    def load(cls, source: ModelSource, pooling: Pooling, *, whole: bool = True) -> "Vectoriser":
+    def load(cls, source: ModelSource, pooling: Pooling) -> "Vectoriser":
         """The network of a source.
 
         Raises:
             InputError, MachineError: It cannot be loaded.
         """
-        return cls(load_model(source, whole=whole), pooling)
+        return cls(load_model(source), pooling)
 
     @property
     def width(self) -> int:

@@ -62,7 +62,12 @@ class Course:
         """Those parts of the recipe that decide the model, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description": True, "base": True, "data": {"train", "validation", "without"}},
+            exclude={
+                "description": True,
+                "base": True,
+                "tokenizer": True,
+                "data": {"train", "validation", "without"},
+            },
         )
         return told | {"held_out": bool(self.recipe.data.validation)}
 
@@ -112,7 +117,8 @@ def open_course(recipe: AnyRecipe, folder: Path) -> Course:
         InputError: A file cannot be read, or there is no such model.
         MachineError: A model's package is not installed.
     """
-    course = Course(recipe, folder, model_source(expanded(recipe.base), folder))
+    tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+    course = Course(recipe, folder, model_source(expanded(recipe.base), folder, tokenizer))
     course.inputs  # noqa: B018 - every file is read now
     return course
 
