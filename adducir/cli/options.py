@@ -193,6 +193,15 @@ TableFormat = Annotated[
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one a core")
 ]
+TrainingThreads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Threads: the same as --set training.threads=N, which decides the weights.",
+        show_default="the recipe's, or 1",
+    ),
+]
 Depth = Annotated[
     int | None,
     typer.Option(
@@ -231,10 +240,17 @@ EncodingPrecision = Annotated[
     AnyPrecision,
     typer.Option(
         "--precision",
-        help="What the encoder computes in; 'auto' is bfloat16 where the device has it, which is "
-        "faster, or as vectors that are there have it.",
+        help="What the encoder computes in; 'auto' is what vectors that are there have, or else "
+        "what is faster on this machine, which is tried.",
     ),
 ]
+
+
+def training_changes(changes: Sequence[str] | None, threads: int | None) -> list[str]:
+    """The changes of a training recipe, with those threads that were asked for."""
+    return [*(changes or ()), *([] if threads is None else [f"training.threads={threads}"])]
+
+
 Changes = Annotated[
     list[str] | None,
     typer.Option(

@@ -31,7 +31,7 @@ from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 
 KIND = "term-weighter"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,6 @@ def train_model(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -161,7 +160,6 @@ def train_model(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of examples, steps and losses.
 
@@ -180,7 +178,7 @@ def train_model(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )

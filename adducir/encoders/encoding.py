@@ -161,7 +161,7 @@ def encode(
     def fingerprint_in(chosen: Precision) -> str:
         return product_fingerprint(KIND, recipe_in(chosen), inputs, _MAKER_VERSION)
 
-    settled = settled_precision(precision, device, output, fingerprint_in)
+    settled = settled_precision(precision, device, output, fingerprint_in, progress=progress)
 
     def make(folder: Path, parts: Path) -> dict[str, Any]:
         made = (encoder or DualEncoder.load(source)).to(choose_device(device))

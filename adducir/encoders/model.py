@@ -31,7 +31,8 @@ from adducir.encoders.settings import (
 from adducir.encoders.sources import EncoderSource
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
-from adducir.models.machine import Precision, computing_in
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
 
@@ -212,6 +213,7 @@ class DualEncoder(torch.nn.Module):
         return self.query.reader.contexts(
             pairs,
             self.settings.lengths.context,
+            side=self.settings.context.tokens,
             masked=self.settings.context.mask,
             prompt=self.query.layout.prompts.get("query", ""),
         )
@@ -250,7 +252,7 @@ class DualEncoder(torch.nn.Module):
         self.eval()
 
         def compute(numbers: NDArray[np.int64]) -> Floats:
-            with torch.inference_mode(), computing_in(precision, tower.network.device):
+            with torch.inference_mode(), computing_in(precision, tower.network):
                 found: Floats = tower.forward([inputs[number] for number in numbers]).cpu().numpy()
                 return found
 

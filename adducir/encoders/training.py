@@ -104,7 +104,6 @@ def train_encoder(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -116,7 +115,6 @@ def train_encoder(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of spans, steps and losses.
 
@@ -135,7 +133,7 @@ def train_encoder(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )
@@ -202,7 +200,6 @@ def train_recipe(
     *,
     changes: Sequence[str] = (),
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -214,11 +211,8 @@ def train_recipe(
         output: The folder of the product.
         changes: Overrides such as ``training.epochs=2``.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of spans, steps and losses.
     """
     course = open_course(validate(document, EncoderRecipe, changes), folder)
-    return train_encoder(
-        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
-    )
+    return train_encoder(course, output, device=device, rebuild=rebuild, progress=progress)

@@ -48,7 +48,7 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
     for expansion in plan.needed_expansions(needed):
         expansion.make(threads, progress)
     for reranking in plan.needed_rerankings(made):
-        reranking.make(threads, progress)
+        reranking.make(progress)
     for index in needed:
         _build(plan, index, threads, progress)
     opened: dict[str, Index] = {}

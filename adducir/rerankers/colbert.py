@@ -26,7 +26,7 @@ from adducir.encoders.maxsim import maxsim
 from adducir.models.batches import computed, token_batches
 from adducir.models.layouts import plain_name
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.machine import computing_in
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Ids, count_pieces, longest_input, padded, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
@@ -224,7 +224,7 @@ class LateInteraction(Pointwise):
         query_vectors, query_mask = self._queries(queries)
 
         def compute(numbers: NDArray[np.int64]) -> Scored:
-            with torch.inference_mode(), computing_in(self.precision, self.network.device):
+            with torch.inference_mode(), computing_in(self.precision, self.network):
                 vectors, mask = self._encoded([encoded[number] for number in numbers])
             known = [asked[texts[number]] for number in numbers]
             which = np.array([number for some in known for number in some])
@@ -247,7 +247,7 @@ class LateInteraction(Pointwise):
         parts: list[Any] = [None] * len(encoded)
 
         def compute(numbers: NDArray[np.int64]) -> Any:
-            with torch.inference_mode(), computing_in(self.precision, self.network.device):
+            with torch.inference_mode(), computing_in(self.precision, self.network):
                 return self._encoded([encoded[number] for number in numbers])
 
         batches = token_batches([len(one) for one in encoded], self.tokens, self.network.device)

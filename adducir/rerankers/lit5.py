@@ -20,7 +20,7 @@ from pydantic import model_validator
 
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.machine import computing_in
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import Ids, count_pieces, fitted, padded, token_ids
@@ -122,7 +122,7 @@ class LiT5(Listwise):
         self.network.eval()
         device = self.network.device
         ids, mask = padded(self.encode(query, texts), self.tokenizer.pad_token_id, device)
-        with torch.inference_mode(), computing_in(self.precision, device):
+        with torch.inference_mode(), computing_in(self.precision, self.network):
             written = self.network.generate(
                 encoder_outputs=BaseModelOutput(last_hidden_state=self._fused(ids, mask)),
                 attention_mask=mask.reshape(1, -1),

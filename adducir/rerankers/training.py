@@ -45,7 +45,7 @@ from adducir.study.progress import SILENT, Progress
 from adducir.study.yaml import Document
 
 KIND = "reranker"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,6 @@ def train_recipe(
     *,
     changes: Sequence[str] = (),
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -187,14 +186,11 @@ def train_recipe(
         output: The folder of the product.
         changes: Overrides of the recipe.
         device: See :func:`train_reranker`, as for the rest and the errors.
-        threads: Of torch.
         rebuild: Train even if the product is current.
         progress: Told of examples, steps and losses.
     """
     course = open_course(recipe_of(document, changes), folder, progress=progress)
-    return train_reranker(
-        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
-    )
+    return train_reranker(course, output, device=device, rebuild=rebuild, progress=progress)
 
 
 def _leaks(examples: ExamplesPart, folder: Path, progress: Progress) -> Leaks:
@@ -219,7 +215,6 @@ def train_reranker(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -231,7 +226,6 @@ def train_reranker(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of examples, steps and losses.
 
@@ -250,7 +244,7 @@ def train_reranker(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from rerank_texts import QUERIES, TEXTS
-from tiny import tiny_bert
+from tiny import WORDS, tiny_bert
 
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
@@ -338,6 +338,15 @@ def test_half_precision_is_near(classifier, tmp_path):
     half = opened(tmp_path, text)
     assert half.identity != open_reranker(str(classifier)).identity
     np.testing.assert_allclose(half.score(QUERIES[0], TEXTS), exact, atol=0.05)
+
+
+def test_half_precision_keeps_the_scores_of_late_interaction_apart(colbert, tmp_path):
+    texts = [f"{one} {two} energy" for one in WORDS[:20] for two in WORDS[:15]]
+    recipe = f"model: colbert\nbase: {colbert}\nquery_length: 12\nmarkers: [e, t]\n"
+    exact = opened(tmp_path, recipe).score(QUERIES[0], texts)
+    half = opened(tmp_path, f"{recipe}precision: bfloat16\n").score(QUERIES[0], texts)
+    assert len(set(half)) > 0.98 * len(set(exact))
+    np.testing.assert_allclose(half, exact, atol=0.1)
 
 
 def test_monobert_takes_berts_tokenizer(tmp_path):

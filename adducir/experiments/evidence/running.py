@@ -29,7 +29,7 @@ from adducir.version import __version__
 
 CHOSEN_FILE = "chosen.jsonl"
 _KIND = "chosen-sets"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 def run_study(
@@ -45,7 +45,7 @@ def run_study(
     Args:
         plan: From :func:`adducir.experiments.evidence.planning.plan_study`.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
+        threads: Of torch while sets are chosen; by default its own choice.
         rebuild: Make everything anew.
         progress: Told of each step.
 
@@ -60,7 +60,6 @@ def run_study(
             step.course,
             step.model,
             device=device,
-            threads=threads,
             rebuild=rebuild,
             progress=progress,
         )

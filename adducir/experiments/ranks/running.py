@@ -29,7 +29,7 @@ from adducir.version import __version__
 
 RANKS_FILE = "ranks.tsv"
 _KIND = "ranks"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 def run_study(
@@ -45,7 +45,7 @@ def run_study(
     Args:
         plan: From :func:`adducir.experiments.ranks.planning.plan_study`.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch and BM25; by default their own choice.
+        threads: Of torch and BM25 while candidates are ranked; by default their own choice.
         rebuild: Make everything anew.
         progress: Told of each step.
 
@@ -142,7 +142,6 @@ class _Work:
                 link.course(self.plan.folder),
                 link.output,
                 device=self.device,
-                threads=self.threads,
                 rebuild=self.rebuild,
                 progress=self.progress,
             )

@@ -132,7 +132,6 @@ def train_evidence(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -144,7 +143,6 @@ def train_evidence(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of questions, steps and losses.
 
@@ -163,7 +161,7 @@ def train_evidence(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )
@@ -261,12 +259,9 @@ def train_recipe(
     *,
     changes: Sequence[str] = (),
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
     """Validate a recipe file and train what it says; see :func:`train_evidence`."""
     course = open_course(recipe_of(document, changes), folder)
-    return train_evidence(
-        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
-    )
+    return train_evidence(course, output, device=device, rebuild=rebuild, progress=progress)
