@@ -168,6 +168,7 @@ def train_model(
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
         threads=threads,
+        sources={"corpus": [course.corpus.source]},
         rebuild=rebuild,
         progress=progress,
     )

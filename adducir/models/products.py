@@ -12,7 +12,7 @@ from adducir.models.machine import (
     using_threads,
 )
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, is_current, product_fingerprint
+from adducir.study.products import Manifest, Sources, build, is_current, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_folder
 
@@ -31,6 +31,7 @@ def build_by_parts(
     cut: int | None = None,
     threads: int | None = None,
     versions: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -49,6 +50,7 @@ def build_by_parts(
             taken.
         threads: Of torch; by default its own choice.
         versions: Of engines that take part beside torch and transformers.
+        sources: The names of what it is made from.
         rebuild: Build even if the product is current.
         progress: Told what is waited for.
     """
@@ -67,6 +69,7 @@ def build_by_parts(
         make=making,
         rebuild=rebuild,
         versions={**model_versions(), **(versions or {})},
+        sources=sources,
         progress=progress,
     )
 

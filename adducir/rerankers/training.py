@@ -78,6 +78,13 @@ class Course:
         part = self.part.model_dump(mode="json", exclude=sources, exclude_none=True)
         return told | {"examples": part, "copies": self.leaks.copies}
 
+    @property
+    def sources(self) -> dict[str, list[Path | str]]:
+        """The principal source: the file of pairs, or the corpus."""
+        if self.part.pairs is not None:
+            return {"pairs": [file_path(self.part.pairs, self.folder)]}
+        return {"corpus": [self.corpus.source]}
+
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
@@ -244,6 +251,7 @@ def train_reranker(
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
         threads=threads,
+        sources=course.sources,
         rebuild=rebuild,
         progress=progress,
     )

@@ -2,14 +2,15 @@
 
 The file is JSON with these keys: ``format`` (``adducir-product/1``), ``kind``,
 ``fingerprint``, ``maker_version``, ``recipe``, ``inputs`` (name -> fingerprint),
-``counts`` (what the maker counted), ``files`` (relative path -> ``bytes`` and
+``counts`` (what the maker counted), ``sources`` (role -> names of what it is made
+from: ids, and paths relative to the folder that holds the product), ``files`` (relative path -> ``bytes`` and
 ``sha256``), ``versions`` (name -> version), ``started`` (UTC, ISO 8601) and
 ``seconds`` (how long the making took).
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ class Manifest:
     versions: Mapping[str, str]
     started: str
     seconds: float
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -154,6 +154,7 @@ def train_evidence(
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
         threads=threads,
+        sources={"train": files_of(course.recipe.data, course.folder)["train"]},
         rebuild=rebuild,
         progress=progress,
     )
