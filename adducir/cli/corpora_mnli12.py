@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
 from adducir.cli.parts import Shares, counts_of, part_path, shares_of
 
 if TYPE_CHECKING:
@@ -20,12 +21,14 @@ def corpora_mnli12(
             help="MultiNLI: JSONL or tables with tabs; plain or .gz.",
             show_default=False,
         ),
+        SOURCE,
     ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="The questions to write, such as X.jsonl.gz."
         ),
+        LINES_IN_PARTS,
     ],
     min_words: Annotated[
         int, typer.Option("--min-words", min=1, help="Words of a segment, at least.")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.outputs import PRODUCT
 
 
 def deepct_train(
@@ -24,6 +25,7 @@ def deepct_train(
             help="The model's folder.",
             show_default="the recipe's name without its ending",
         ),
+        PRODUCT,
     ] = None,
     changes: options.Changes = None,
     device: options.Device = options.DeviceName.AUTO,

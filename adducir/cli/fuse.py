@@ -1,23 +1,19 @@
 """``adducir fuse``."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import where
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 
 def fuse(
-    runs: options.RunPaths,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The run to write, such as runs/X.trec.gz."
-        ),
-    ],
+    runs: Annotated[options.RunPaths, SOURCE],
+    output: options.RunOutput,
     method: Annotated[
         options.Method,
         typer.Option(
@@ -27,6 +23,7 @@ def fuse(
     k: Annotated[
         float | None,
         typer.Option("--k", help="How much rrf evens out the first ranks.", show_default="60"),
+        where("method", "rrf"),
     ] = None,
     weights: Annotated[
         list[str] | None,
@@ -41,6 +38,7 @@ def fuse(
             help="What combsum and combmnz do to the scores of a topic first.",
             show_default="min-max",
         ),
+        where("method", "combsum", "combmnz"),
     ] = None,
     depth: options.Depth = 1000,
     tag: options.Tag = None,
@@ -49,10 +47,6 @@ def fuse(
 
     Topics that only some of the runs have are fused from those, and reported.
     """
-    if k is not None and method is not options.Method.RRF:
-        raise UsageError("--k means nothing without --method rrf.")
-    if normalise is not None and method is options.Method.RRF:
-        raise UsageError("--normalise means nothing without --method combsum or combmnz.")
     options.refuse_overwriting(output, runs)
     numbers = _numbers(weights)
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from adducir.cli.outputs import RUN, TABLE, TABLE_ENDINGS
 from adducir.study.errors import UsageError
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
@@ -26,6 +27,13 @@ class Format(StrEnum):
     CSV = "csv"
     JSON = "json"
     HTML = "html"
+
+
+def format_of(output: Path | None, wanted: Format | None = None) -> Format:
+    """The format that is wanted, or else the one that a file's ending says."""
+    name = output.name.removesuffix(".gz") if output is not None else ""
+    endings = dict(zip(TABLE_ENDINGS, Format, strict=True))
+    return wanted or endings.get(Path(name).suffix.lower(), Format.TERMINAL)
 
 
 class PairedTest(StrEnum):
@@ -189,6 +197,17 @@ RunPaths = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to the terminal."),
+    TABLE,
+]
+RunOutput = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="The run to write, such as runs/X.trec.gz; '-' is standard output.",
+    ),
+    RUN,
 ]
 TableFormat = Annotated[
     Format | None,

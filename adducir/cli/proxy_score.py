@@ -9,6 +9,7 @@ import typer
 import adducir
 from adducir.cli import agreement_options as asked
 from adducir.cli import options
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def proxy_score(
-    key: Annotated[Path, typer.Option("--key", metavar="FILE", help="The key of the task.")],
+    key: Annotated[
+        Path, typer.Option("--key", metavar="FILE", help="The key of the task."), SOURCE
+    ],
     choices: Annotated[
         list[Path] | None,
         typer.Argument(

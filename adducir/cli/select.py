@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.outputs import LINES, SOURCE
 
 BEAM = "The search, where the model's own settings are not wanted"
 
@@ -28,12 +29,14 @@ def select(
             metavar="FILE",
             help="Questions with their passages, JSONL; can be repeated.",
         ),
+        SOURCE,
     ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="The chosen sets, JSONL, such as X.jsonl.gz."
         ),
+        LINES,
     ],
     size: Annotated[
         int | None,

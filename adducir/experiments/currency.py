@@ -7,7 +7,7 @@ from adducir.corpora.documents import Corpus
 from adducir.indexes.build import IndexSettings
 from adducir.runs.metadata import metadata_for, read_metadata
 from adducir.study.contents import damages
-from adducir.study.errors import InputError, ProductError
+from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, read_manifest, refuse_other_product

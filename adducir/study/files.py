@@ -11,6 +11,9 @@ import hashlib
 import io
 import os
 import secrets
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +27,7 @@ from adducir.study.streams import BrokenStream, blocks
 _BOM = b"\xef\xbb\xbf"
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
+_STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -133,6 +137,23 @@ def _located(broken: BrokenStream, path: Path, done: int) -> InputError:
     return InputError(broken.what.format(reached), path=path, line=done or None, mend=broken.mend)
 
 
+def is_standard_output(path: Path) -> bool:
+    """Whether a file's name means standard output: ``-``, or the device."""
+    return str(path) in _STANDARD_OUTPUT
+
+
+@contextmanager
+def _to_standard_output() -> Iterator[Path]:
+    """A file whose bytes go to standard output when the block ends well."""
+    with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
+        hidden = Path(folder) / "output"
+        yield hidden
+        sys.stdout.flush()
+        with hidden.open("rb") as handle:
+            shutil.copyfileobj(handle, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
 @contextmanager
 def publishing(path: Path) -> Iterator[Path]:
     """Give a file its content at once, and only when that is whole.
@@ -140,13 +161,17 @@ def publishing(path: Path) -> Iterator[Path]:
     The block writes the hidden sibling path it is given. When it ends, the
     sibling is forced to the disk and renamed to ``path``; when it fails, the
     sibling is removed and ``path`` stays what it was. Missing folders above
-    ``path`` are made. A link is followed, and what is no ordinary file
-    (``/dev/stdout``, a pipe) is written in place.
+    ``path`` are made. A link is followed, what is no ordinary file (a pipe)
+    is written in place, and ``-`` is standard output.
 
     Raises:
         InputError: ``path`` is a folder.
         MachineError: The disk is full, or the place cannot be written.
     """
+    if is_standard_output(path):
+        with _to_standard_output() as hidden:
+            yield hidden
+        return
     if path.is_dir():
         raise InputError("this is a folder, where a file is to be written.", path=path)
     if path.exists() and not path.is_file():

@@ -2,10 +2,10 @@
 
 The file is JSON with these keys: ``format`` (``adducir-product/1``), ``kind``,
 ``fingerprint``, ``maker_version``, ``recipe``, ``inputs`` (name -> fingerprint),
-``counts`` (what the maker counted), ``sources`` (role -> names of what it is made
-from: ids, and paths relative to the folder that holds the product), ``files`` (relative path -> ``bytes`` and
-``sha256``), ``versions`` (name -> version), ``started`` (UTC, ISO 8601) and
-``seconds`` (how long the making took).
+``counts`` (what the maker counted), ``files`` (relative path -> ``bytes`` and
+``sha256``), ``versions`` (name -> version), ``started`` (UTC, ISO 8601),
+``seconds`` (how long the making took) and ``sources`` (role -> names of what it
+is made from: ids, and paths from the folder that holds the product).
 """
 
 import json

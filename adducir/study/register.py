@@ -2,9 +2,9 @@
 
 A table or a collection does not tell who made it, so that is kept in the user's cache, one small
 file for each path. A path's entry holds only as long as the file there is the one that was written
-(inode, size and time): a file that was changed or put there since is not Adducir's. An entry is made
-before the work and completed after it, so that what a killed command left is known as well. Where
-the register is lost, users are asked for ``--force`` once more, and nothing else happens.
+(inode, size and time): a file that was changed or put there since is not Adducir's. An entry is
+made before the work and completed after it, so that what a killed command left is known as well.
+Where the register is lost, users are asked for ``--force`` once more, and nothing else happens.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,29 +39,36 @@ def origin_of(path: Path) -> Origin | None:
     return Origin(str(known["maker"]), sources)
 
 
-def begin(path: Path, origin: Origin) -> None:
-    """Note that ``origin`` is about to write ``path``, whose present content it may replace."""
+def begin(path: Path, origin: Origin) -> Callable[[], None]:
+    """Note that ``origin`` is about to write ``path``, whose present content it may replace.
+
+    Returns:
+        To be called when the work has ended, well or not: notes what became of the file.
+    """
+    before, old = _identity(path), _entry(path)
     _write(path, origin, begun=time.time_ns())
 
+    def end() -> None:
+        if _identity(path) != before:
+            _write(path, origin, begun=None)
+        else:
+            _restore(path, old)
 
-def complete(path: Path, origin: Origin) -> None:
-    """Note that ``origin`` has written ``path``."""
-    _write(path, origin, begun=None)
+    return end
 
 
-def forget(path: Path, before: bytes | None) -> None:
-    """Put the entry back that :func:`entry` gave, since the work came to nothing."""
+def _restore(path: Path, old: bytes | None) -> None:
     place = _place(path)
     if place is None:
         return
     with suppress(OSError):
-        if before is None:
+        if old is None:
             place.unlink(missing_ok=True)
         else:
-            _replace(place, before)
+            _replace(place, old)
 
 
-def entry(path: Path) -> bytes | None:
+def _entry(path: Path) -> bytes | None:
     """The entry of ``path`` as it is kept; None where there is none."""
     place = _place(path)
     try:
@@ -71,7 +79,7 @@ def entry(path: Path) -> bytes | None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        known = json.loads(entry(path) or b"null")
+        known = json.loads(_entry(path) or b"null")
     except (ValueError, RecursionError):
         return None
     is_entry = isinstance(known, dict) and isinstance(known.get("sources"), dict)

@@ -23,6 +23,7 @@ from adducir.rerankers.complementary.selecting import load_evidence_model, selec
 from adducir.rerankers.complementary.training import train_evidence
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
+from adducir.study.folders import name_in_study
 from adducir.study.products import Manifest, build, read_manifest
 from adducir.study.progress import SILENT, Progress
 
@@ -165,4 +166,4 @@ def _size(plan: StudyPlan, data: str) -> int:
 
 def _provenance(plan: StudyPlan) -> dict[str, Any]:
     models = {step.model.name: step.course.fingerprint for step in plan.steps}
-    return {"adducir": adducir.__version__, "file": plan.path.name, "models": models}
+    return {"adducir": adducir.__version__, "file": name_in_study(plan.path), "models": models}
