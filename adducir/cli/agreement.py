@@ -75,7 +75,6 @@ def agreement(
     testing = Testing(
         tuple(baseline or ()), test, correction, None, alpha, None, None, None, None, None
     )
-    options.refuse_overwriting(output, [ratings])
 
     from adducir.cli.tables import show_table
     from adducir.experiments.agreement.reading import read_ratings

@@ -15,7 +15,14 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from adducir.cli.effects import Effect, check_effects
-from adducir.cli.outputs import Source, Writes, check_name, claiming
+from adducir.cli.outputs import (
+    Source,
+    Writes,
+    check_name,
+    claiming,
+    refuse_one_for_several,
+    refuse_overwriting,
+)
 
 FORCE = Annotated[bool, typer.Option("--force", help="Replace what stands there, whoever made it.")]
 Command = Callable[..., Any]
@@ -74,16 +81,22 @@ def _claim(
 ) -> None:
     """Check all that is to be written, and hold it until the command ends."""
     from adducir.cli.console import leaving_stdout_to_data
-    from adducir.study.files import is_standard_output
     from adducir.study.origins import Origin, replacing_anything
+    from adducir.study.standard_output import is_standard_output
 
     claims.enter_context(replacing_anything(force))
-    origin = Origin.of(f"adducir {name}", {role: _listed(values.get(role)) for role in roles})
+    principal = [role for role, (mark, *_) in roles.items() if mark.is_principal]
+    origin = Origin.of(f"adducir {name}", {role: _listed(values.get(role)) for role in principal})
+    read = [one for key in values if key not in writes for one in _read(key, values, roles)]
     named = {key: values[key] for key in writes if values.get(key) is not None}
     for key, path in named.items():
         check_name(shown[key], path, writes[key], values)
-        if is_standard_output(path):
+        if is_standard_output(path) and writes[key].what != "table":
             claims.enter_context(leaving_stdout_to_data())
+    refuse_one_for_several({shown[key]: path for key, path in named.items()})
+    for key, path in named.items():
+        for part in writes[key].paths(path, values):
+            refuse_overwriting(shown[key], part, read)
     for key, path in named.items():
         if writes[key].is_file or writes[key].what == "folder":
             paths = writes[key].paths(path, values)
@@ -92,7 +105,7 @@ def _claim(
 
 def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:
     """The values, where a table for standard output is what it is anyway: not for a file."""
-    from adducir.study.files import is_standard_output
+    from adducir.study.standard_output import is_standard_output
 
     tables = {key for key, one in writes.items() if one.what == "table" and values.get(key)}
     return {
@@ -129,7 +142,14 @@ def _is_given(context: typer.Context, key: str) -> bool:
     return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
 
 
+def _read(
+    key: str, values: Mapping[str, Any], roles: Mapping[str, list[Source]]
+) -> list[Path | str]:
+    """What a parameter names to be read: paths, and what is marked as a source."""
+    return [one for one in _listed(values[key]) if key in roles or isinstance(one, Path)]
+
+
 def _listed(value: Any) -> list[Path | str]:
     if value is None:
         return []
-    return [value] if isinstance(value, str | Path) else list(value)
+    return list(value) if isinstance(value, list | tuple) else [value]

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options
 from adducir.cli.effects import without
-from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
+from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
 from adducir.cli.parts import Shares, counts_of, part_path, shares_of
 from adducir.study.errors import UsageError
 
@@ -67,6 +66,7 @@ def corpora_hotpotqa(
             help="More paragraphs to search, a corpus with titles and texts; repeatable.",
             show_default="the questions' own",
         ),
+        READ,
         without("own"),
     ] = None,
     k1: Annotated[
@@ -86,8 +86,6 @@ def corpora_hotpotqa(
     bound of any selection.
     """
     wanted = shares_of(shares)
-    for name in wanted or [""]:
-        options.refuse_overwriting(part_path(output, name), [*sources, *(paragraphs or [])])
 
     from adducir.cli.console import note, show
     from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa

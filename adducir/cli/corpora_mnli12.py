@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options
 from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
 from adducir.cli.parts import Shares, counts_of, part_path, shares_of
 
@@ -48,8 +47,6 @@ def corpora_mnli12(
     premise. Prints what was left out, and why.
     """
     wanted = shares_of(shares)
-    for name in wanted or [""]:
-        options.refuse_overwriting(part_path(output, name), sources)
 
     from adducir.cli.console import note, show
     from adducir.corpora.evidence_sets.mnli import read_mnli

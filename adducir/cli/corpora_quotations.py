@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options, parts
+from adducir.cli import parts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
-from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.corpora.quotations.build import Built
@@ -78,11 +77,6 @@ def corpora_quotations(
     with the critic's sentences around it. Prints the counts of each book, and what was dropped and
     why.
     """
-    outputs = [path for path in (output, spans) if path is not None]
-    for path in outputs:
-        options.refuse_overwriting(path, [*primary, *secondary])
-    if spans is not None and spans.absolute() == output.absolute():
-        raise UsageError("--spans and --output name one file.")
     wanted = parts.shares_of(shares)
 
     from adducir.cli.console import note, open_progress, show

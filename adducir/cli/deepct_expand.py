@@ -10,7 +10,7 @@ from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import LINES, SOURCE
 from adducir.study.errors import UsageError
-from adducir.study.files import is_standard_output
+from adducir.study.standard_output import is_standard_output
 
 
 class Transform(StrEnum):

@@ -47,7 +47,6 @@ def fuse(
 
     Topics that only some of the runs have are fused from those, and reported.
     """
-    options.refuse_overwriting(output, runs)
     numbers = _numbers(weights)
 
     from adducir.cli.console import note

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from adducir.cli.outputs import RUN, TABLE, TABLE_ENDINGS
-from adducir.study.errors import UsageError
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
@@ -156,20 +155,6 @@ class Normalise(StrEnum):
 def _without_metadata(paths: list[Path]) -> list[Path]:
     """Pass over the metadata files that ``runs/*`` takes in."""
     return [path for path in paths if not path.name.endswith(METADATA_ENDING)]
-
-
-def refuse_overwriting(output: Path | None, inputs: Sequence[Path | str]) -> None:
-    """Refuse to write the output over something that the command reads.
-
-    Raises:
-        UsageError: The output is one of the inputs.
-    """
-    if output is not None and output.exists():
-        for path in map(Path, inputs):
-            if path.exists() and path.samefile(output):
-                raise UsageError(
-                    f"--output is {path}, which this command reads.", mend="Name another file."
-                )
 
 
 def depth_of(text: str) -> int | None:

@@ -2,15 +2,15 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adducir.study.errors import InputError, UsageError
-from adducir.study.files import is_standard_output
 from adducir.study.origins import Origin, refuse_other
+from adducir.study.standard_output import is_standard_output
 
 TABLE_ENDINGS = (".txt", ".md", ".tex", ".csv", ".json", ".html")
 _OTHERS = (
@@ -65,18 +65,25 @@ class Writes:
 
 @dataclass(frozen=True)
 class Source:
-    """Marks a parameter that names a principal source: of another one, another thing is made."""
+    """Marks a parameter that names what a command reads.
+
+    Attributes:
+        is_principal: Whether, of another one, another thing is made.
+    """
+
+    is_principal: bool = True
 
 
 RUN = Writes("run")
 TABLE = Writes("table", TABLE_ENDINGS, chosen_by="format_name")
-LINES = Writes("file", (".jsonl", ".ndjson"))
-LINES_IN_PARTS = Writes("file", (".jsonl", ".ndjson"), parts="shares")
+LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
+LINES_IN_PARTS = Writes("file", (".jsonl", ".ndjson", ".json"), parts="shares")
 JSON_IN_PARTS = Writes("file", (".json",), parts="shares")
 PRODUCT = Writes("product")
 STUDY = Writes("study")
 FILES = Writes("folder")
 SOURCE = Source()
+READ = Source(is_principal=False)
 
 
 def check_name(option: str, path: Path, writes: Writes, values: Mapping[str, Any]) -> None:
@@ -101,14 +108,40 @@ def check_name(option: str, path: Path, writes: Writes, values: Mapping[str, Any
                 f"{option} {path}: no run ends in {ending}.",
                 mend="Let it end in .trec or .trec.gz.",
             )
-    elif writes.endings and ending.lower() not in writes.endings:
-        if values.get(writes.chosen_by) or (writes.chosen_by and not _is_ending(ending)):
+    elif writes.endings and _is_ending(ending) and ending.lower() not in writes.endings:
+        if values.get(writes.chosen_by):
             return
         raise UsageError(
-            f"{option} {path}: the ending {ending or '(none)'} is not known here.",
+            f"{option} {path}: the ending {ending} is not known here.",
             mend=f"Use one of {', '.join(writes.endings)}"
             + (", or say --format." if writes.chosen_by else " (with .gz to compress)."),
         )
+
+
+def refuse_overwriting(option: str, path: Path, inputs: Iterable[Path | str]) -> None:
+    """Refuse to write over something that the command reads.
+
+    Raises:
+        UsageError: ``path`` is one of the inputs.
+    """
+    for one in map(Path, inputs):
+        if path.exists() and one.exists() and one.samefile(path):
+            raise UsageError(
+                f"{option} is {one}, which this command reads.", mend="Name another file."
+            )
+
+
+def refuse_one_for_several(outputs: Mapping[str, Path]) -> None:
+    """Refuse to write two things, each the value of an option, to one file.
+
+    Raises:
+        UsageError: Two of the paths are one.
+    """
+    options: dict[Path, str] = {}
+    for option, path in outputs.items():
+        other = options.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"{other} and {option} are one file.", mend="Name two.")
 
 
 def _is_ending(text: str) -> bool:

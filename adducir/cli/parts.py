@@ -9,7 +9,7 @@ import typer
 
 from adducir.cli.outputs import LINES, SOURCE
 from adducir.study.errors import UsageError
-from adducir.study.files import is_standard_output
+from adducir.study.standard_output import is_standard_output
 
 
 class TextFormat(StrEnum):

@@ -7,7 +7,7 @@ import typer
 
 from adducir.cli import options
 from adducir.cli.effects import with_any, without
-from adducir.cli.outputs import SOURCE, Writes
+from adducir.cli.outputs import READ, SOURCE, Writes
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def proxy_make(
     qrels: Annotated[
         list[str] | None,
         typer.Option("--qrels", "-q", help="The truths: one relevant document a topic."),
+        READ,
         without("spans"),
     ] = None,
     spans: Annotated[
@@ -93,12 +94,6 @@ def proxy_make(
     The judges' file tells neither docnos nor the truth; the key file does. Both bear the same
     mark, so that choices are never scored by another key.
     """
-    inputs: list[Path | str] = [run, corpus, *([topics] if topics else []), *(qrels or [])]
-    for path in (output, key):
-        options.refuse_overwriting(path, [*inputs, *([spans] if spans else [])])
-    if output.resolve() == key.resolve():
-        raise UsageError("--output and --key are one file.", mend="Keep the answers apart.")
-
     from adducir.cli.console import note, open_progress
     from adducir.corpora.documents import open_corpus
     from adducir.experiments.proxy.files import check_task_name, write_key, write_task

@@ -50,7 +50,6 @@ def proxy_score(
     A judge is named after the file, without its ending, unless a column rater says otherwise.
     """
     inputs = [key, *(choices or []), *(runs or [])]
-    options.refuse_overwriting(output, inputs)
     if not choices and not runs:
         raise UsageError("there is nothing to score.", mend="Name files of choices, or --run.")
 

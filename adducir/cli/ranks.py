@@ -100,7 +100,6 @@ def ranks(
         confidence,
     )
     details = testing.details(show)
-    options.refuse_overwriting(output, files)
 
     from adducir.cli.tables import show_table
     from adducir.experiments.evaluation.ranks import CUTOFFS

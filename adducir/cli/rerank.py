@@ -89,7 +89,6 @@ def rerank(
     """
     if (index is None) == (corpus is None):
         raise UsageError("give one of --index and --corpus, which the texts come from.")
-    options.refuse_overwriting(output, [run, topics])
 
     from adducir.cli.console import near, open_progress
     from adducir.corpora.topics import load_topics

@@ -141,7 +141,6 @@ def search(
         "fb_docs": fb_docs,
         "original_query_weight": original_query_weight,
     }
-    options.refuse_overwriting(output, [topics])
 
     from adducir.cli.search_dense import Asked, is_dense, search_dense
 

@@ -104,8 +104,6 @@ def select(
     Passages are encoded once a question; the set is found by beam search in the vector space. Where
     nothing else is asked for, settings are those chosen on the recipe's validation questions.
     """
-    options.refuse_overwriting(output, questions)
-
     from adducir.cli.console import note, open_progress
     from adducir.corpora.evidence_sets.chosen import write_chosen
     from adducir.corpora.evidence_sets.record_files import read_questions

@@ -69,7 +69,6 @@ def sets(
         confidence,
     )
     details = testing.details(show)
-    options.refuse_overwriting(output, [*files, *questions])
 
     from adducir.cli.names import stem
     from adducir.cli.tables import show_table

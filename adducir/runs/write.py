@@ -18,7 +18,8 @@ from adducir.runs.order import Floats, strictly_decreasing
 from adducir.runs.read import regular_lines
 from adducir.runs.run import Run
 from adducir.study.errors import UsageError
-from adducir.study.files import is_standard_output, publishing
+from adducir.study.files import publishing
+from adducir.study.standard_output import is_standard_output
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1

@@ -11,9 +11,6 @@ import hashlib
 import io
 import os
 import secrets
-import shutil
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,12 +19,12 @@ from typing import BinaryIO, TextIO, cast
 from adducir.study.errors import InputError
 from adducir.study.faults import explaining_writes, reading_fault
 from adducir.study.processes import here, is_alive
+from adducir.study.standard_output import is_standard_output, to_standard_output
 from adducir.study.streams import BrokenStream, blocks
 
 _BOM = b"\xef\xbb\xbf"
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
-_STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -137,23 +134,6 @@ def _located(broken: BrokenStream, path: Path, done: int) -> InputError:
     return InputError(broken.what.format(reached), path=path, line=done or None, mend=broken.mend)
 
 
-def is_standard_output(path: Path) -> bool:
-    """Whether a file's name means standard output: ``-``, or the device."""
-    return str(path) in _STANDARD_OUTPUT
-
-
-@contextmanager
-def _to_standard_output() -> Iterator[Path]:
-    """A file whose bytes go to standard output when the block ends well."""
-    with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
-        hidden = Path(folder) / "output"
-        yield hidden
-        sys.stdout.flush()
-        with hidden.open("rb") as handle:
-            shutil.copyfileobj(handle, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-
-
 @contextmanager
 def publishing(path: Path) -> Iterator[Path]:
     """Give a file its content at once, and only when that is whole.
@@ -169,7 +149,7 @@ def publishing(path: Path) -> Iterator[Path]:
         MachineError: The disk is full, or the place cannot be written.
     """
     if is_standard_output(path):
-        with _to_standard_output() as hidden:
+        with to_standard_output() as hidden:
             yield hidden
         return
     if path.is_dir():
