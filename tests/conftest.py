@@ -1,6 +1,8 @@
 """What several test files share."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,6 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # What tests write is not to be noted in the cache of whoever runs them.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 # A busy machine must not fail a test; what CI tries must be what anyone can try again.
 settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))

@@ -8,7 +8,9 @@ import typer
 import adducir
 from adducir.cli import agreement_options as asked
 from adducir.cli import options
+from adducir.cli.effects import with_any
 from adducir.cli.evaluate_options import Testing
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 
@@ -20,6 +22,7 @@ def agreement(
             help="A CSV file with the columns item, rater, system, and rating or rank or both.",
             show_default=False,
         ),
+        SOURCE,
     ],
     level: Annotated[
         asked.Level, typer.Option("--level", help="What ratings mean to Krippendorff's alpha.")
@@ -43,15 +46,19 @@ def agreement(
     test: Annotated[
         options.PairedTest | None,
         typer.Option("--test", help="The paired test.", show_default="t"),
+        with_any("baseline"),
     ] = None,
     correction: Annotated[
         options.Correction | None,
         typer.Option(
             "--correction", help="Correction of the p-values of each mean.", show_default="holm"
         ),
+        with_any("baseline"),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option("--alpha", help="Level of the tests.", show_default="0.05")
+        float | None,
+        typer.Option("--alpha", help="Level of the tests.", show_default="0.05"),
+        with_any("baseline"),
     ] = None,
     confidence: asked.Confidence = 0.95,
     samples: asked.Samples = 2000,
@@ -68,7 +75,6 @@ def agreement(
     testing = Testing(
         tuple(baseline or ()), test, correction, None, alpha, None, None, None, None, None
     )
-    options.refuse_overwriting(output, [ratings])
 
     from adducir.cli.tables import show_table
     from adducir.experiments.agreement.reading import read_ratings

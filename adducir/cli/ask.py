@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import Effect, without
 from adducir.study.errors import MachineError, UsageError
 from adducir.study.texts import visible
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 BM25, BOTH, MINILM = "bm25", "both", "minilm"
 WIDEST = 96
+ENCODING = Effect("with --model bm25 alone", lambda values: set(values["model"] or [""]) != {BM25})
 
 
 def ask(
@@ -63,13 +65,17 @@ def ask(
             help="Where to keep what an encoder made of the book: the next prompts need not wait.",
             show_default="ask/ in the user's cache",
         ),
+        without("no_keep"),
+        ENCODING,
     ] = None,
     no_keep: Annotated[
-        bool, typer.Option("--no-keep", help="Keep nothing, and take nothing that was kept.")
+        bool,
+        typer.Option("--no-keep", help="Keep nothing, and take nothing that was kept."),
+        ENCODING,
     ] = False,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.EncodingPrecision = options.AnyPrecision.AUTO,
-    threads: options.Threads = None,
+    device: Annotated[options.Device, ENCODING] = options.DeviceName.AUTO,
+    precision: Annotated[options.EncodingPrecision, ENCODING] = options.AnyPrecision.AUTO,
+    threads: Annotated[options.Threads, ENCODING] = None,
 ) -> None:
     """Find the passages of a book that fit a prompt best.
 
@@ -81,8 +87,6 @@ def ask(
     from adducir.indexes.asking import Asked
     from adducir.study.folders import cache_folder
 
-    if keep is not None and no_keep:
-        raise UsageError("--keep and --no-keep exclude each other.")
     if any(not prompt.strip() for prompt in prompts):
         raise UsageError("a prompt is empty.")
     with open_progress() as progress:

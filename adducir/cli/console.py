@@ -7,7 +7,9 @@ stderr: as bars on a terminal, as plain lines elsewhere.
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
@@ -24,6 +26,19 @@ LONGEST_SILENCE = 60.0
 """Seconds between two lines about long work; the first intervals are shorter."""
 
 
+_data_goes_to_stdout: ContextVar[bool] = ContextVar("data goes to stdout", default=False)
+
+
+@contextmanager
+def leaving_stdout_to_data() -> Iterator[None]:
+    """Inside the block, show results that are no data on stderr: a file is written to stdout."""
+    token = _data_goes_to_stdout.set(True)
+    try:
+        yield
+    finally:
+        _data_goes_to_stdout.reset(token)
+
+
 def show(text: str, output: Path | None = None, *, styled: bool = False) -> None:
     """Print a result, or write it to ``output`` in one go (gzipped where the name ends in .gz).
 
@@ -34,10 +49,11 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
         styled: The text's control characters are our own, such as a table's colours.
     """
     if output is None:
-        if sys.stdout.isatty() and not styled:
+        stream = sys.stderr if _data_goes_to_stdout.get() else sys.stdout
+        if stream.isatty() and not styled:
             text = visible(text)
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        sys.stdout.flush()
+        stream.write(text if text.endswith("\n") else text + "\n")
+        stream.flush()
         return
     from adducir.study.files import writing_text
 

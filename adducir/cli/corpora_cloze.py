@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from adducir.cli import options, parts
+from adducir.cli import parts
 
 
 def corpora_cloze(
@@ -27,8 +27,6 @@ def corpora_cloze(
 
     Sentences are masked evenly over each answer or book; what stands around them is the query.
     """
-    options.refuse_overwriting(output, sources)
-
     from adducir.cli.console import note, open_progress
     from adducir.corpora.spans.cloze import mask_sentences
     from adducir.corpora.spans.record import write_spans

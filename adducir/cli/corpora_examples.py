@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options, parts
+from adducir.cli import parts
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -29,8 +29,6 @@ def corpora_examples(
     Sentences that hold "for example" or "e.g.", and parenthesised clauses that open with them,
     become masked spans. Prints how many there are, how long, and what was dropped and why.
     """
-    options.refuse_overwriting(output, sources)
-
     from collections import Counter
 
     from adducir.cli.console import note, open_progress, show

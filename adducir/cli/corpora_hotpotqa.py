@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options
+from adducir.cli.effects import without
+from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
 from adducir.cli.parts import Shares, counts_of, part_path, shares_of
 from adducir.study.errors import UsageError
 
@@ -32,15 +33,19 @@ def corpora_hotpotqa(
             help="HotpotQA's JSON, or the same objects one a line; plain or .gz.",
             show_default=False,
         ),
+        SOURCE,
     ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="The questions to write, such as X.jsonl.gz."
         ),
+        LINES_IN_PARTS,
     ],
     passages: Annotated[
-        int, typer.Option("--passages", min=1, help="Paragraphs of a question's pool.")
+        int,
+        typer.Option("--passages", min=1, help="Paragraphs of a question's pool."),
+        without("own"),
     ] = 50,
     own: Annotated[
         bool, typer.Option("--own", help="No pool: each question's own paragraphs.")
@@ -61,9 +66,13 @@ def corpora_hotpotqa(
             help="More paragraphs to search, a corpus with titles and texts; repeatable.",
             show_default="the questions' own",
         ),
+        READ,
+        without("own"),
     ] = None,
-    k1: Annotated[float, typer.Option("--k1", help="BM25's term saturation.")] = 0.9,
-    b: Annotated[float, typer.Option("--b", help="BM25's length weight.")] = 0.4,
+    k1: Annotated[
+        float, typer.Option("--k1", help="BM25's term saturation."), without("own")
+    ] = 0.9,
+    b: Annotated[float, typer.Option("--b", help="BM25's length weight."), without("own")] = 0.4,
     negatives: Annotated[
         int, typer.Option("--negatives", min=0, help="False pairs of a question to train on.")
     ] = 8,
@@ -76,11 +85,7 @@ def corpora_hotpotqa(
     questions and those of --paragraphs. Prints how many true pairs are at hand and found: the upper
     bound of any selection.
     """
-    if own and paragraphs:
-        raise UsageError("--paragraphs means nothing with --own.")
     wanted = shares_of(shares)
-    for name in wanted or [""]:
-        options.refuse_overwriting(part_path(output, name), [*sources, *(paragraphs or [])])
 
     from adducir.cli.console import note, show
     from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa

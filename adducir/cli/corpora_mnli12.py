@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options
+from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
 from adducir.cli.parts import Shares, counts_of, part_path, shares_of
 
 if TYPE_CHECKING:
@@ -20,12 +20,14 @@ def corpora_mnli12(
             help="MultiNLI: JSONL or tables with tabs; plain or .gz.",
             show_default=False,
         ),
+        SOURCE,
     ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="The questions to write, such as X.jsonl.gz."
         ),
+        LINES_IN_PARTS,
     ],
     min_words: Annotated[
         int, typer.Option("--min-words", min=1, help="Words of a segment, at least.")
@@ -45,8 +47,6 @@ def corpora_mnli12(
     premise. Prints what was left out, and why.
     """
     wanted = shares_of(shares)
-    for name in wanted or [""]:
-        options.refuse_overwriting(part_path(output, name), sources)
 
     from adducir.cli.console import note, show
     from adducir.corpora.evidence_sets.mnli import read_mnli

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import options, parts
-from adducir.study.errors import UsageError
+from adducir.cli import parts
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
 
 if TYPE_CHECKING:
     from adducir.corpora.quotations.build import Built
@@ -19,6 +20,7 @@ def corpora_quotations(
         typer.Option(
             "--primary", metavar="BOOKS", help="Books: text files or folders of them; repeatable."
         ),
+        SOURCE,
     ],
     secondary: Annotated[
         list[Path],
@@ -29,16 +31,20 @@ def corpora_quotations(
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="RELiC's JSON, such as relic.json."),
+        JSON_IN_PARTS,
     ],
     spans: Annotated[
         Path | None,
         typer.Option(
             "--spans", metavar="FILE", help="The windows as masked spans, such as X.jsonl.gz."
         ),
+        LINES_IN_PARTS,
     ] = None,
     shares: parts.Shares = None,
     seed: Annotated[
-        int, typer.Option("--seed", help="Decides which book goes to which part, and the sample.")
+        int,
+        typer.Option("--seed", help="Decides which book goes to which part, and the sample."),
+        with_any("shares", "sample"),
     ] = 0,
     sample: Annotated[
         int, typer.Option("--sample", min=0, help="Print so many windows, for reading.")
@@ -71,11 +77,6 @@ def corpora_quotations(
     with the critic's sentences around it. Prints the counts of each book, and what was dropped and
     why.
     """
-    outputs = [path for path in (output, spans) if path is not None]
-    for path in outputs:
-        options.refuse_overwriting(path, [*primary, *secondary])
-    if spans is not None and spans.absolute() == output.absolute():
-        raise UsageError("--spans and --output name one file.")
     wanted = parts.shares_of(shares)
 
     from adducir.cli.console import note, open_progress, show

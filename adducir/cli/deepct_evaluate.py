@@ -1,7 +1,9 @@
 """``adducir deepct evaluate``."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,10 +60,14 @@ def deepct_evaluate(
             threads=threads,
             progress=progress,
         )
-    count = found[0]
-    show(
-        f"{count.passages:,} {part} passages of {count.documents:,} documents; average precision "
-        "with 95% bootstrap intervals over documents"
+    show("\n".join(recovery_lines(part, [asdict(one) for one in found])))
+
+
+def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How well several ways to weigh words recover the reference's, a line for each."""
+    head = (
+        f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "
+        "precision with 95% bootstrap intervals over documents"
     )
-    for one in found:
-        show(f"{one.name:<16} {one.mean:.3f}  [{one.low:.3f}, {one.high:.3f}]")
+    lines = [f"{w['name']:<16} {w['mean']:.3f}  [{w['low']:.3f}, {w['high']:.3f}]" for w in ways]
+    return [head, *lines]

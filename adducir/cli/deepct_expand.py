@@ -7,7 +7,10 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import LINES, SOURCE
 from adducir.study.errors import UsageError
+from adducir.study.standard_output import is_standard_output
 
 
 class Transform(StrEnum):
@@ -29,12 +32,14 @@ def deepct_expand(
         typer.Option(
             "--corpus", "-c", metavar="SOURCE", help="An ir_datasets id, or a file or folder."
         ),
+        SOURCE,
     ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="JSON lines to write, such as X.jsonl.gz."
         ),
+        LINES,
     ],
     weights: Annotated[
         Path | None,
@@ -64,6 +69,7 @@ def deepct_expand(
             metavar="FIELDS",
             help="With --pairs: fields whose own words are counted too, with commas or repeated.",
         ),
+        with_any("pairs"),
     ] = None,
     docno_field: Annotated[
         str | None, typer.Option("--docno-field", help="The field of the docno.")
@@ -94,8 +100,8 @@ def deepct_expand(
 
     if scale <= 0:
         raise UsageError("--scale must be more than 0.")
-    if keep and not pairs:
-        raise UsageError("--keep means nothing without --pairs: all fields are kept.")
+    if weights is None and is_standard_output(output):
+        raise UsageError("standard output has no name to keep the weights by: give --weights.")
     folder = model_folder(model)
     target = weights or output.with_name(_stem(output.name) + ".weights")
     with open_progress() as progress:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.outputs import STUDY
 
 FOLDER = Path("adducir-demo")
 FILE = Path("experiments", "demo.yaml")
@@ -20,6 +21,7 @@ def demo(
             help="The study to make or to use.",
             show_default=f"this one, if it has {FILE}, or else {FOLDER}",
         ),
+        STUDY,
     ] = None,
     rebuild: options.Rebuild = False,
 ) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import PRODUCT
 from adducir.study.errors import UsageError
 
 
@@ -31,6 +33,7 @@ def encode(
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the vectors."),
+        PRODUCT,
     ],
     corpus: Annotated[
         str | None,
@@ -49,6 +52,7 @@ def encode(
             help="With --spans: encode the contexts, or the spans themselves.",
             show_default="context",
         ),
+        with_any("spans"),
     ] = None,
     fields: Annotated[
         list[str] | None,
@@ -57,13 +61,17 @@ def encode(
             help="With --corpus: the fields to encode, with commas or repeated.",
             show_default="the corpus's texts",
         ),
+        with_any("corpus"),
     ] = None,
     docno_field: Annotated[
-        str | None, typer.Option("--docno-field", help="The field of the docno.")
+        str | None,
+        typer.Option("--docno-field", help="The field of the docno."),
+        with_any("corpus"),
     ] = None,
     format_name: Annotated[
         options.CorpusFormat | None,
         typer.Option("--format", help="The format of the files, where their names do not tell."),
+        with_any("corpus"),
     ] = None,
     device: options.Device = options.DeviceName.AUTO,
     precision: options.EncodingPrecision = options.AnyPrecision.AUTO,
@@ -77,12 +85,6 @@ def encode(
     """
     if (corpus is None) == (spans is None):
         raise UsageError("give one of --corpus and --spans.")
-    if side is not None and spans is None:
-        raise UsageError("--side means nothing without --spans.")
-    of_corpus = {"--fields": fields, "--docno-field": docno_field, "--format": format_name}
-    for name, value in of_corpus.items():
-        if value is not None and corpus is None:
-            raise UsageError(f"{name} means nothing without --corpus.")
 
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.documents import open_corpus

@@ -50,7 +50,6 @@ def evaluate(
         confidence,
     )
     details = testing.details(show)
-    options.refuse_overwriting(output, [*runs, *qrels])
     systems, testing = _systems(runs, testing)
 
     from adducir.cli.console import open_progress

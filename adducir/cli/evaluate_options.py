@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from adducir.cli.options import DEFAULT_MEASURES, Correction, Family, Negative, PairedTest, listed
+from adducir.cli.effects import Effect, Values, where, with_any
+from adducir.cli.options import (
+    DEFAULT_MEASURES,
+    Correction,
+    Family,
+    Negative,
+    PairedTest,
+    format_of,
+    listed,
+)
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 TESTING = "Testing differences"
@@ -15,9 +25,33 @@ DETAILS = ("difference", "ci", "effect", "wtl", "p", "p_corrected", "equivalence
 """What ``--show`` offers: a table's details (:mod:`adducir.experiments.tables.style`)."""
 DETAIL_ALIASES = {"wins": "wtl"}
 
+
+def format_asked(values: Values) -> str:
+    """The format of the table that is asked for: by name, or by the ending of its file."""
+    return format_of(values.get("output"), values.get("format_name")).value
+
+
+def _differences(values: Values) -> bool:
+    return bool(values.get("baseline")) or values.get("family") == Family.PAIRS
+
+
+DIFFERENCES = Effect("without --baseline or --family pairs", _differences)
+TESTED = Effect(
+    "without --baseline, --family pairs or --equivalence",
+    lambda values: _differences(values) or values.get("equivalence") is not None,
+)
+INTERVALS = Effect(
+    "without --show ci, where the format is not CSV, JSON or HTML",
+    lambda values: (
+        "ci" in listed(values.get("show")) or format_asked(values) in ("csv", "json", "html")
+    ),
+)
+NOT_IN_CSV = Effect("in CSV, which holds everything unrounded", lambda v: format_asked(v) != "csv")
+
 QrelsSources = Annotated[
     list[str],
     typer.Option("--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."),
+    SOURCE,
 ]
 Measures = Annotated[
     list[str] | None,
@@ -49,6 +83,7 @@ Baselines = Annotated[
 TestName = Annotated[
     PairedTest | None,
     typer.Option("--test", help="The paired test.", show_default="t", rich_help_panel=TESTING),
+    DIFFERENCES,
 ]
 CorrectionName = Annotated[
     Correction | None,
@@ -58,6 +93,7 @@ CorrectionName = Annotated[
         show_default="holm",
         rich_help_panel=TESTING,
     ),
+    TESTED,
 ]
 FamilyName = Annotated[
     Family | None,
@@ -68,12 +104,14 @@ FamilyName = Annotated[
         show_default="measure",
         rich_help_panel=TESTING,
     ),
+    TESTED,
 ]
 Alpha = Annotated[
     float | None,
     typer.Option(
         "--alpha", help="Level of the tests.", show_default="0.05", rich_help_panel=TESTING
     ),
+    TESTED,
 ]
 EquivalenceBound = Annotated[
     float | None,
@@ -93,6 +131,7 @@ Against = Annotated[
         show_default="best",
         rich_help_panel=TESTING,
     ),
+    with_any("equivalence"),
 ]
 Permutations = Annotated[
     int | None,
@@ -103,6 +142,7 @@ Permutations = Annotated[
         show_default="100000",
         rich_help_panel=TESTING,
     ),
+    where("test", "randomisation"),
 ]
 Seed = Annotated[
     int | None,
@@ -113,6 +153,7 @@ Seed = Annotated[
         show_default="0",
         rich_help_panel=TESTING,
     ),
+    where("test", "randomisation", "bootstrap"),
 ]
 Confidence = Annotated[
     float | None,
@@ -122,6 +163,8 @@ Confidence = Annotated[
         show_default="1 - alpha",
         rich_help_panel=TESTING,
     ),
+    DIFFERENCES,
+    INTERVALS,
 ]
 Shown = Annotated[
     list[str] | None,
@@ -133,13 +176,17 @@ Shown = Annotated[
         "lost), p, p_corrected; about the equivalence test: equivalence_p.",
         rich_help_panel=LOOK,
     ),
+    NOT_IN_CSV,
 ]
 PerTopic = Annotated[
-    bool, typer.Option("--per-topic", help="Show the values of each topic.", rich_help_panel=LOOK)
+    bool,
+    typer.Option("--per-topic", help="Show the values of each topic.", rich_help_panel=LOOK),
+    Effect("in HTML, which shows each topic anyway", lambda values: format_asked(values) != "html"),
 ]
 Decimals = Annotated[
     int,
     typer.Option("--decimals", min=0, max=15, help="Digits after the point.", rich_help_panel=LOOK),
+    NOT_IN_CSV,
 ]
 
 
@@ -157,28 +204,6 @@ class Testing:
     permutations: int | None
     seed: int | None
     confidence: float | None
-
-    def __post_init__(self) -> None:
-        differences = self.differences
-        tested = differences or self.equivalence is not None
-        self._refuse(("test", "confidence"), differences, "--baseline or --family pairs")
-        self._refuse(
-            ("correction", "family", "alpha"), tested, "--baseline, --family pairs or --equivalence"
-        )
-        self._refuse(("against",), self.equivalence is not None, "--equivalence")
-        self._refuse(
-            ("permutations",), self.test == PairedTest.RANDOMISATION, "--test randomisation"
-        )
-        self._refuse(
-            ("seed",),
-            self.test in (PairedTest.RANDOMISATION, PairedTest.BOOTSTRAP),
-            "--test randomisation or --test bootstrap",
-        )
-
-    def _refuse(self, names: tuple[str, ...], sensible: bool, condition: str) -> None:
-        for name in names:
-            if getattr(self, name) is not None and not sensible:
-                raise UsageError(f"--{name} means nothing without {condition}.")
 
     def details(self, show: Sequence[str] | None) -> tuple[Any, ...]:
         """The table's details that ``--show`` asks for, in its order."""

@@ -2,12 +2,17 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import without
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 STUDIES = {
     "evidence-sets": "adducir.experiments.evidence",
@@ -18,7 +23,9 @@ STUDIES = {
 
 def experiment(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)
+        Path,
+        typer.Argument(metavar="FILE", help="The experiment file.", show_default=False),
+        SOURCE,
     ],
     dry_run: Annotated[
         bool,
@@ -34,8 +41,8 @@ def experiment(
         ),
     ] = None,
     rebuild: options.Rebuild = False,
-    threads: options.Threads = None,
-    format_name: options.TableFormat = None,
+    threads: Annotated[options.Threads, without("dry_run")] = None,
+    format_name: Annotated[options.TableFormat, without("dry_run")] = None,
     output: options.Output = None,
 ) -> None:
     """Make a whole table from one experiment file.
@@ -91,7 +98,8 @@ def run(
         if dry_run:
             show("\n".join([*plan.lines(), *plan.needs.lines()]), output)
             return
-        outcome = run_experiment(plan, threads=threads, rebuild=rebuild, progress=progress)
+        with _results(file, plan.output):
+            outcome = run_experiment(plan, threads=threads, rebuild=rebuild, progress=progress)
         progress.note(f"table and report: {near(plan.output)}")
     show_table(outcome.table, format_name, output)
 
@@ -123,7 +131,18 @@ def _run_study(
                 f"this study has {plan.tables} tables, and --output is one file.",
                 mend=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        outcome = run_study(plan, threads=threads, rebuild=rebuild, progress=progress)
+        with _results(file, plan.output):
+            outcome = run_study(plan, threads=threads, rebuild=rebuild, progress=progress)
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         show_table(table, format_name, output)
+
+
+def _results(file: Path, folder: Path) -> "AbstractContextManager[None]":
+    """Write the results of an experiment file, and replace none of another file's."""
+    from adducir.cli.outputs import claiming
+    from adducir.study.folders import name_in_study
+    from adducir.study.origins import Origin
+
+    origin = Origin("adducir experiment", {"file": (name_in_study(file),)})
+    return claiming([folder], "results", origin)

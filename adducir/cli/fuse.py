@@ -1,26 +1,21 @@
 """``adducir fuse``."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adducir.cli import options
 from adducir.cli.hyperparameters import with_hyperparameters
+from adducir.cli.outputs import SOURCE
 from adducir.runs.fusion import FUSION
 from adducir.study.errors import UsageError
 
 
 @with_hyperparameters(FUSION)
 def fuse(
-    runs: options.RunPaths,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The run to write, such as runs/X.trec.gz."
-        ),
-    ],
+    runs: Annotated[options.RunPaths, SOURCE],
+    output: options.RunOutput,
     method: Annotated[
         str, typer.Option("--method", metavar="NAME", help=f"One of {', '.join(FUSION)}.")
     ] = "rrf",
@@ -40,7 +35,6 @@ def fuse(
     Topics that only some of the runs have are fused from those, and reported.
     """
     fusion = FUSION.make(method, hyperparameters).model_dump()
-    options.refuse_overwriting(output, runs)
     numbers = _numbers(weights)
 
     from adducir.cli.console import note

@@ -109,7 +109,9 @@ def _is_completing(ctx: Any) -> bool:
 def load_command(name: str) -> TyperCommand:
     """Import a command's module and make the command of its function."""
     module = name.replace(" ", "_")
-    function = getattr(import_module(f"adducir.cli.{module}"), module)
+    from adducir.cli.contracts import held
+
+    function = held(name, getattr(import_module(f"adducir.cli.{module}"), module))
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(name.split()[-1], help=_flowing(function.__doc__ or ""))(function)
     command = get_command(app)

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
-from adducir.study.errors import UsageError
+from adducir.cli.effects import where, without
+from adducir.cli.outputs import PRODUCT
 
 if TYPE_CHECKING:
     from adducir.study.products import Manifest
 
 
 DENSE_PANEL = "Dense (--engine dense)"
+DENSE = where("engine", "dense")
+LUCENE = where("engine", "lucene")
+LEXICAL = where("engine", "lucene", "memory")
 
 
 def index(
@@ -28,6 +32,7 @@ def index(
         typer.Option(
             "--output", "-o", metavar="FOLDER", help="The index's folder, such as indexes/NAME."
         ),
+        PRODUCT,
     ],
     fields: Annotated[
         list[str] | None,
@@ -36,20 +41,26 @@ def index(
             help="The fields to index, with commas or repeated.",
             show_default="the corpus's texts",
         ),
+        without("pairs"),
     ] = None,
     stemmer: Annotated[
-        options.Stemmer, typer.Option("--stemmer", help="The stemmer.")
+        options.Stemmer, typer.Option("--stemmer", help="The stemmer."), LEXICAL
     ] = options.Stemmer.PORTER,
     stopwords: Annotated[
         str,
         typer.Option("--stopwords", help="'lucene', 'none', or a file with one stop word a line."),
+        LEXICAL,
     ] = "lucene",
-    threads: options.Threads = None,
+    threads: Annotated[options.Threads, without("pairs")] = None,
     positions: Annotated[
-        bool, typer.Option("--positions/--no-positions", help="Keep the positions of terms.")
+        bool,
+        typer.Option("--positions/--no-positions", help="Keep the positions of terms."),
+        LUCENE,
     ] = True,
     vectors: Annotated[
-        bool, typer.Option("--vectors/--no-vectors", help="Keep document vectors, for RM3.")
+        bool,
+        typer.Option("--vectors/--no-vectors", help="Keep document vectors, for RM3."),
+        LUCENE,
     ] = True,
     accurate_length: Annotated[
         bool,
@@ -57,6 +68,7 @@ def index(
             "--accurate-length",
             help="Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
         ),
+        LEXICAL,
     ] = False,
     docno_field: Annotated[
         str | None,
@@ -64,6 +76,7 @@ def index(
             "--docno-field",
             help="The field of the docno, where it has none of the usual names.",
         ),
+        without("pairs"),
     ] = None,
     format_name: Annotated[
         options.CorpusFormat | None,
@@ -71,6 +84,7 @@ def index(
             "--format",
             help="The format of the files, where their names do not tell.",
         ),
+        without("pairs"),
     ] = None,
     engine: Annotated[
         options.Engine,
@@ -87,6 +101,7 @@ def index(
             rich_help_panel=DENSE_PANEL,
             help="The encoder's folder or recipe, 'minilm', or a name of the Hub.",
         ),
+        DENSE,
     ] = None,
     kind: Annotated[
         options.DenseKind | None,
@@ -96,6 +111,7 @@ def index(
             show_default="flat",
             help="Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
         ),
+        DENSE,
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -105,6 +121,7 @@ def index(
             rich_help_panel=DENSE_PANEL,
             help="A setting of the kind, as in links=16; can be repeated.",
         ),
+        DENSE,
     ] = None,
     device: Annotated[
         options.DeviceName | None,
@@ -114,6 +131,7 @@ def index(
             show_default="auto",
             help="Where the encoder runs.",
         ),
+        DENSE,
     ] = None,
     precision: Annotated[
         options.AnyPrecision | None,
@@ -123,6 +141,7 @@ def index(
             show_default="auto",
             help="What the encoder computes in; 'auto' is bfloat16 where the device has it.",
         ),
+        DENSE,
     ] = None,
     pairs: Annotated[
         bool,
@@ -131,6 +150,7 @@ def index(
             help="SOURCE is JSON lines of words with weights, as `deepct expand --pairs` writes; "
             "for --engine memory.",
         ),
+        where("engine", "memory"),
     ] = False,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -139,24 +159,7 @@ def index(
     An index that is there already and would be built alike is left as it is. A docno that comes
     twice and a malformed record end the work; nothing half-made is left.
     """
-    dense = {
-        "--encoder": encoder,
-        "--kind": kind,
-        "--set": changes,
-        "--device": device,
-        "--precision": precision,
-    }
     if engine == options.Engine.DENSE:
-        lexical = {
-            "--stemmer": stemmer != options.Stemmer.PORTER,
-            "--stopwords": stopwords != "lucene",
-            "--no-positions": not positions,
-            "--no-vectors": not vectors,
-            "--accurate-length": accurate_length,
-            "--pairs": pairs,
-        }
-        _refuse([name for name, given in lexical.items() if given], "a lexical engine")
-
         from adducir.cli.index_dense import Asked, index_dense
 
         index_dense(
@@ -176,19 +179,12 @@ def index(
             )
         )
         return
-    _refuse([name for name, given in dense.items() if given is not None], "--engine dense")
-
     from adducir.cli.console import open_progress
     from adducir.corpora.documents import open_corpus
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.build import IndexSettings
     from adducir.indexes.building import builder
 
-    if engine == options.Engine.MEMORY and not (positions and vectors):
-        raise UsageError(
-            "--no-positions and --no-vectors mean nothing to --engine memory.",
-            mend="It has no positions, and always has document vectors.",
-        )
     settings = IndexSettings(
         fields=tuple(options.listed(fields)),
         analysis=Analysis.of(stemmer.value, stopwords),
@@ -196,11 +192,6 @@ def index(
         vectors=vectors,
         accurate_length=accurate_length,
     )
-    if pairs and (engine != options.Engine.MEMORY or fields or docno_field or format_name):
-        raise UsageError(
-            "--pairs needs --engine memory, and goes with none of --fields, --docno-field, "
-            "--format."
-        )
     with open_progress() as progress:
         if pairs:
             from adducir.indexes.memory.pairs import build_from_pairs
@@ -221,11 +212,6 @@ def index(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )
         progress.note(f"{output}: {summary(manifest)}")
-
-
-def _refuse(names: list[str], condition: str) -> None:
-    if names:
-        raise UsageError(f"{' and '.join(names)} means nothing without {condition}.")
 
 
 def summary(manifest: "Manifest") -> str:

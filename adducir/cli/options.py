@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from adducir.study.errors import UsageError
+from adducir.cli.outputs import RUN, TABLE, TABLE_ENDINGS
 from adducir.study.numbers import whole_number
-from adducir.study.writable import refuse_unwritable
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
@@ -28,6 +27,13 @@ class Format(StrEnum):
     CSV = "csv"
     JSON = "json"
     HTML = "html"
+
+
+def format_of(output: Path | None, wanted: Format | None = None) -> Format:
+    """The format that is wanted, or else the one that a file's ending says."""
+    name = output.name.removesuffix(".gz") if output is not None else ""
+    endings = dict(zip(TABLE_ENDINGS, Format, strict=True))
+    return wanted or endings.get(Path(name).suffix.lower(), Format.TERMINAL)
 
 
 class PairedTest(StrEnum):
@@ -138,23 +144,6 @@ def _without_metadata(paths: list[Path]) -> list[Path]:
     return [path for path in paths if not path.name.endswith(METADATA_ENDING)]
 
 
-def refuse_overwriting(output: Path | None, inputs: Sequence[Path | str]) -> None:
-    """Refuse to write the output over something that the command reads, or that is read-only.
-
-    Raises:
-        UsageError: The output is one of the inputs.
-        MachineError, InputError: As :func:`adducir.study.writable.refuse_unwritable`.
-    """
-    if output is not None:
-        refuse_unwritable(output)
-    if output is not None and output.exists():
-        for path in map(Path, inputs):
-            if path.exists() and path.samefile(output):
-                raise UsageError(
-                    f"--output is {path}, which this command reads.", mend="Name another file."
-                )
-
-
 def depth_of(text: str) -> int | None:
     """A depth as it is typed; None for ``all``.
 
@@ -181,6 +170,17 @@ RunPaths = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to the terminal."),
+    TABLE,
+]
+RunOutput = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="The run to write, such as runs/X.trec.gz; '-' is standard output.",
+    ),
+    RUN,
 ]
 TableFormat = Annotated[
     Format | None,

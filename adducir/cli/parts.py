@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from adducir.cli.outputs import LINES, SOURCE
 from adducir.study.errors import UsageError
+from adducir.study.standard_output import is_standard_output
 
 
 class TextFormat(StrEnum):
@@ -33,10 +35,12 @@ Texts = Annotated[
         help="Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
         show_default=False,
     ),
+    SOURCE,
 ]
 Spans = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="FILE", help="The spans to write, such as X.jsonl.gz."),
+    LINES,
 ]
 Form = Annotated[
     TextFormat,
@@ -81,9 +85,15 @@ def shares_of(text: str | None) -> dict[str, float] | None:
 
 
 def part_path(path: Path, part: str) -> Path:
-    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself where there are no parts."""
+    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself where there are no parts.
+
+    Raises:
+        UsageError: Parts cannot all go to standard output.
+    """
     if not part:
         return path
+    if is_standard_output(path):
+        raise UsageError("--shares makes several files, and standard output is one.")
     first, dot, endings = path.name.partition(".")
     return path.with_name(f"{first}.{part}{dot}{endings}")
 

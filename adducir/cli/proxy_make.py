@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import with_any, without
+from adducir.cli.outputs import READ, SOURCE, Writes
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.experiments.proxy.tasks import Question
     from adducir.study.progress import Progress
+
+
+TASK = Writes("file", (".csv", ".jsonl"))
+KEY = Writes("file", (".csv",))
 
 
 def proxy_make(
@@ -21,27 +27,36 @@ def proxy_make(
     corpus: Annotated[
         str,
         typer.Option("--corpus", "-c", help="The candidates: file, folder or ir_datasets id."),
+        SOURCE,
     ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="What judges get: a .csv or .jsonl file."
         ),
+        TASK,
     ],
     key: Annotated[
-        Path, typer.Option("--key", metavar="FILE", help="Where the answers go: a .csv file.")
+        Path,
+        typer.Option("--key", metavar="FILE", help="Where the answers go: a .csv file."),
+        KEY,
     ],
     topics: Annotated[
         str | None,
         typer.Option("--topics", "-t", help="The contexts, as topics; they need --qrels."),
+        without("spans"),
+        SOURCE,
     ] = None,
     qrels: Annotated[
         list[str] | None,
         typer.Option("--qrels", "-q", help="The truths: one relevant document a topic."),
+        READ,
+        without("spans"),
     ] = None,
     spans: Annotated[
         Path | None,
         typer.Option("--spans", help="Masked spans, which name their truths, instead of topics."),
+        SOURCE,
     ] = None,
     others: Annotated[
         int, typer.Option("--others", min=1, help="Candidates beside the truth.")
@@ -54,13 +69,16 @@ def proxy_make(
         int, typer.Option("--seed", min=0, help="Seed of the order and of the sample.")
     ] = 0,
     topic_field: Annotated[
-        str | None, typer.Option("--topic-field", help="The field of the contexts.")
+        str | None,
+        typer.Option("--topic-field", help="The field of the contexts."),
+        with_any("topics"),
     ] = None,
     group_field: Annotated[
         str | None,
         typer.Option(
             "--group-field", help="A field of the topics to break the results down by later."
         ),
+        with_any("topics"),
     ] = None,
     fields: Annotated[
         list[str] | None,
@@ -76,12 +94,6 @@ def proxy_make(
     The judges' file tells neither docnos nor the truth; the key file does. Both bear the same
     mark, so that choices are never scored by another key.
     """
-    inputs: list[Path | str] = [run, corpus, *([topics] if topics else []), *(qrels or [])]
-    for path in (output, key):
-        options.refuse_overwriting(path, [*inputs, *([spans] if spans else [])])
-    if output.resolve() == key.resolve():
-        raise UsageError("--output and --key are one file.", mend="Keep the answers apart.")
-
     from adducir.cli.console import note, open_progress
     from adducir.corpora.documents import open_corpus
     from adducir.experiments.proxy.files import check_task_name, write_key, write_task
@@ -116,8 +128,6 @@ def _questions(
     from adducir.experiments.proxy.loading import questions_of_spans, questions_of_topics
 
     if spans is not None:
-        if topics or qrels or topic_field or group_field:
-            raise UsageError("--spans stands for --topics, --qrels and their fields: leave these.")
         return questions_of_spans(spans)
     if not topics or not qrels:
         raise UsageError("the contexts are missing.", mend="Give --topics and --qrels, or --spans.")

@@ -9,6 +9,7 @@ import typer
 import adducir
 from adducir.cli import agreement_options as asked
 from adducir.cli import options
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def proxy_score(
-    key: Annotated[Path, typer.Option("--key", metavar="FILE", help="The key of the task.")],
+    key: Annotated[
+        Path, typer.Option("--key", metavar="FILE", help="The key of the task."), SOURCE
+    ],
     choices: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -47,7 +50,6 @@ def proxy_score(
     A judge is named after the file, without its ending, unless a column rater says otherwise.
     """
     inputs = [key, *(choices or []), *(runs or [])]
-    options.refuse_overwriting(output, inputs)
     if not choices and not runs:
         raise UsageError("there is nothing to score.", mend="Name files of choices, or --run.")
 

@@ -10,6 +10,7 @@ import typer
 import adducir
 from adducir.cli import evaluate_options as asked
 from adducir.cli import options
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def ranks(
             help="TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
             show_default=False,
         ),
+        SOURCE,
     ],
     cutoffs: Annotated[
         list[str] | None,
@@ -98,7 +100,6 @@ def ranks(
         confidence,
     )
     details = testing.details(show)
-    options.refuse_overwriting(output, files)
 
     from adducir.cli.tables import show_table
     from adducir.experiments.evaluation.ranks import CUTOFFS

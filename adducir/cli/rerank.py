@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import without
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,10 +20,14 @@ if TYPE_CHECKING:
 
 def rerank(
     run: Annotated[
-        Path, typer.Option("--run", "-r", metavar="RUN", help="The run with the candidates.")
+        Path,
+        typer.Option("--run", "-r", metavar="RUN", help="The run with the candidates."),
+        SOURCE,
     ],
     topics: Annotated[
-        str, typer.Option("--topics", "-t", help="The topics that were searched; as for search.")
+        str,
+        typer.Option("--topics", "-t", help="The topics that were searched; as for search."),
+        SOURCE,
     ],
     model: Annotated[
         str,
@@ -33,12 +39,7 @@ def rerank(
             "model by folder or Hub name, its kind before it where need be: maxsim:minilm.",
         ),
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The run to write, such as runs/X.trec.gz."
-        ),
-    ],
+    output: options.RunOutput,
     index: Annotated[
         Path | None,
         typer.Option("--index", "-i", metavar="FOLDER", help="The index that holds the texts."),
@@ -72,6 +73,7 @@ def rerank(
             help="Where scores are kept.",
             show_default="rerankers/.scores of the study",
         ),
+        without("no_cache"),
     ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Neither look for known scores nor keep them.")
@@ -87,9 +89,6 @@ def rerank(
     """
     if (index is None) == (corpus is None):
         raise UsageError("give one of --index and --corpus, which the texts come from.")
-    if no_cache and cache is not None:
-        raise UsageError("--cache means nothing with --no-cache.")
-    options.refuse_overwriting(output, [run, topics])
 
     from adducir.cli.console import near, open_progress
     from adducir.corpora.topics import load_topics

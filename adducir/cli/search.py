@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ RM3_PANEL = "RM3"
 
 
 def search(
-    index: Annotated[Path, typer.Option("--index", "-i", metavar="FOLDER", help="The index.")],
+    index: Annotated[
+        Path, typer.Option("--index", "-i", metavar="FOLDER", help="The index."), SOURCE
+    ],
     topics: Annotated[
         str,
         typer.Option(
@@ -29,13 +33,9 @@ def search(
             "-t",
             help="An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL.",
         ),
+        SOURCE,
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The run to write, such as runs/X.trec.gz."
-        ),
-    ],
+    output: options.RunOutput,
     topic_field: Annotated[
         str | None,
         typer.Option(
@@ -101,12 +101,14 @@ def search(
         typer.Option(
             "--fb-terms", show_default="10", rich_help_panel=RM3_PANEL, help="Feedback terms."
         ),
+        with_any("rm3"),
     ] = None,
     fb_docs: Annotated[
         int | None,
         typer.Option(
             "--fb-docs", show_default="10", rich_help_panel=RM3_PANEL, help="Feedback documents."
         ),
+        with_any("rm3"),
     ] = None,
     original_query_weight: Annotated[
         float | None,
@@ -116,12 +118,14 @@ def search(
             rich_help_panel=RM3_PANEL,
             help="Weight of the query itself, 0 to 1.",
         ),
+        with_any("rm3"),
     ] = None,
     show_expansion: Annotated[
         bool,
         typer.Option(
             "--show-expansion", rich_help_panel=RM3_PANEL, help="Print the terms that RM3 added."
         ),
+        with_any("rm3"),
     ] = False,
     depth: options.Depth = 1000,
     threads: options.Threads = None,
@@ -137,9 +141,6 @@ def search(
         "fb_docs": fb_docs,
         "original_query_weight": original_query_weight,
     }
-    _refuse(not rm3, {**given_rm3, "show_expansion": show_expansion or None}, "--rm3")
-
-    options.refuse_overwriting(output, [topics])
 
     from adducir.cli.search_dense import Asked, is_dense, search_dense
 

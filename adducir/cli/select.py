@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.outputs import LINES, SOURCE
 
 BEAM = "The search, where the model's own settings are not wanted"
 
@@ -28,12 +29,14 @@ def select(
             metavar="FILE",
             help="Questions with their passages, JSONL; can be repeated.",
         ),
+        SOURCE,
     ],
     output: Annotated[
         Path,
         typer.Option(
             "--output", "-o", metavar="FILE", help="The chosen sets, JSONL, such as X.jsonl.gz."
         ),
+        LINES,
     ],
     size: Annotated[
         int | None,
@@ -101,8 +104,6 @@ def select(
     Passages are encoded once a question; the set is found by beam search in the vector space. Where
     nothing else is asked for, settings are those chosen on the recipe's validation questions.
     """
-    options.refuse_overwriting(output, questions)
-
     from adducir.cli.console import note, open_progress
     from adducir.corpora.evidence_sets.chosen import write_chosen
     from adducir.corpora.evidence_sets.record_files import read_questions

@@ -8,6 +8,7 @@ import typer
 import adducir
 from adducir.cli import evaluate_options as asked
 from adducir.cli import options
+from adducir.cli.outputs import SOURCE
 from adducir.cli.ranks import Baselines
 from adducir.study.errors import UsageError
 
@@ -29,6 +30,7 @@ def sets(
             metavar="FILE",
             help="The questions with their true sets, JSONL; can be repeated.",
         ),
+        SOURCE,
     ],
     upper_bound: Annotated[
         bool,
@@ -67,7 +69,6 @@ def sets(
         confidence,
     )
     details = testing.details(show)
-    options.refuse_overwriting(output, [*files, *questions])
 
     from adducir.cli.names import stem
     from adducir.cli.tables import show_table

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.cli.console import is_terminal, show
-from adducir.cli.options import Format
+from adducir.cli.options import Format, format_of
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,18 +32,9 @@ def show_table(
         output: The file, None for stdout.
         per_topic: Show the values of each topic as well (CSV: instead of the means).
     """
-    format_name = wanted or format_of(output)
+    format_name = format_of(output, wanted)
     text = "\n".join(_texts(table, format_name, output, per_topic))
     show(text, output, styled=format_name == Format.TERMINAL)
-
-
-def format_of(output: Path | None) -> Format:
-    """The format that a file's ending says."""
-    from adducir.experiments.tables.render import FORMATS
-
-    name = output.name.removesuffix(".gz") if output is not None else ""
-    ending = Path(name).suffix.lower()
-    return next((Format(key) for key, value in FORMATS.items() if value == ending), Format.TERMINAL)
 
 
 def _texts(

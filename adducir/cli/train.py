@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.outputs import PRODUCT
 from adducir.study.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def train(
             help="The model's folder.",
             show_default="the recipe's name without its ending",
         ),
+        PRODUCT,
     ] = None,
     changes: options.Changes = None,
     device: options.Device = options.DeviceName.AUTO,

@@ -8,6 +8,8 @@ import typer
 
 from adducir.cli import options
 from adducir.cli import tune_options as asked
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import FILES, SOURCE
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
 
 
 def tune(
-    topics: asked.TopicsSources,
+    topics: Annotated[asked.TopicsSources, SOURCE],
     qrels: asked.QrelsSources,
     grid: asked.GridRanges,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go."),
+        FILES,
     ],
     index: asked.Index = None,
     topic_field: asked.TopicField = None,
@@ -36,8 +39,8 @@ def tune(
     folds: asked.FoldsRule = None,
     folds_file: asked.FoldsFile = None,
     seed: asked.Seed = None,
-    depth: options.Depth = 1000,
-    threads: options.Threads = None,
+    depth: Annotated[options.Depth, with_any("index", "fuse")] = 1000,
+    threads: Annotated[options.Threads, with_any("index")] = None,
 ) -> None:
     """Choose parameters by cross-validated grid search.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from adducir.cli.effects import with_any
 from adducir.cli.options import Model, Negative
 from adducir.study.errors import UsageError
 
@@ -69,9 +70,12 @@ ModelName = Annotated[
         show_default="bm25",
         rich_help_panel=SYSTEM,
     ),
+    with_any("index"),
 ]
 RM3 = Annotated[
-    bool, typer.Option("--rm3", help="Expand queries by feedback.", rich_help_panel=SYSTEM)
+    bool,
+    typer.Option("--rm3", help="Expand queries by feedback.", rich_help_panel=SYSTEM),
+    with_any("index"),
 ]
 Fuse = Annotated[
     list[Path] | None,
@@ -92,6 +96,7 @@ FusionMethod = Annotated[
         show_default="rrf",
         rich_help_panel=SYSTEM,
     ),
+    with_any("fuse"),
 ]
 Rerank = Annotated[
     tuple[Path, Path] | None,
@@ -153,19 +158,14 @@ class System:
     rerank: tuple[Path, Path] | None
 
     def check(self) -> None:
-        """Refuse options that do not go together.
+        """Refuse to tune several things at once, or none.
 
         Raises:
-            UsageError: There is not exactly one of an index, runs to fuse and a pair to rerank, or
-                an option of another of them.
+            UsageError: There is not exactly one of an index, runs to fuse and a pair to rerank.
         """
         given = [self.index is not None, bool(self.fuse), self.rerank is not None]
         if sum(given) != 1:
             raise UsageError("name what to tune: exactly one of --index, --fuse and --rerank.")
-        if self.index is None and (self.model is not None or self.rm3):
-            raise UsageError("--model and --rm3 mean nothing without --index.")
-        if not self.fuse and self.method is not None:
-            raise UsageError("--method means nothing without --fuse.")
 
     def open(self, pool: "Pool", depth: int | None, threads: int | None) -> "Tunable":
         """Open the index or read the runs."""

@@ -6,11 +6,10 @@ from adducir.deepct.model import TermWeighter
 from adducir.deepct.recovery import (
     Recovery,
     Weigh,
-    average_precisions,
     by_model,
     by_tf_idf,
     constant,
-    recovery,
+    recoveries,
 )
 from adducir.deepct.training import Course, teach
 from adducir.models.machine import Precision, choose_device, using_threads
@@ -50,7 +49,7 @@ def evaluate_recovery(
         course.base, course.settings, course.recipe.training.seed
     ).to(place)
     taught = teach(course, trained, progress)
-    part, examples = ("test", taught.test) if taught.test else ("validation", taught.held_out)
+    part, examples = taught.unseen
     if not any(any(example.targets) for example in examples):
         raise InputError("no passage held out has a reference term.", path=course.corpus.source)
     ways: dict[str, Weigh] = {
@@ -60,8 +59,4 @@ def evaluate_recovery(
         "constant": constant,
     }
     with using_threads(threads):
-        found = [
-            recovery(name, examples, average_precisions(examples, weigh))
-            for name, weigh in ways.items()
-        ]
-    return found, part
+        return recoveries(ways, examples), part

@@ -7,7 +7,7 @@ so that constant weights get what chance gets.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +93,14 @@ def recovery(
     low, high = np.quantile(means, [0.025, 0.975])
     mean = float(values[kept].mean())
     return Recovery(name, mean, float(low), float(high), int(kept.sum()), len(sums))
+
+
+def recoveries(ways: Mapping[str, Weigh], examples: Sequence[Example]) -> list[Recovery]:
+    """The average precision of several ways to weigh the words of the same passages."""
+    return [
+        recovery(name, examples, average_precisions(examples, weigh))
+        for name, weigh in ways.items()
+    ]
 
 
 def _by_document(

@@ -1,6 +1,6 @@
 """From a recipe to a trained term weighter, a product that is a model's folder."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from adducir.deepct.learning import DeepCTLearner, Lesson
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import remembering
 from adducir.deepct.recipe import DeepCTRecipe, listed
+from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
 from adducir.deepct.settings import Settings
 from adducir.deepct.splitting import sample, split
 from adducir.deepct.stopwords import NAMES, StopWords, stop_words
@@ -32,6 +33,8 @@ from adducir.study.progress import SILENT, Progress
 
 KIND = "term-weighter"
 _MAKER_VERSION = 2
+_MEASURED, _KNOWN = 500, 20_000
+"""Passages that a model is measured on when it is trained, and that tf-idf has its idf of."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,7 @@ def train_model(
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
         threads=course.recipe.training.threads,
+        sources={"corpus": [course.corpus.source]},
         rebuild=rebuild,
         progress=progress,
     )
@@ -192,6 +196,11 @@ class Taught:
     held_out: list[Example]
     test: list[Example]
     counts: Counts
+
+    @property
+    def unseen(self) -> tuple[str, list[Example]]:
+        """What to measure the model on: the test part, or else what it was validated with."""
+        return ("test", self.test) if self.test else ("validation", self.held_out)
 
     def record(self) -> dict[str, Any]:
         """What became of the corpus, as plain values."""
@@ -268,7 +277,19 @@ def _make(
     history.save(folder)
     text = card(name, course, taught.record(), history)
     (folder / "README.md").write_text(text, encoding="utf-8")
-    return taught.record() | history.record()
+    return taught.record() | history.record() | {"recovery": _recovery(weighter, taught, progress)}
+
+
+def _recovery(weighter: TermWeighter, taught: Taught, progress: Progress) -> dict[str, Any] | None:
+    """The average precision of the model and of what it must beat, on some passages held out."""
+    part, examples = taught.unseen
+    some = sample([one for one in examples if any(one.targets)], _MEASURED)
+    if not some:
+        return None
+    progress.note(f"measuring the model on {len(some):,} {part} passages")
+    known = sample(taught.training, _KNOWN)
+    ways = {"trained": by_model(weighter), "tf-idf": by_tf_idf(known), "constant": constant}
+    return {"part": part, "ways": [asdict(one) for one in recoveries(ways, some)]}
 
 
 def _told(taught: Taught) -> str:

@@ -186,6 +186,7 @@ def weigh_corpus(
         maker_version=_MAKER_VERSION,
         cut=shard,
         threads=threads,
+        sources={"corpus": [corpus.source]},
         rebuild=rebuild,
         progress=progress,
     )

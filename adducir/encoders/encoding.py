@@ -46,6 +46,7 @@ class Items:
         side: The tower.
         total: How many there are; None where that is not known.
         items: Gives docno and text, or docno and span for contexts, anew at each call.
+        source: The name of the source; empty where it has none.
     """
 
     what: dict[str, Any]
@@ -53,6 +54,7 @@ class Items:
     side: Side
     total: int | None
     items: Callable[[], Iterator[tuple[str, str | MaskedSpan]]]
+    source: str = ""
 
 
 def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
@@ -69,7 +71,8 @@ def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
             yield document.docno, text_of(document, chosen)
 
     what = {"items": "documents", "fields": list(chosen)}
-    return Items(what, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
+    identity = fingerprint(corpus.identity())
+    return Items(what, identity, "document", corpus.size_hint(), read, corpus.source)
 
 
 def items_of_spans(path: Path, side: SpanSide) -> Items:
@@ -89,8 +92,8 @@ def items_of_spans(path: Path, side: SpanSide) -> Items:
 
     identity = file_digest(path)
     if side == "context":
-        return Items({"items": "contexts"}, identity, "query", None, contexts)
-    return Items({"items": "spans"}, identity, "document", None, spans)
+        return Items({"items": "contexts"}, identity, "query", None, contexts, str(path))
+    return Items({"items": "spans"}, identity, "document", None, spans, str(path))
 
 
 def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
@@ -175,6 +178,7 @@ def encode(
         inputs=inputs,
         maker_version=_MAKER_VERSION,
         threads=threads,
+        sources={"items": [items.source] if items.source else []},
         rebuild=rebuild,
         progress=progress,
     )

@@ -134,6 +134,7 @@ def train_encoder(
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
         threads=course.recipe.training.threads,
+        sources={"train": files_of(course.recipe.data, course.folder)["train"]},
         rebuild=rebuild,
         progress=progress,
     )

@@ -3,18 +3,22 @@
 from pathlib import Path
 from typing import Any
 
+from adducir.corpora.documents import Corpus
 from adducir.indexes.build import IndexSettings
 from adducir.runs.metadata import metadata_for, read_metadata
-from adducir.study.errors import InputError, ProductError
+from adducir.study.errors import InputError
 from adducir.study.files import file_digest
-from adducir.study.products import Manifest, read_manifest
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, read_manifest, refuse_other_product
 from adducir.study.verified import changes
 
 MISSING = "it is missing"
 ASKED = "all is to be made anew"
 
 
-def why_index(path: Path, wanted: str, kind: str, settings: IndexSettings) -> str | None:
+def why_index(
+    path: Path, wanted: str, kind: str, settings: IndexSettings, corpus: Corpus
+) -> str | None:
     """Why the index at ``path`` has to be built; None if it is current.
 
     Args:
@@ -22,23 +26,20 @@ def why_index(path: Path, wanted: str, kind: str, settings: IndexSettings) -> st
         wanted: The fingerprint it is to have.
         kind: The kind of product it is to be.
         settings: How it is to be built, with the fields named.
+        corpus: What it is to be built of.
 
     Raises:
-        ProductError: Something else stands there, which a build would not replace.
+        ProductError: Something else stands there, which a build would not replace: see
+            :mod:`adducir.study.origins`.
     """
     if _is_absent(path):
         return MISSING
     manifest = read_manifest(path)
-    if manifest.kind != kind:
-        raise ProductError(
-            f"this is a product of another kind ({manifest.kind}), which an index of that name "
-            "would replace.",
-            path=path,
-            mend="Give the index another name, or move away what is there.",
-        )
     if manifest.fingerprint == wanted:
         damaged = changes(path, manifest)
         return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
+    inputs = {"corpus": fingerprint(corpus.identity())}
+    refuse_other_product(path, manifest, kind, {"corpus": [corpus.source]}, inputs)
     return _difference(manifest, settings)
 
 

@@ -129,16 +129,16 @@ def _run_path(plan: Plan, system: str, topic_set: str) -> Path:
 def _plan_indexes(plan: Plan, faults: Faults) -> None:
     for name, index in plan.opened.indexes.items():
         path = plan.folder / "indexes" / file_name(name)
-        check = partial(why_index, path, index.fingerprint, KINDS[index.engine], index.settings)
+        corpus = plan.recipe.indexes[name].corpus
+        documents, kind = plan.opened.corpora[corpus], KINDS[index.engine]
+        check = partial(why_index, path, index.fingerprint, kind, index.settings, documents)
         why = faults.opening(("indexes", name), check)
         if plan.rebuild and why != MISSING:
             why = ASKED
-        corpus = plan.recipe.indexes[name].corpus
         plan.indexes[name] = IndexStep(
             name, path, corpus, index.engine, index.settings, index.fingerprint, why
         )
         if why is not None:
-            documents = plan.opened.corpora[corpus]
             look = partial(_refuse_unknown_fields, documents, index.settings.fields)
             faults.opening(("indexes", name, "fields"), look)
 

@@ -96,6 +96,7 @@ def build_index(
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
+        sources={"corpus": [corpus.source]},
         progress=progress,
     )
 

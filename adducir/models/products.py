@@ -7,7 +7,7 @@ from typing import Any, get_args
 from adducir.models.machine import AnyPrecision, Precision, choose_device, using_threads
 from adducir.models.probe import fastest_precision
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, is_current, product_fingerprint
+from adducir.study.products import Manifest, Sources, build, is_current, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_folder
 
@@ -26,6 +26,7 @@ def build_by_parts(
     cut: int | None = None,
     threads: int | None = None,
     versions: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -44,6 +45,7 @@ def build_by_parts(
             taken.
         threads: Of torch; by default its own choice.
         versions: Of engines that take part beside torch and transformers.
+        sources: The names of what it is made from.
         rebuild: Build even if the product is current.
         progress: Told what is waited for.
     """
@@ -62,6 +64,7 @@ def build_by_parts(
         make=making,
         rebuild=rebuild,
         versions={**model_versions(), **(versions or {})},
+        sources=sources,
         progress=progress,
     )
 

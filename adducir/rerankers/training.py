@@ -77,17 +77,24 @@ class Course:
         part = self.part.model_dump(mode="json", exclude=sources, exclude_none=True)
         return told | {"examples": part, "copies": self.leaks.copies}
 
+    @property
+    def sources(self) -> dict[str, list[Path | str]]:
+        """The principal source: the file of pairs, or the corpus."""
+        if self.part.pairs is not None:
+            return {"pairs": [file_path(self.part.pairs, self.folder)]}
+        return {"corpus": [self.corpus.source]}
+
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
         leaks = [sorted(self.leaks.queries), self.leaks.documents.identity()]
-        return self.sources | {
+        return self.data_inputs | {
             "base": self.base.identity(),
             "without": fingerprint(leaks),
         }
 
     @cached_property
-    def sources(self) -> dict[str, str]:
+    def data_inputs(self) -> dict[str, str]:
         """The fingerprints of what the examples are made from."""
         part = self.part
         if part.pairs is not None:
@@ -164,7 +171,7 @@ def open_course(recipe: RerankerRecipe, folder: Path, *, progress: Progress = SI
         leaks = each(partial(_leaks, part, folder, progress))
         base = each(partial(source_of, recipe, folder))
         course = Course(recipe, part, folder, leaks, base, progress)
-        each(lambda: course.sources)
+        each(lambda: course.data_inputs)
     return course
 
 
@@ -245,6 +252,7 @@ def train_reranker(
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
         threads=course.recipe.training.threads,
+        sources=course.sources,
         rebuild=rebuild,
         progress=progress,
     )

@@ -19,6 +19,7 @@ from adducir.runs.read import regular_lines
 from adducir.runs.run import Run
 from adducir.study.errors import UsageError
 from adducir.study.files import publishing, sync
+from adducir.study.standard_output import is_standard_output
 from adducir.study.writable import keep_rights
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
@@ -42,7 +43,8 @@ def write_run(
     Lines are ``qid Q0 docno rank score tag`` with ranks from 1. Scores are in the shortest form
     that is read back as the same number; where ties are broken for that, they strictly decrease
     within a topic in double and in single precision (see
-    :func:`adducir.runs.order.strictly_decreasing`). The file appears whole or not at all.
+    :func:`adducir.runs.order.strictly_decreasing`). The file appears whole or not at all; a stream
+    (``-`` is standard output) has no metadata.
 
     Args:
         run: The run.
@@ -67,6 +69,10 @@ def write_run(
         _refuse_blanks(run)
     if path.suffix == ".gz":
         content = _gzipped(content)
+    if is_standard_output(path) or (path.exists() and not path.is_file()):
+        with publishing(path) as hidden:
+            hidden.write_bytes(content)
+        return
     moved = np.count_nonzero(scores != run.frame["score"].to_numpy())
     facts = {
         "tag": run.tag,

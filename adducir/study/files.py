@@ -21,6 +21,7 @@ from typing import BinaryIO, TextIO, cast
 from adducir.study.errors import InputError
 from adducir.study.faults import explaining_writes, reading_fault
 from adducir.study.processes import here, is_alive
+from adducir.study.standard_output import is_standard_output, to_standard_output
 from adducir.study.streams import BrokenStream, blocks
 from adducir.study.writable import keep_rights, refuse_unwritable
 
@@ -206,14 +207,18 @@ def publishing(path: Path) -> Iterator[Path]:
     The block writes the hidden sibling path it is given. When it ends, the
     sibling is forced to the disk and renamed to ``path``; when it fails, the
     sibling is removed and ``path`` stays what it was. Missing folders above
-    ``path`` are made. A link is followed, and what is no ordinary file
-    (``/dev/stdout``, a pipe) is written in place. A file that is replaced
+    ``path`` are made. A link is followed, what is no ordinary file (a pipe) is
+    written in place, and ``-`` is standard output. A file that is replaced
     leaves its mode and, where that is permitted, its owner to the new one.
 
     Raises:
         InputError: ``path`` is a folder, or a file of several names.
         MachineError: The disk is full, or the place cannot be written.
     """
+    if is_standard_output(path):
+        with to_standard_output() as hidden:
+            yield hidden
+        return
     if path.is_dir():
         raise InputError("this is a folder, where a file is to be written.", path=path)
     if path.suffix == ".bz2":

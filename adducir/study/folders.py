@@ -18,6 +18,12 @@ def study_folder(recipe: Path) -> Path:
     return folder.parent if folder.name in ROOMS else folder
 
 
+def name_in_study(recipe: Path) -> str:
+    """A recipe's path from the folder of its study, such as ``experiments/demo.yaml``."""
+    whole = Path(os.path.normpath(recipe.absolute()))
+    return whole.relative_to(study_folder(recipe)).as_posix()
+
+
 def cache_folder() -> Path | None:
     """The user's folder for what can be made again, in ``$XDG_CACHE_HOME`` or ``~/.cache``.
 

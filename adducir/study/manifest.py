@@ -4,14 +4,16 @@ The file is JSON with these keys: ``format`` (``adducir-product/2``), ``kind``,
 ``fingerprint``, ``maker_version``, ``recipe``, ``inputs`` (name -> fingerprint),
 ``counts`` (what the maker counted), ``files`` (relative path -> ``bytes`` and
 ``sha256``), ``versions`` (name -> version), ``started`` (UTC, ISO 8601),
-``seconds`` (how long the making took) and ``digest`` (the SHA-256 of the
-canonical form of all that). Format 1, which is read as well, has no ``digest``.
+``seconds`` (how long the making took), ``sources`` (role -> names of what it is
+made from: ids, and paths from the folder that holds the product) and ``digest``
+(the SHA-256 of the canonical form of all that). Format 1, which is read as well,
+has no ``digest``.
 """
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -50,6 +52,7 @@ class Manifest:
     versions: Mapping[str, str]
     started: str
     seconds: float
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def product_fingerprint(

@@ -13,7 +13,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +33,7 @@ from adducir.study.manifest import (
     read_manifest,
     write_manifest,
 )
+from adducir.study.origins import ELSEWHERE, Origin, may_replace_anything, refuse_other
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_of, remove_parts
 from adducir.study.swapping import clear_up, publish, sibling, siblings
@@ -48,10 +49,12 @@ __all__ = [
     "is_current",
     "product_fingerprint",
     "read_manifest",
+    "refuse_other_product",
     "verify",
 ]
 
 Make = Callable[[Path], Mapping[str, Any]]
+Sources = Mapping[str, Iterable[Path | str]]
 
 
 def build(
@@ -64,13 +67,14 @@ def build(
     make: Make,
     rebuild: bool = False,
     versions: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
     progress: Progress = SILENT,
 ) -> Manifest:
     """Build the product at ``path`` unless it is already there as it would be built.
 
     Args:
         path: The product's folder.
-        kind: What it is; a product of another kind is not overwritten.
+        kind: What it is; a product of another kind is not replaced.
         recipe: All that decides its content, as plain values.
         inputs: The fingerprints of what it is made from, by name.
         maker_version: Raised whenever the maker would make something else.
@@ -79,6 +83,8 @@ def build(
         rebuild: Build even if the product is current.
         versions: Versions of the engines that took part; Python's and
             Adducir's are recorded anyway.
+        sources: The names of its principal sources by their role; a product that was made from
+            others is not replaced (:mod:`adducir.study.origins`). None: they do not matter.
         progress: Told what is waited for, and what is found damaged.
 
     Raises:
@@ -88,7 +94,8 @@ def build(
         Exception: Whatever ``make`` raises; nothing of the build is left then.
     """
     target = Path(os.path.realpath(path))
-    order = _Order(kind, recipe, inputs, maker_version, versions or {})
+    named = Origin.of(kind, sources or {}, target.parent).sources
+    order = _Order(kind, recipe, inputs, maker_version, versions or {}, named)
     wanted = order.fingerprint
     current = None if rebuild else _current(target, wanted)
     if current is not None:
@@ -130,6 +137,7 @@ class _Order:
     inputs: Mapping[str, str]
     maker_version: int
     versions: Mapping[str, str]
+    sources: Mapping[str, tuple[str, ...]]
 
     @property
     def fingerprint(self) -> str:
@@ -164,16 +172,47 @@ def _refuse_to_replace(target: Path, order: _Order, progress: Progress) -> None:
             mend=elsewhere,
         )
     manifest = read_manifest(target)
-    if manifest.kind != order.kind:
-        raise ProductError(
-            f"this is a product of another kind ({manifest.kind}, not {order.kind}): "
-            "it is left as it is.",
-            path=target,
-            mend=elsewhere,
-        )
     if manifest.fingerprint == order.fingerprint:
         for name, what in changes(target, manifest).items():
             progress.note(f"{target}: damaged ({name}: {what}): it is built again.")
+        return
+    refuse_other_product(target, manifest, order.kind, order.sources, order.inputs)
+
+
+def refuse_other_product(
+    path: Path,
+    manifest: Manifest,
+    kind: str,
+    sources: Sources | None,
+    inputs: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse to replace a product of another kind, or of other sources.
+
+    Args:
+        path: Its folder.
+        manifest: Its manifest.
+        kind: The kind of what is to be built there.
+        sources: See :func:`build`.
+        inputs: See :func:`build`; an old manifest that names no sources is compared by these.
+
+    Raises:
+        ProductError: It would replace something else, and nobody asked for that.
+    """
+    if may_replace_anything():
+        return
+    if manifest.kind != kind:
+        raise ProductError(
+            f"this is a product of another kind ({manifest.kind}, not {kind}): it is not replaced.",
+            path=path,
+            mend=ELSEWHERE,
+        )
+    wanted = Origin.of(kind, sources or {}, path.parent)
+    shared = set(manifest.inputs.items()) & set((inputs or {}).items())
+    if manifest.sources or shared or not wanted.sources:
+        named = {role: tuple(names) for role, names in manifest.sources.items()}
+        refuse_other(path, kind, wanted, Origin(kind, named))
+    else:
+        refuse_other(path, kind, wanted, None)
 
 
 def _built(target: Path, order: _Order, make: Make) -> Manifest:
@@ -203,6 +242,7 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
                 },
                 started=started.isoformat(timespec="seconds"),
                 seconds=seconds,
+                sources=plain(order.sources),
             ),
         )
         publish(hidden, target)

@@ -93,7 +93,7 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["--shares", "1,2"], 2, "--shares takes three numbers"),
         (["--alike", "0"], 2, "alike must be above 0"),
-        (["--spans", "relic.json"], 2, "--spans and --output name one file"),
+        (["--spans", "relic.json"], 2, "--output and --spans are one file"),
         (["--primary", "nowhere"], 3, "nowhere: there is no such file"),
         (["--secondary", "empty"], 3, "empty: there is no .txt file"),
         (["--secondary", "blank.txt"], 3, "blank.txt: there is no sentence"),

@@ -161,3 +161,14 @@ def test_a_training_killed_at_any_moment_ends_with_the_same_weights(tmp_path):
     whole, cut = (study / "deepct" / name / "model.safetensors" for name in ("whole", "cut"))
     assert whole.read_bytes() == cut.read_bytes()
     assert not [p for p in cut.parent.parent.iterdir() if "parts" in p.name or "build" in p.name]
+
+
+def test_training_says_how_well_the_model_recovers_terms(study, tmp_path, capfd):
+    run("deepct", "train", study / "deepct" / "pets.yaml", "-o", tmp_path / "again")
+    shown = capfd.readouterr().out.splitlines()
+    run("deepct", "evaluate", study / "deepct" / "pets.yaml", "--model", tmp_path / "again")
+    evaluated = capfd.readouterr().out.splitlines()
+    assert "3 test passages of 3 documents" in shown[0]
+    assert shown == [line for line in evaluated if not line.startswith("untrained")]
+    run("deepct", "train", study / "deepct" / "pets.yaml", "-o", tmp_path / "again")
+    assert capfd.readouterr().out.splitlines() == shown

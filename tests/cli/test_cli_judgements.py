@@ -187,7 +187,7 @@ def test_the_proxy_task_of_masked_spans(collection, capsys):
     assert "q1" in (collection / "key.csv").read_text()
     assert "emma" in (collection / "key.csv").read_text()
     _, err = called(capsys, *MAKE, *TOPICS, "--spans", "spans.jsonl", code=2)
-    assert "--spans stands for" in err
+    assert "--topics means nothing with --spans" in err
     write_spans([MaskedSpan("q1", "emma", (), ("x",), ())], collection / "spans.jsonl")
     _, err = called(capsys, *MAKE, "--spans", "spans.jsonl", code=3)
     assert "names no candidate" in err
@@ -199,7 +199,7 @@ def test_what_the_proxy_task_needs(collection, capsys):
     _, err = called(capsys, *MAKE, *TOPICS, "--key", "task.csv", code=2)
     assert "are one file" in err
     _, err = called(capsys, *MAKE, *TOPICS, "--output", "task.txt", code=2)
-    assert "says no format" in err
+    assert "the ending .txt is not known here. Use one of .csv, .jsonl" in err
     called(capsys, *MAKE, *TOPICS, "--output", "qrels.txt", code=2)
     (collection / "qrels.txt").write_text("q1 0 t1 1\nq1 0 a 1\nq2 0 t2 1\n")
     _, err = called(capsys, *MAKE, *TOPICS, code=3)

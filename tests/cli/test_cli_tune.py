@@ -121,7 +121,7 @@ def test_rerank_depth(two_runs, tmp_path):
         ([], "exactly one of --index, --fuse and --rerank"),
         (["--index", "x", "--fuse", "y"], "exactly one of"),
         (["--index", "x", "--method", "rrf"], "--method means nothing without --fuse"),
-        (["--fuse", "x", "--fuse", "y", "--rm3"], "mean nothing without --index"),
+        (["--fuse", "x", "--fuse", "y", "--rm3"], "--rm3 means nothing without --index"),
         (["--index", "x", "--folds", "topics", "--seed", "1"], "--seed means nothing"),
         (["--index", "x", "--folds", "2", "--folds-file", "f"], "not from both"),
         (["--index", "x", "--folds", "two"], "a number or 'topics'"),

@@ -22,6 +22,7 @@ from adducir.rerankers.complementary.selecting import load_evidence_model, selec
 from adducir.rerankers.complementary.training import train_evidence
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
+from adducir.study.folders import name_in_study
 from adducir.study.products import Manifest, build, read_manifest
 from adducir.study.progress import SILENT, Progress
 from adducir.study.results import publishing_results, refuse_other_folder
@@ -169,4 +170,4 @@ def _size(plan: StudyPlan, data: str) -> int:
 
 def _provenance(plan: StudyPlan) -> dict[str, Any]:
     models = {step.model.name: step.course.fingerprint for step in plan.steps}
-    return {"adducir": __version__, "file": plan.path.name, "models": models}
+    return {"adducir": __version__, "file": name_in_study(plan.path), "models": models}

@@ -22,6 +22,7 @@ from adducir.experiments.tables.table import ResultTable
 from adducir.models.machine import choose_device, using_threads
 from adducir.models.products import model_versions
 from adducir.models.sources import model_source
+from adducir.study.folders import name_in_study
 from adducir.study.products import build, read_manifest
 from adducir.study.progress import SILENT, Progress
 from adducir.study.results import publishing_results, refuse_other_folder
@@ -243,4 +244,4 @@ def _provenance(plan: RanksPlan, data: str) -> dict[str, Any]:
         for step in plan.steps
         if step.data == data
     }
-    return {"adducir": __version__, "file": plan.path.name, "ranks": ranks}
+    return {"adducir": __version__, "file": name_in_study(plan.path), "ranks": ranks}

@@ -128,6 +128,7 @@ def build_dense_index(
         maker_version=_MAKER_VERSION,
         threads=running.threads,
         versions={"faiss": engine.version()},
+        sources={"corpus": [corpus.source]},
         rebuild=rebuild,
         progress=progress,
     )

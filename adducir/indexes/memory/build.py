@@ -27,7 +27,7 @@ from adducir.indexes.memory.inverting import distinct
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
 from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, build, product_fingerprint
+from adducir.study.products import Manifest, Sources, build, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 
 KIND = "memory-index"
@@ -63,6 +63,7 @@ def build_memory_index(
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
+        sources={"corpus": [corpus.source]},
         progress=progress,
     )
 
@@ -79,6 +80,7 @@ def build_from_weights(
     settings: IndexSettings,
     *,
     identity: Mapping[str, Any],
+    sources: Sources | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -91,6 +93,7 @@ def build_from_weights(
         path: The folder of the product.
         settings: The analysis for queries.
         identity: What the documents depend on, for the fingerprint.
+        sources: The names of what they come from.
         rebuild: Build even if the product is current.
         progress: Told of every few hundred documents.
 
@@ -113,6 +116,7 @@ def build_from_weights(
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
+        sources=sources,
         progress=progress,
     )
 

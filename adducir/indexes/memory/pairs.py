@@ -48,6 +48,7 @@ def build_from_pairs(
         output,
         settings,
         identity={"pairs": digest(path)},
+        sources={"corpus": [path]},
         rebuild=rebuild,
         progress=progress,
     )

@@ -1,0 +1,155 @@
+"""What holds for every command, whatever it does: what its parameters' annotations promise.
+
+Options without effect are refused (:mod:`adducir.cli.effects`), and what a command writes replaces
+nothing that it did not make, unless ``--force`` is given (:mod:`adducir.cli.outputs`). ``-`` as a
+file to write is standard output, which then holds nothing else.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from adducir.cli.effects import Effect, check_effects
+from adducir.cli.outputs import (
+    Source,
+    Writes,
+    check_name,
+    claiming,
+    refuse_one_for_several,
+    refuse_overwriting,
+)
+
+FORCE = Annotated[bool, typer.Option("--force", help="Replace what stands there, whoever made it.")]
+Command = Callable[..., Any]
+Mark = TypeVar("Mark")
+
+
+def held(name: str, function: Command) -> Command:
+    """The function of a command, which keeps what its annotations promise.
+
+    Args:
+        name: The command's name, of one word or two.
+        function: Its parameters may be marked by :class:`~adducir.cli.effects.Effect`,
+            :class:`~adducir.cli.outputs.Writes` and :class:`~adducir.cli.outputs.Source`.
+
+    Returns:
+        The function with typer's context, and ``--force`` where it writes, as further parameters.
+    """
+    signature = inspect.signature(function)
+    writes = {key: marks[0] for key, marks in _marks(signature, Writes).items()}
+    effects = _marks(signature, Effect)
+    parameters = signature.parameters
+    roles = _marks(signature, Source)
+
+    @functools.wraps(function)
+    def command(invocation: typer.Context, force: bool = False, **values: Any) -> Any:
+        shown = {key: _option(parameters[key], value) for key, value in values.items()}
+        for key, conditions in effects.items():
+            if _is_given(invocation, key):
+                check_effects(shown[key], conditions, values)
+        with ExitStack() as claims:
+            _claim(claims, name, writes, roles, values, shown, force)
+            return function(**_without_stdout(values, writes))
+
+    more = [
+        inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    ]
+    if writes:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        more.append(inspect.Parameter("force", kind, default=False, annotation=FORCE))
+    own = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in signature.parameters.values()
+    ]
+    command.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in (*own, *more)}
+    return command
+
+
+def _claim(
+    claims: ExitStack,
+    name: str,
+    writes: Mapping[str, Writes],
+    roles: Mapping[str, list[Source]],
+    values: Mapping[str, Any],
+    shown: Mapping[str, str],
+    force: bool,
+) -> None:
+    """Check all that is to be written, and hold it until the command ends."""
+    from adducir.cli.console import leaving_stdout_to_data
+    from adducir.study.origins import Origin, replacing_anything
+    from adducir.study.standard_output import is_standard_output
+
+    claims.enter_context(replacing_anything(force))
+    principal = [role for role, (mark, *_) in roles.items() if mark.is_principal]
+    origin = Origin.of(f"adducir {name}", {role: _listed(values.get(role)) for role in principal})
+    read = [one for key in values if key not in writes for one in _read(key, values, roles)]
+    named = {key: values[key] for key in writes if values.get(key) is not None}
+    for key, path in named.items():
+        check_name(shown[key], path, writes[key], values)
+        if is_standard_output(path) and writes[key].what != "table":
+            claims.enter_context(leaving_stdout_to_data())
+    refuse_one_for_several({shown[key]: path for key, path in named.items()})
+    for key, path in named.items():
+        for part in writes[key].paths(path, values):
+            refuse_overwriting(shown[key], part, read)
+    for key, path in named.items():
+        if writes[key].is_file or writes[key].what == "folder":
+            paths = writes[key].paths(path, values)
+            claims.enter_context(claiming(paths, writes[key].what, origin))
+
+
+def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:
+    """The values, where a table for standard output is what it is anyway: not for a file."""
+    from adducir.study.standard_output import is_standard_output
+
+    tables = {key for key, one in writes.items() if one.what == "table" and values.get(key)}
+    return {
+        key: None if key in tables and is_standard_output(value) else value
+        for key, value in values.items()
+    }
+
+
+def _marks(signature: inspect.Signature, kind: type[Mark]) -> dict[str, list[Mark]]:
+    """The marks of a kind, by parameter."""
+    found = {
+        key: [
+            mark for mark in getattr(one.annotation, "__metadata__", ()) if isinstance(mark, kind)
+        ]
+        for key, one in signature.parameters.items()
+    }
+    return {key: marks for key, marks in found.items() if marks}
+
+
+def _option(parameter: inspect.Parameter, value: Any) -> str:
+    """How a parameter is written on the command line: ``--fb-terms``, ``--no-vectors``, ``RUN``."""
+    for mark in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(mark, typer.models.OptionInfo):
+            names = [str(one) for one in (mark.default, *(mark.param_decls or ()))]
+            yes, _, no = next(one for one in names if one.startswith("--")).partition("/")
+            return no if no and value is False else yes
+        if isinstance(mark, typer.models.ArgumentInfo):
+            return str(mark.metavar or parameter.name.upper())
+    return parameter.name
+
+
+def _is_given(context: typer.Context, key: str) -> bool:
+    source = context.get_parameter_source(key)
+    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def _read(
+    key: str, values: Mapping[str, Any], roles: Mapping[str, list[Source]]
+) -> list[Path | str]:
+    """What a parameter names to be read: paths, and what is marked as a source."""
+    return [one for one in _listed(values[key]) if key in roles or isinstance(one, Path)]
+
+
+def _listed(value: Any) -> list[Path | str]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]

@@ -1,0 +1,63 @@
+"""What an option needs to have an effect, said beside the option and checked in one place.
+
+An option that does nothing, given the others, is a mistake of whoever typed it: results that do not
+come from what was asked for would look as if they did.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from adducir.study.errors import UsageError
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A condition under which an option has an effect; part of the option's annotation.
+
+    Attributes:
+        otherwise: What is said where it does not hold, behind "--option means nothing".
+        holds: Whether it does, given the values of all parameters by name.
+    """
+
+    otherwise: str
+    holds: Callable[[Values], bool]
+
+
+def with_any(*names: str) -> Effect:
+    """It needs one of these options to be given."""
+    told = " or ".join(map(_shown, names))
+    return Effect(f"without {told}", lambda values: any(map(bool, map(values.get, names))))
+
+
+def where(name: str, *wanted: str) -> Effect:
+    """It needs the option ``name`` to have one of these values."""
+    told = f"without {_shown(name)} {' or '.join(wanted)}"
+    return Effect(told, lambda values: values.get(name) in wanted)
+
+
+def without(name: str) -> Effect:
+    """It has no effect beside this option."""
+    return Effect(f"with {_shown(name)}", lambda values: not values.get(name))
+
+
+def check_effects(option: str, effects: Iterable[Effect], values: Values) -> None:
+    """Refuse an option without effect.
+
+    Args:
+        option: How it is written; it was given.
+        effects: Its conditions.
+        values: The values of all parameters.
+
+    Raises:
+        UsageError: A condition does not hold.
+    """
+    for effect in effects:
+        if not effect.holds(values):
+            raise UsageError(f"{option} means nothing {effect.otherwise}.")
+
+
+def _shown(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,356 @@
+"""What commands replace, what `-` and unknown endings mean, and options without effect."""
+
+import inspect
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from adducir.cli.app import main
+from adducir.cli.group import COMMANDS, load_command
+from adducir.cli.options import Format
+from adducir.cli.outputs import TABLE_ENDINGS
+from adducir.experiments.tables.render import FORMATS
+from adducir.runs.read import read_run
+from adducir.study.products import read_manifest
+
+QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two runs, qrels, a corpus and topics in the current folder; a register of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Path("a.trec").write_text("1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n")
+    Path("b.trec").write_text("1 Q0 d2 1 3.5 b\n1 Q0 d4 2 1 b\n")
+    Path("qrels.txt").write_text(QRELS)
+    Path("pets.jsonl").write_text(
+        '{"id": "d1", "text": "cats purr"}\n{"id": "d2", "text": "dogs"}\n'
+    )
+    Path("more.jsonl").write_text('{"id": "d3", "text": "mice"}\n')
+    Path("topics.tsv").write_text("1\tcats\n2\tdogs\n")
+    Path("others.tsv").write_text("1\tdogs\n")
+    return tmp_path
+
+
+def adducir(*words, code=0):
+    assert main([str(word) for word in words]) == code
+
+
+def indexed(source="pets.jsonl", output="indexes/own", *more, code=0):
+    adducir("index", source, "--engine", "memory", "-o", output, *more, code=code)
+
+
+def searched(output, *more, topics="topics.tsv", code=0):
+    adducir("search", "-i", "indexes/own", "-t", topics, "-o", output, *more, code=code)
+
+
+def test_judgements_are_not_replaced_by_a_run(folder, capsys):
+    indexed()
+    searched("qrels.txt", code=5)
+    assert Path("qrels.txt").read_text() == QRELS
+    err = capsys.readouterr().err
+    assert "qrels.txt: this run was not created by this command" in err
+    assert "--force" in err
+    searched("qrels.txt", "--force")
+    assert read_run("qrels.txt").qids
+
+
+def test_an_index_is_not_replaced_by_one_of_another_corpus(folder, capsys):
+    indexed()
+    indexed("more.jsonl", code=5)
+    assert read_manifest(Path("indexes/own")).counts["documents"] == 2
+    err = capsys.readouterr().err
+    assert "from corpus ../pets.jsonl, not from corpus ../more.jsonl" in err
+    assert "--force" in err
+    indexed("more.jsonl", "indexes/own", "--force")
+    assert read_manifest(Path("indexes/own")).counts["documents"] == 1
+
+
+def test_an_index_of_the_same_corpus_is_built_anew(folder):
+    indexed()
+    indexed("pets.jsonl", "indexes/own", "--stemmer", "none")
+    with Path("pets.jsonl").open("a") as corpus:
+        corpus.write('{"id": "d9", "text": "a pony"}\n')
+    indexed()
+    assert read_manifest(Path("indexes/own")).counts["documents"] == 3
+
+
+def test_a_study_that_moved_knows_its_indexes(folder):
+    Path("one").mkdir()
+    Path("pets.jsonl").rename("one/pets.jsonl")
+    indexed("one/pets.jsonl", "one/indexes/own")
+    Path("one").rename("two")
+    indexed("two/pets.jsonl", "two/indexes/own", "--stemmer", "none")
+
+
+def test_an_index_of_another_engine_is_replaced_by_force_only(folder):
+    indexed()
+    adducir("index", "pets.jsonl", "-o", "indexes/own", code=5)
+    adducir("index", "pets.jsonl", "-o", "indexes/own", "--force")
+    assert read_manifest(Path("indexes/own")).kind == "lucene-index"
+
+
+def test_what_a_person_keeps_in_a_folder_is_never_replaced(folder):
+    Path("thesis").mkdir()
+    Path("thesis/chapter.txt").write_text("x")
+    indexed("pets.jsonl", "thesis", "--force", code=5)
+    assert Path("thesis/chapter.txt").read_text() == "x"
+
+
+def test_an_experiment_replaces_no_index_of_another_corpus(folder, capsys):
+    Path("experiments").mkdir()
+    Path("experiments/x.yaml").write_text(
+        "corpora: {c: {source: more.jsonl}}\nindexes: {own: {corpus: c, engine: memory}}\n"
+        "topics: {t: {source: topics.tsv, qrels: qrels.txt}}\nsystems: {BM25: {index: own}}\n"
+    )
+    indexed()
+    adducir("experiment", "experiments/x.yaml", "--dry-run", code=3)
+    assert "--force" in capsys.readouterr().err
+    adducir("experiment", "experiments/x.yaml", "--force")
+    assert read_manifest(Path("indexes/own")).counts["documents"] == 1
+
+
+EXPERIMENT = (
+    "corpora: {c: {source: pets.jsonl}}\nindexes: {own: {corpus: c, engine: memory}}\n"
+    "topics: {t: {source: topics.tsv, qrels: qrels.txt}}\nsystems: {BM25: {index: own}}\n"
+)
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_results_of_another_experiment_file_are_not_replaced(folder, capsys, is_forgotten):
+    Path("experiments").mkdir()
+    for path in ("experiments/x.yaml", "x.yaml"):
+        Path(path).write_text(EXPERIMENT)
+    adducir("experiment", "experiments/x.yaml")
+    if is_forgotten:
+        (folder / "cache").rename(folder / "old")
+    before = Path("experiments/x/table.json").read_bytes()
+    adducir("experiment", "x.yaml", code=5)
+    assert "from file experiments/x.yaml, not from file x.yaml" in capsys.readouterr().err
+    assert Path("experiments/x/table.json").read_bytes() == before
+    adducir("experiment", "experiments/x.yaml", "--set", "systems.BM25.k1=1.2")
+    adducir("experiment", "x.yaml", "--force")
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+def test_a_run_is_replaced_by_the_same_command_only(folder, capsys, is_forgotten):
+    indexed()
+    searched("x.trec")
+    if is_forgotten:
+        (folder / "cache").rename(folder / "old")
+    searched("x.trec", "--k1", "1.2")
+    searched("x.trec", topics="others.tsv", code=5)
+    assert "topics" in capsys.readouterr().err
+    adducir("fuse", "a.trec", "b.trec", "-o", "x.trec", code=5)
+    assert "created by adducir search" in capsys.readouterr().err
+    adducir("fuse", "a.trec", "b.trec", "-o", "x.trec", "--force")
+
+
+def test_a_run_that_was_changed_is_not_replaced(folder):
+    indexed()
+    searched("x.trec")
+    with Path("x.trec").open("a") as run:
+        run.write("2 Q0 d9 2 0.5 me\n")
+    searched("x.trec", code=5)
+
+
+def evaluated(*more, code=0):
+    adducir("evaluate", "a.trec", "-q", "qrels.txt", "-m", "P@1", *more, code=code)
+
+
+def test_a_table_is_replaced_by_the_same_command_only(folder):
+    evaluated("-o", "table.csv")
+    adducir("evaluate", "a.trec", "b.trec", "-q", "qrels.txt", "-m", "P@1", "-o", "table.csv")
+    Path("other.txt").write_text(QRELS)
+    adducir("evaluate", "a.trec", "-q", "other.txt", "-m", "P@1", "-o", "table.csv", code=5)
+    Path("table.csv").write_text("mine\n")
+    evaluated("-o", "table.csv", code=5)
+    assert Path("table.csv").read_text() == "mine\n"
+    evaluated("-o", "table.csv", "--force")
+
+
+def test_without_the_register_force_is_asked_for(folder):
+    evaluated("-o", "table.csv")
+    (folder / "cache").rename(folder / "old")
+    evaluated("-o", "table.csv", code=5)
+    evaluated("-o", "table.csv", "--force")
+    evaluated("-o", "table.csv")
+
+
+def test_a_damaged_register_is_one_that_is_lost(folder):
+    evaluated("-o", "table.csv")
+    for entry in (folder / "cache" / "adducir" / "written").iterdir():
+        entry.write_text("[" * 100_000)
+    evaluated("-o", "table.csv", code=5)
+
+
+def test_empty_files_and_no_files_are_written(folder):
+    Path("table.csv").write_text("")
+    evaluated("-o", "table.csv")
+    assert Path("table.csv").read_text().startswith("system,")
+
+
+def test_a_command_that_failed_leaves_the_register_as_it_was(folder):
+    evaluated("-o", "table.csv")
+    Path("bad.trec").write_text("nonsense\n")
+    adducir("evaluate", "bad.trec", "-q", "qrels.txt", "-o", "table.csv", code=3)
+    evaluated("-o", "table.csv")
+    adducir("evaluate", "bad.trec", "-q", "qrels.txt", "-o", "new.csv", code=3)
+    Path("new.csv").write_text("mine\n")
+    evaluated("-o", "new.csv", code=5)
+
+
+def test_what_a_killed_command_wrote_is_its_own(folder):
+    script = (
+        "import os, signal\n"
+        "from adducir.cli import console\n"
+        "console.note = lambda message: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from adducir.cli.app import main\n"
+        "main(['evaluate', 'a.trec', '-q', 'qrels.txt', '-m', 'P@1', '-o', 'table.csv'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=False)
+    assert done.returncode < 0
+    assert Path("table.csv").read_text().startswith("system,")
+    evaluated("-o", "table.csv")
+
+
+def test_parts_are_kept_from_being_replaced_too(folder):
+    lines = [
+        {"sentence1": f"A premise {n} of many words here", "sentence2": f"A {label} half of it {n}",
+         "gold_label": label, "promptID": str(n), "pairID": f"{n}{label}", "genre": "x"}
+        for n in range(40) for label in ("entailment", "neutral", "contradiction")
+    ]  # fmt: skip
+    Path("mnli.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    Path("q.test.jsonl").write_text("mine\n")
+    order = ("corpora", "mnli12", "mnli.jsonl", "--min-words", "2")
+    adducir(*order, "-o", "q.jsonl", "--shares", ".8,.1,.1", code=5)
+    assert Path("q.test.jsonl").read_text() == "mine\n"
+    assert not Path("q.train.jsonl").exists()
+
+
+def test_a_tuning_replaces_no_folder_of_others(folder):
+    indexed()
+    order = ("tune", "-t", "topics.tsv", "-q", "qrels.txt", "-i", "indexes/own", "-g", "k1=0.9,1.2")
+    order += ("--folds", "2", "-m", "P@1")
+    adducir(*order, "-o", "tuned")
+    adducir(*order, "-o", "tuned")
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("x")
+    adducir(*order, "-o", "mine", code=5)
+
+
+def test_nothing_is_written_over_what_is_read_even_by_force(folder):
+    for output in ("a.trec", "qrels.txt"):
+        evaluated("-o", output, "--force", code=2)
+    adducir("fuse", "a.trec", "b.trec", "-o", "./b.trec", "--force", code=2)
+
+
+def run_command(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "adducir.cli.app", *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_standard_output_holds_the_run_and_nothing_else(folder):
+    indexed()
+    searched("x.trec")
+    for name in ("-", "/dev/stdout"):
+        words = ("search", "-i", "indexes/own", "-t", "topics.tsv", "-o", name, "--tag", "x")
+        done = run_command(*words, "--rm3", "--show-expansion")
+        assert [line.split()[5] for line in done.stdout.splitlines()] == ["x", "x"]
+        assert "2 topics" in done.stderr
+        with Path("redirected").open("wb") as handle:
+            subprocess.run(
+                [sys.executable, "-m", "adducir.cli.app", *words], stdout=handle, check=True
+            )
+        assert Path("redirected").read_bytes() == Path("x.trec").read_bytes()
+    assert not list(Path().glob("-*"))
+    assert not list(Path("/dev").glob("stdout.*"))
+
+
+def test_standard_output_holds_questions_and_no_report(folder):
+    spans = "It rains, for example in Wales. The sun shines elsewhere, they say.\n"
+    Path("book.txt").write_text(spans * 3)
+    done = run_command("corpora", "examples", "book.txt", "-o", "-")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()]
+    assert "examples" in done.stderr
+
+
+def test_a_table_on_standard_output(folder, capsys):
+    evaluated()
+    shown = capsys.readouterr().out
+    evaluated("-o", "-")
+    assert capsys.readouterr().out == shown
+
+
+def test_a_folder_cannot_be_standard_output(folder, capsys):
+    indexed("pets.jsonl", "-", code=2)
+    assert "cannot be standard output" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["table.docx", "table.docx.gz", "table.trec", "table.pdf"])
+def test_unknown_endings_of_tables(folder, capsys, name):
+    evaluated("-o", name, code=2)
+    err = capsys.readouterr().err
+    assert ".txt, .md, .tex, .csv, .json, .html" in err
+    assert not Path(name).exists()
+    evaluated("-o", name, "--format", "markdown")
+
+
+@pytest.mark.parametrize("name", ["x.docx", "x.csv", "x.json.gz", "x.zip"])
+def test_unknown_endings_of_runs(folder, capsys, name):
+    adducir("fuse", "a.trec", "b.trec", "-o", name, code=2)
+    assert "no run ends in" in capsys.readouterr().err
+
+
+def test_endings_are_those_of_the_formats():
+    assert tuple(FORMATS.values()) == TABLE_ENDINGS
+    assert tuple(FORMATS) == tuple(Format)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("evaluate a.trec -q qrels.txt --alpha 0.1", "--alpha means nothing without"),
+        ("evaluate a.trec -q qrels.txt --format csv --decimals 2", "means nothing in CSV"),
+        ("evaluate a.trec -q qrels.txt -o x.html --per-topic", "--per-topic means nothing in HTML"),
+        ("evaluate a.trec b.trec -q qrels.txt -b a --confidence .9", "without --show ci"),
+        ("search -i x -t topics.tsv -o y --fb-docs 10", "--fb-docs means nothing without --rm3"),
+        ("fuse a.trec b.trec -o y --method combsum --k 60", "without --method rrf"),
+        ("index pets.jsonl -o y --engine dense --stemmer porter", "--stemmer means nothing"),
+        ("index pets.jsonl -o y --engine memory --no-vectors", "--no-vectors means nothing"),
+        ("index pets.jsonl -o y --engine memory --pairs --threads 2", "nothing with --pairs"),
+        ("tune -t x -q y -o z -g k=1 --fuse a.trec --threads 2", "without --index"),
+        ("tune -t x -q y -o z -g k=1 --rerank a.trec b.trec --depth 5", "--index or --fuse"),
+        ("corpora hotpotqa x -o y --own --passages 50", "--passages means nothing with --own"),
+        ("corpora quotations --primary x --secondary y -o z --seed 1", "--shares or --sample"),
+        ("experiment x.yaml --dry-run --format csv", "--format means nothing with --dry-run"),
+        ("ask book.txt prompt --model bm25 --device cpu", "--device means nothing with"),
+        ("rerank -r a.trec -t t -m m -o y -i x --no-cache --cache z", "--cache means nothing with"),
+        ("encode -m minilm -o y --spans s --fields text", "nothing without --corpus"),
+    ],
+)  # fmt: skip
+def test_options_without_effect(folder, capsys, words, told):
+    adducir(*words.split(), code=2)
+    assert told in capsys.readouterr().err
+
+
+def outputs_of(name):
+    module = name.replace(" ", "_")
+    function = getattr(import_module(f"adducir.cli.{module}"), module)
+    parameters = inspect.signature(function).parameters
+    return [key for key in parameters if key == "output"]
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_that_writes_knows_force(name):
+    options = [param.name for param in load_command(name).params]
+    assert ("force" in options) == (bool(outputs_of(name)) or name == "demo"), options
