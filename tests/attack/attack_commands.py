@@ -62,9 +62,7 @@ COMMANDS = [
         "-o out/tuned",
         "--folds 2",
     ),
-    Command(
-        "experiment", "experiment experiments/table.yaml --threads 1", "--set measures=[AP,P@5]"
-    ),
+    Command("experiment", "experiment experiments/table.yaml", "--set measures=[AP,P@5]"),
     Command("experiment-ranks", "experiment experiments/ranks.yaml --threads 1"),
     Command("experiment-sets", "experiment experiments/sets.yaml --threads 1"),
     Command("train-dual", "train encoders/dual.yaml --threads 1", _TRAIN_OTHER),

@@ -77,11 +77,11 @@ class Ended:
 class Running:
     """A command that runs."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, target: Callable[..., None] | None = None, *args: Any) -> None:
         self.order = order
         for path in (order.said, order.told, order.renames):
             path.unlink(missing_ok=True)
-        self.process = _CONTEXT.Process(target=obey, args=(order,))
+        self.process = _CONTEXT.Process(target=obey, args=(order, target, args))
         self.started = time.monotonic()
         self.process.start()
 
@@ -119,8 +119,13 @@ def run(argv: list[str], folder: Path, **options: Any) -> Ended:
     return Running(Order(argv, folder, **options)).ended()
 
 
-def obey(order: Order) -> None:
-    """In the child: run the command and end with its exit code."""
+def call(target: Callable[..., None], folder: Path, *args: Any, limit: float = 3600) -> Ended:
+    """Call a function in a process of its own, with ``folder`` as its working folder."""
+    return Running(Order([], folder), target, *args).ended(limit)
+
+
+def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]) -> None:
+    """In the child: run the command, or the function, and end with its exit code."""
     os.setsid()
     os.chdir(order.folder)
     os.environ.update(order.environment)
@@ -128,13 +133,16 @@ def obey(order: Order) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(handle, stream)
         os.close(handle)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
     _limit(order.limits)
     _watch_renames(order)
-    from adducir.cli.app import main
+    if target is None:
+        from adducir.cli.app import main
 
-    code = main(order.argv)
+        code = main(order.argv)
+    else:
+        target(*args)
+        code = 0
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

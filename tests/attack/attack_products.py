@@ -10,15 +10,17 @@ from safetensors.numpy import load_file
 
 # What says when, and how long it took, is struck out: all else must be equal.
 _MOMENTS = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.+:Z-]*")
-_SECONDS = re.compile(rb"in [0-9.,]+ (s|min|h)\b|(?<=\"seconds\": )[0-9.e+-]+")
+_SECONDS = re.compile(
+    rb"in [0-9.,]+ (s|min|h)\b|(?<=\"seconds\": )[0-9.e+-]+|(?<=wallclock: )[0-9.e+-]+"
+)
 LUCENE = "lucene"
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     """The content of every file below ``folder`` by its path; locks stay, and are left out.
 
-    Times are struck out. Of a Lucene index only the manifest counts, as its files hold random ids of
-    segments; whether it finds the same is for the search after it. Kept scores are told as one
+    Times are struck out. Of a Lucene index only the manifest counts, as its files hold random ids
+    of segments; whether it finds the same is for the search after it. Kept scores are told as one
     table of keys and values, whatever files they lie in.
     """
     found: dict[str, bytes] = {}

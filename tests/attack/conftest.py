@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-for folder in ("models", "encoders", "rerankers", "attack"):
-    sys.path.insert(0, str(Path(__file__).parents[1] / folder))
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
 
 from attack_counts import COUNTS
 from attack_settings import SCALE, SEED
