@@ -28,13 +28,14 @@ def _too_slow(signum: int, frame: Any) -> None:
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
+def bounded(seconds: float = SECONDS, memory: int | None = MEMORY) -> Iterator[None]:
     """Bound the time and the memory of what runs inside the block."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    allowed = pages * resource.getpagesize() + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (allowed, resource.RLIM_INFINITY))
+    if memory is not None:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        allowed = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (allowed, resource.RLIM_INFINITY))
     signal.signal(signal.SIGVTALRM, _too_slow)
-    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:

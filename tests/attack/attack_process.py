@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,8 +142,12 @@ def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]
 
         code = main(order.argv)
     else:
-        target(*args)
-        code = 0
+        try:
+            target(*args)
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+            code = 1
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

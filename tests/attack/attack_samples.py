@@ -62,12 +62,17 @@ SAMPLES: dict[str, list[bytes]] = {
     "corpus.jsonl": [lines({"docno": "d1", "title": "t", "text": "cats run"}, {"docno": 2, "contents": "x"})],
     "corpus.trec": [(_SGML.format(1) + _SGML.format(2)).encode()],
     "corpus.tsv": [b"docno\ttitle\ttext\nd1\tt\tcats run\nd2\tu\tdogs\n", b"d1\tcats\n"],
-    "cacm.all": [b".I 1\n.T\nCats\n.W\nThey run.\n.B\nCACM\n.X\n1\t5\t1\n.I 2\n.T\nDogs\n"],
+    "cacm.all": [
+        lines(
+            {"docno": "CACM-1", "contents": "a < b", "html_text": "a\n1\t5\t1\n"},
+            {"docno": "CACM-2", "contents": "They run", "html_text": "They run"},
+        )
+    ],
     "weights.jsonl": [lines({"docno": "d1", "weights": {"cat": 3, "dog": 1}}, {"docno": "d2", "weights": {}})],
     "folds.json": [b'[["1", "2"], ["3", 4]]', b'{"a": ["1", "2"], "b": ["3", "4"]}', b"1 a\n2 a\n3 b\n4 b\n"],
     "ratings.csv": [
         b"item,rater,system,rating,rank\ni1,anna,a,5,1\ni1,ben,a,4,2\ni1,anna,b,1,2\ni1,ben,b,2,1\n",
-        b"item\trater\tsystem\trating\ni1\tanna\ta\tyes\ni1\tben\ta\tno\n",
+        b"item,rater,system,rating\ni1,anna,a,yes\ni1,ben,a,no\n",
     ],
     "ranks.tsv": [b"qid\trank\tcandidates\tlength\nq1\t3\t10\t1\nq2\t1\t10\t2\n", lines({"qid": "q1", "rank": 3, "candidates": 10, "system": "s"})],
     "key.csv": [b"item,truth,group,docno_1,docno_2,task\n1,2,g,d1,d2,abc\n2,1,g,d3,d1,abc\n"],
