@@ -14,7 +14,7 @@ PIECES = [
     b"<![CDATA[", b"null", b"true", b"NaN", b"Infinity", b"-1", b"0", b"1e999", b"1e-999", b"9" * 25,
     b"9" * 5000, b"-" + b"9" * 20, b"0x10", b"1_000", b"[]", b"{}", b'""', b"[[]]", b"*a", b"&a [*a]",
     b"!!python/object:os.system", b"? :", b"- - -", b"%YAML 9", b"---\n", b"...\n", b"Q0", b".I 1\n",
-    b"(e.g. ", b"example", "\u201c".encode(), b"a" * 70_000,
+    b"(e.g. ", b"example", "\u201c".encode(), b"a" * 140_000,
 ]  # fmt: skip
 """What is put in somewhere."""
 

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -33,11 +34,12 @@ class Order:
 
     Attributes:
         argv: The words of the command.
-        folder: The working folder; outputs go to ``.said`` and ``.told`` beside it.
+        folder: The working folder; outputs go to ``said`` and ``told``, elsewhere.
         stop: The number of the rename, from 1, at which it kills itself; None for no such.
         is_before: Whether it does so before that rename rather than after.
         environment: Variables of its own.
         limits: Resource limits by name (``RLIMIT_FSIZE``).
+        tag: Tells the outputs of commands at work in one folder apart.
     """
 
     argv: list[str]
@@ -46,18 +48,25 @@ class Order:
     is_before: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
+    tag: str = ""
 
     @property
     def said(self) -> Path:
-        return self.folder.with_name(f"{self.folder.name}.out")
+        return self._beside("out")
 
     @property
     def told(self) -> Path:
-        return self.folder.with_name(f"{self.folder.name}.err")
+        return self._beside("err")
 
     @property
     def renames(self) -> Path:
-        return self.folder.with_name(f"{self.folder.name}.renames")
+        return self._beside("renames")
+
+    def _beside(self, ending: str) -> Path:
+        folder = Path(tempfile.gettempdir()) / f"attack-{os.getuid()}"
+        folder.mkdir(exist_ok=True)
+        name = f"{self.folder}{self.tag}".replace("/", "-")[-180:]
+        return folder / f"{name}.{ending}"
 
 
 @dataclass(frozen=True)
