@@ -1,0 +1,58 @@
+"""Eight processes at one product: all succeed, and it is what one of them makes alone."""
+
+from pathlib import Path
+
+import pytest
+from attack_commands import COMMANDS, Command
+from attack_counts import count
+from attack_process import Order, Running
+from attack_products import outputs
+from attack_settings import chosen
+from attack_trials import REPLACING, Bench
+from test_attack_renames import unreported
+
+PROCESSES = 8
+COSTLY = {"demo", "rerank-monot5", "search-lucene"}
+"""Left out: eight processes with Java, or what another command shows as well."""
+RACING = [command for command in COMMANDS if command.name not in COSTLY]
+
+
+def raced(bench: Bench, lines: list[list[str]], work: Path) -> list[str]:
+    """Start all at once; what is wrong with how they end."""
+    running = [Running(Order(argv, work, tag=f"-{n}")) for n, argv in enumerate(lines)]
+    ended = [each.ended(600) for each in running]
+    count("racing processes", len(ended))
+    allowed = {0, 5} if bench.command.is_refused_when_there else {0}
+    return [f"ended with {one.code}: {one.last}" for one in ended if one.code not in allowed]
+
+
+@pytest.mark.parametrize("command", chosen(RACING, "races"), ids=lambda command: command.name)
+def test_eight_processes_make_one_product(study: Path, tmp_path: Path, command: Command) -> None:
+    bench = Bench(study, command, tmp_path)
+    faults = []
+    for start in bench.starts:
+        wanted = bench.undisturbed(start)
+        work = bench.copy(wanted.start)
+        faults += raced(bench, [command.argv()] * PROCESSES, work)
+        faults += bench.finished(work, wanted)
+    assert not faults, "\n".join(faults)
+
+
+OTHERS = [command for command in RACING if command.other]
+
+
+@pytest.mark.parametrize("command", chosen(OTHERS, "rivals"), ids=lambda command: command.name)
+def test_rivals_leave_no_mixture(study: Path, tmp_path: Path, command: Command) -> None:
+    bench = Bench(study, command, tmp_path)
+    wanted = bench.undisturbed(REPLACING)
+    work = bench.copy(wanted.start)
+    lines = [command.argv(is_other=bool(number % 2)) for number in range(PROCESSES)]
+    faults = raced(bench, lines, work) + unreported(bench, work)
+    faults += [
+        f"neither of the two: {name}"
+        for name, data in outputs(work, bench.given).items()
+        if "rerankers/.scores" not in name
+        and data not in (wanted.first.get(name), wanted.made.get(name))
+    ]
+    faults += bench.finished(work, wanted)
+    assert not faults, "\n".join(faults)
