@@ -21,7 +21,8 @@ def experiment(
         Path, typer.Argument(metavar="FILE", help="The experiment file.", show_default=False)
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything but absent data, print the plan, stop.")
+        bool,
+        typer.Option("--dry-run", help="Check everything but absent data, print the plan, stop."),
     ] = False,
     changes: Annotated[
         list[str] | None,
