@@ -1,3 +1,108 @@
 """Adducir: information-retrieval experiments on evidence, from a corpus to a tested table."""
 
-__version__ = "0.1.0"
+from typing import TYPE_CHECKING
+
+from adducir.study.lazy import offering
+from adducir.version import __version__
+
+if TYPE_CHECKING:
+    from adducir.corpora.documents import Corpus, Document, open_corpus
+    from adducir.corpora.qrels import Qrels, load_qrels
+    from adducir.corpora.topics import Topics, load_topics
+    from adducir.experiments.comparison.compare import compare
+    from adducir.experiments.comparison.results import Comparison
+    from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
+    from adducir.experiments.evaluation.scores import Scores
+    from adducir.experiments.planning import plan_experiment
+    from adducir.experiments.running import run_experiment
+    from adducir.experiments.tables.build import build_table
+    from adducir.experiments.tables.render import render
+    from adducir.experiments.tables.table import ResultTable
+    from adducir.indexes.build import IndexSettings, build_index
+    from adducir.indexes.dense.retriever import DenseRetriever
+    from adducir.indexes.engine import Index, open_index
+    from adducir.indexes.models import BM25, QLD, RM3Settings
+    from adducir.indexes.retriever import RM3, LexicalRetriever
+    from adducir.runs.fuse import fuse
+    from adducir.runs.read import read_run
+    from adducir.runs.run import Run
+    from adducir.runs.write import write_run
+    from adducir.study.errors import AdducirError
+
+_HOMES = {
+    "AdducirError": "study.errors",
+    "BM25": "indexes.models",
+    "Comparison": "experiments.comparison.results",
+    "Corpus": "corpora.documents",
+    "DenseRetriever": "indexes.dense.retriever",
+    "Document": "corpora.documents",
+    "Evaluator": "experiments.evaluation.evaluate",
+    "Index": "indexes.engine",
+    "IndexSettings": "indexes.build",
+    "LexicalRetriever": "indexes.retriever",
+    "QLD": "indexes.models",
+    "Qrels": "corpora.qrels",
+    "RM3": "indexes.retriever",
+    "RM3Settings": "indexes.models",
+    "ResultTable": "experiments.tables.table",
+    "Run": "runs.run",
+    "Scores": "experiments.evaluation.scores",
+    "Topics": "corpora.topics",
+    "build_index": "indexes.build",
+    "build_table": "experiments.tables.build",
+    "compare": "experiments.comparison.compare",
+    "evaluate": "experiments.evaluation.evaluate",
+    "fuse": "runs.fuse",
+    "load_qrels": "corpora.qrels",
+    "load_topics": "corpora.topics",
+    "open_corpus": "corpora.documents",
+    "open_index": "indexes.engine",
+    "plan_experiment": "experiments.planning",
+    "read_run": "runs.read",
+    "render": "experiments.tables.render",
+    "run_experiment": "experiments.running",
+    "write_run": "runs.write",
+}
+
+__all__ = [  # noqa: RUF022  (in the order in which data flow)
+    "open_corpus",
+    "Corpus",
+    "Document",
+    "load_topics",
+    "Topics",
+    "load_qrels",
+    "Qrels",
+    "build_index",
+    "IndexSettings",
+    "open_index",
+    "Index",
+    "BM25",
+    "QLD",
+    "RM3Settings",
+    "LexicalRetriever",
+    "DenseRetriever",
+    "RM3",
+    "read_run",
+    "write_run",
+    "Run",
+    "fuse",
+    "evaluate",
+    "Evaluator",
+    "Scores",
+    "compare",
+    "Comparison",
+    "build_table",
+    "ResultTable",
+    "render",
+    "plan_experiment",
+    "run_experiment",
+    "AdducirError",
+    "__version__",
+]
+
+__getattr__ = offering(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

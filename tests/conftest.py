@@ -1,6 +1,7 @@
 """What several test files share."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ from hypothesis import settings
 
 # Models in tests are tiny: threads would only wait for each other, long on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# What tests write is not to be noted in the cache of whoever runs them.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
 
 # A busy machine must not fail a test; what CI tries must be what anyone can try again.
 settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))

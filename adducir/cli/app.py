@@ -14,6 +14,8 @@ import adducir
 
 PROGRAM = "adducir"
 _DEBUG = "--debug"
+_VERIFY = "--verify"
+_ANYWHERE = (_DEBUG, _VERIFY)
 _COMPLETION_VARIABLE = "_ADDUCIR_COMPLETE"  # the name that typer's completion scripts set
 
 
@@ -26,7 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code (:mod:`adducir.study.errors` lists them). Nothing is raised.
     """
-    arguments, debug = _without_debug(list(sys.argv[1:] if argv is None else argv))
+    arguments, seen = _without_anywhere(list(sys.argv[1:] if argv is None else argv))
+    if _VERIFY in seen:
+        # In the environment, so that processes started from here do it as well.
+        os.environ["ADDUCIR_VERIFY"] = "1"
     _never_fail_to_print()
     try:
         code = _run(arguments or ["--help"])
@@ -34,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:  # noqa: BLE001  (the last place that can explain it)
         from adducir.cli.faults import report
 
-        return report(error, debug=debug)
+        return report(error, debug=_DEBUG in seen)
     return code
 
 
@@ -53,11 +58,12 @@ def _run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _without_debug(arguments: list[str]) -> tuple[list[str], bool]:
-    """``--debug`` counts wherever it stands before a ``--``."""
+def _without_anywhere(arguments: list[str]) -> tuple[list[str], set[str]]:
+    """``--debug`` and ``--verify`` count wherever they stand before a ``--``."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    options = [argument for argument in arguments[:end] if argument != _DEBUG]
-    return options + arguments[end:], len(options) < end
+    seen = {argument for argument in arguments[:end] if argument in _ANYWHERE}
+    options = [argument for argument in arguments[:end] if argument not in _ANYWHERE]
+    return options + arguments[end:], seen
 
 
 def _never_fail_to_print() -> None:

@@ -9,6 +9,7 @@ import typer
 
 from adducir.cli import options
 from adducir.study.errors import MachineError, UsageError
+from adducir.study.texts import visible
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -162,10 +163,10 @@ def _print(
 
     console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
     console.width = min(console.width, WIDEST)
-    console.print(Text.assemble((book.title, "bold"), (f"  {what}", "dim")))
+    console.print(Text.assemble((visible(book.title), "bold"), (f"  {what}", "dim")))
     for prompt, passages in zip(prompts, found, strict=True):
         console.print()
-        console.print(Text(f"“{prompt}”", style="italic"))
+        console.print(Text(f"“{visible(prompt)}”", style="italic"))
         if not passages:
             console.print(Text("no passage shares a word with it", style="dim"))
         for number, passage in enumerate(passages, 1):
@@ -176,7 +177,7 @@ def _print(
 
 def _head(passage: "Passage") -> list[tuple[str, str]]:
     """Chapter and place, and how each ranking had it."""
-    chapter = [(f"{passage.chapter} · ", "cyan")] if passage.chapter else []
+    chapter = [(f"{visible(passage.chapter)} · ", "cyan")] if passage.chapter else []
     ranks = passage.ranks.items()
     told = " · ".join(f"{name} {'–' if rank is None else f'#{rank:,}'}" for name, rank in ranks)
     return [*chapter, (f"{passage.place:.0%}", "cyan"), (f"   {told}", "dim")]
@@ -186,7 +187,7 @@ def _marked(text: str, prompt: str) -> "Text":
     """The passage, with the longer words of the prompt in bold."""
     from rich.text import Text
 
-    shown = Text(text)
+    shown = Text(visible(text))
     for word in set(re.findall(r"\w{4,}", prompt)):
         shown.highlight_regex(rf"(?i)\b{re.escape(word)}\b", "bold")
     return shown

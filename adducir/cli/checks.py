@@ -94,6 +94,8 @@ def all_findings() -> Iterator[Finding]:
     yield from _java()
     for package in needed_packages():
         yield _package(package, needed=package.distribution not in DISPENSABLE)
+        if package.distribution == "torch":
+            yield from _precision()
     for package in OPTIONAL:
         yield _package(package, needed=False)
     yield from _data()
@@ -211,6 +213,17 @@ def _package(package: Package, *, needed: bool) -> Finding:
     return Finding(
         "Packages", name, "ok", f"{version}{_accelerator(module) if name == 'torch' else ''}"
     )
+
+
+def _precision() -> Iterator[Finding]:
+    """What ``auto`` precision is on this machine, and why."""
+    try:
+        from adducir.models.machine import choose_device
+        from adducir.models.probe import probe
+
+        yield Finding("Packages", "auto precision", "ok", probe(choose_device()).reason)
+    except Exception as error:  # noqa: BLE001  (torch that does not load is told above)
+        yield Finding("Packages", "auto precision", "note", f"not known: {_one_line(error)}")
 
 
 def _will_do(version: str, versions: str) -> bool:

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
+from adducir.study.texts import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
@@ -22,9 +24,18 @@ LONGEST_SILENCE = 60.0
 """Seconds between two lines about long work; the first intervals are shorter."""
 
 
-def show(text: str, output: Path | None = None) -> None:
-    """Print a result, or write it to ``output`` in one go (gzipped where the name ends in .gz)."""
+def show(text: str, output: Path | None = None, *, styled: bool = False) -> None:
+    """Print a result, or write it to ``output`` in one go (gzipped where the name ends in .gz).
+
+    Args:
+        text: The result.
+        output: The file; None: stdout. What goes to a file or a pipe stays as it is; on a terminal
+            control characters are written out.
+        styled: The text's control characters are our own, such as a table's colours.
+    """
     if output is None:
+        if sys.stdout.isatty() and not styled:
+            text = visible(text)
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
         return
@@ -36,8 +47,8 @@ def show(text: str, output: Path | None = None) -> None:
 
 
 def note(message: str) -> None:
-    """Tell the user one line on stderr."""
-    print(message, file=sys.stderr)
+    """Tell the user one line on stderr; control characters from data are written out."""
+    print(visible(message), file=sys.stderr)
 
 
 def near(path: Path) -> str:
@@ -110,7 +121,7 @@ class PlainProgress:
 
     def note(self, message: str) -> None:
         """Tell the user one line."""
-        print(message, file=self._stream, flush=True)
+        print(visible(message), file=self._stream, flush=True)
 
 
 class _Work:
@@ -185,7 +196,7 @@ class BarProgress:
 
             self._bars = make_bars()
             self._bars.start()
-        self._tasks.append(self._bars.add_task(what, total=total, unit=unit, detail=""))
+        self._tasks.append(self._bars.add_task(visible(what), total=total, unit=unit, detail=""))
 
     def advance(self, count: int) -> None:
         """Note that ``count`` more units are done."""
@@ -195,7 +206,7 @@ class BarProgress:
     def detail(self, text: str) -> None:
         """Say how the piece of work begun last stands: behind its bar."""
         if self._bars is not None and self._tasks:
-            self._bars.update(self._tasks[-1], detail=text)
+            self._bars.update(self._tasks[-1], detail=visible(text))
 
     def finish(self) -> None:
         """End the piece of work begun last."""
@@ -215,7 +226,9 @@ class BarProgress:
         if self._bars is None:
             note(message)
         else:
-            self._bars.console.print(message, markup=False, highlight=False, soft_wrap=True)
+            self._bars.console.print(
+                visible(message), markup=False, highlight=False, soft_wrap=True
+            )
 
     def _stop(self) -> None:
         if self._bars is not None:

@@ -37,7 +37,7 @@ def deepct_evaluate(
     same model before training, of tf-idf, and of constant weights. The passages are those of the
     recipe's test part, or, where it has none, those that training was validated with.
     """
-    from adducir.cli.console import open_progress
+    from adducir.cli.console import open_progress, show
     from adducir.deepct.evaluating import evaluate_recovery
     from adducir.deepct.folders import model_folder
     from adducir.deepct.recipe import DeepCTRecipe
@@ -59,9 +59,9 @@ def deepct_evaluate(
             progress=progress,
         )
     count = found[0]
-    typer.echo(
+    show(
         f"{count.passages:,} {part} passages of {count.documents:,} documents; average precision "
         "with 95% bootstrap intervals over documents"
     )
     for one in found:
-        typer.echo(f"{one.name:<16} {one.mean:.3f}  [{one.low:.3f}, {one.high:.3f}]")
+        show(f"{one.name:<16} {one.mean:.3f}  [{one.low:.3f}, {one.high:.3f}]")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
+from adducir.study.texts import visible
 
 if TYPE_CHECKING:
     from adducir.deepct.weighing import Weighted
@@ -29,7 +30,7 @@ def deepct_show(
     """Print a text with the weight of each word, coloured in the terminal."""
     import sys
 
-    from adducir.cli.console import is_terminal
+    from adducir.cli.console import is_terminal, show
     from adducir.deepct.folders import model_folder
     from adducir.deepct.model import TermWeighter
     from adducir.deepct.weighing import weigh
@@ -41,9 +42,9 @@ def deepct_show(
     if is_terminal(sys.stdout):
         _print_coloured(shown, found)
     else:
-        typer.echo(_plain(shown, found))
+        show(_plain(shown, found))
     for word, weight in _best(found, top):
-        typer.echo(f"{weight:7.3f}  {word}")
+        show(f"{weight:7.3f}  {word}")
 
 
 def _plain(text: str, found: "Weighted") -> str:
@@ -60,14 +61,17 @@ def _print_coloured(text: str, found: "Weighted") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    shown = Text(text)
+    shown, done = Text(), 0
     for word, weight in zip(found.words, found.weights.tolist(), strict=True):
+        shown.append(visible(text[done : word.start]))
+        done = word.end
         share = min(1.0, max(0.0, weight))
-        if share >= 0.05:
-            # From white to a deep blue, on which the text turns white.
-            red, green = round(255 - 235 * share), round(255 - 165 * share)
-            ink = "white" if share > 0.5 else "black"
-            shown.stylize(f"{ink} on rgb({red},{green},255)", word.start, word.end)
+        # From white to a deep blue, on which the text turns white.
+        red, green = round(255 - 235 * share), round(255 - 165 * share)
+        ink = "white" if share > 0.5 else "black"
+        style = f"{ink} on rgb({red},{green},255)" if share >= 0.05 else None
+        shown.append(visible(text[word.start : word.end]), style)
+    shown.append(visible(text[done:]))
     Console(highlight=False).print(shown, soft_wrap=False)
 
 

@@ -27,7 +27,7 @@ def deepct_train(
     ] = None,
     changes: options.Changes = None,
     device: options.Device = options.DeviceName.AUTO,
-    threads: options.Threads = None,
+    threads: options.TrainingThreads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Train a DeepCT term weighter.
@@ -43,7 +43,7 @@ def deepct_train(
     from adducir.study.recipe import validate
     from adducir.study.yaml import load
 
-    wanted = validate(load(recipe), DeepCTRecipe, changes or ())
+    wanted = validate(load(recipe), DeepCTRecipe, options.training_changes(changes, threads))
     target = output or recipe.with_suffix("")
     with open_progress() as progress:
         course = open_course(wanted, study_folder(recipe), progress=progress)
@@ -51,7 +51,6 @@ def deepct_train(
             course,
             target,
             device=device.value,
-            threads=threads,
             rebuild=rebuild,
             progress=progress,
         )

@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 import traceback
+from pathlib import Path
 
 from adducir.study.errors import (
     EXIT_INTERNAL,
@@ -15,10 +16,12 @@ from adducir.study.errors import (
     MachineError,
     UsageError,
 )
+from adducir.study.texts import shortened, visible
 
 EXIT_READER_GONE = 141
 """What a shell reports for a program whose reader went away (128 + SIGPIPE)."""
 
+_LONGEST_LINE = 4000
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -36,7 +39,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     if quiet is not None:
         return quiet
     if debug:
-        traceback.print_exception(error)
+        print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         print("adducir: interrupted.", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -56,8 +59,13 @@ _ASK_FOR_DEBUG = "Run again with --debug to see where, and please report it."
 
 
 def print_error(message: str) -> None:
-    """Print to stderr, each line of the message wrapped where stderr is a terminal."""
-    lines = f"adducir: error: {message}".splitlines()
+    """Print to stderr, each line of the message wrapped where stderr is a terminal.
+
+    Messages quote data: control characters are written out, and lines of data are cut.
+    """
+    lines = [
+        shortened(line, _LONGEST_LINE) for line in visible(f"adducir: error: {message}").split("\n")
+    ]
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
         lines = [
@@ -109,6 +117,10 @@ def _meaning(error: BaseException) -> AdducirError | None:
             path=_path_of(error),
             mend="Free some, then run this again.",
         )
+    from adducir.study.faults import machine_error
+
+    if (own := machine_error(error, _path_of(error))) is not None:
+        return own
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         reason = os.strerror(error.errno).lower()
         return MachineError(f"{reason}.", path=_path_of(error))
@@ -124,5 +136,6 @@ def _usage(error: BaseException) -> UsageError:
     return UsageError(what[0].lower() + what[1:], mend=f"See '{command} --help'.")
 
 
-def _path_of(error: OSError) -> str | None:
-    return error.filename if isinstance(error.filename, str) else None
+def _path_of(error: BaseException) -> Path | None:
+    name = getattr(error, "filename", None)
+    return Path(name) if isinstance(error, OSError) and isinstance(name, str) else None

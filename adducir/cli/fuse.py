@@ -7,9 +7,12 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.hyperparameters import with_hyperparameters
+from adducir.runs.fusion import FUSION
 from adducir.study.errors import UsageError
 
 
+@with_hyperparameters(FUSION)
 def fuse(
     runs: options.RunPaths,
     output: Annotated[
@@ -19,40 +22,24 @@ def fuse(
         ),
     ],
     method: Annotated[
-        options.Method,
-        typer.Option(
-            "--method", help="Reciprocal rank fusion, or the sum of scores, plain or by hits."
-        ),
-    ] = options.Method.RRF,
-    k: Annotated[
-        float | None,
-        typer.Option("--k", help="How much rrf evens out the first ranks.", show_default="60"),
-    ] = None,
+        str, typer.Option("--method", metavar="NAME", help=f"One of {', '.join(FUSION)}.")
+    ] = "rrf",
     weights: Annotated[
         list[str] | None,
         typer.Option(
             "--weights", help="One a run, with commas or repeated.", show_default="1 for each"
         ),
     ] = None,
-    normalise: Annotated[
-        options.Normalise | None,
-        typer.Option(
-            "--normalise",
-            help="What combsum and combmnz do to the scores of a topic first.",
-            show_default="min-max",
-        ),
-    ] = None,
     depth: options.Depth = 1000,
     tag: options.Tag = None,
+    *,
+    hyperparameters: dict[str, str],
 ) -> None:
     """Combine several runs into one.
 
     Topics that only some of the runs have are fused from those, and reported.
     """
-    if k is not None and method is not options.Method.RRF:
-        raise UsageError("--k means nothing without --method rrf.")
-    if normalise is not None and method is options.Method.RRF:
-        raise UsageError("--normalise means nothing without --method combsum or combmnz.")
+    fusion = FUSION.make(method, hyperparameters).model_dump()
     options.refuse_overwriting(output, runs)
     numbers = _numbers(weights)
 
@@ -63,20 +50,12 @@ def fuse(
     from adducir.runs.write import write_run
 
     read = [read_run(path) for path in runs]
-    how = {
-        **({} if k is None else {"k": k}),
-        **({} if normalise is None else {"normalise": normalise.value}),
-    }
     fused = fuse_runs(
-        read,
-        method.value,
-        weights=numbers,
-        depth=depth,
-        tag=options.tag_of(output, tag),
-        **how,  # type: ignore[arg-type]  # likewise
+        read, method, weights=numbers, depth=depth, tag=options.tag_of(output, tag), **fusion
     )
     members = {"runs": [str(path) for path in runs], "weights": numbers or [1.0] * len(runs)}
-    write_run(fused, output, {"method": {"fusion": {"method": method.value, **how, **members}}})
+    settings = {"method": method, **FUSION.origin(method), **fusion, **members}
+    write_run(fused, output, {"method": {"fusion": settings}})
     for path, qids in zip(runs, lacking(read), strict=True):
         if qids:
             note(f"{path} lacks {len(qids):,} topics of the others: {', '.join(qids[:5])}")

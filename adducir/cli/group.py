@@ -67,6 +67,7 @@ COMMANDS = {
     "ask": Entry("Find the passages of a book that fit a prompt best.", STEPS),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", STEPS),
     "train": Entry("Train an encoder or a reranker.", STEPS),
+    "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", STEPS),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),
     "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
     "new": Entry("Make the folders of a new study.", HELP),
@@ -179,6 +180,14 @@ def _options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
     ] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Read every file of the indexes and models that are opened, and compare its "
+            "digest, though it was read before; works anywhere.",
+        ),
+    ] = False,
 ) -> None:
-    # Neither does anything here: --version has ended the program, main() has seen --debug.
-    del version, debug
+    # None does anything here: --version has ended the program, main() has seen the others.
+    del version, debug, verify

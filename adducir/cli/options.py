@@ -12,6 +12,8 @@ from typing import Annotated
 import typer
 
 from adducir.study.errors import UsageError
+from adducir.study.numbers import whole_number
+from adducir.study.writable import refuse_unwritable
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
@@ -103,6 +105,7 @@ class CorpusFormat(StrEnum):
     JSONL = "jsonl"
     TREC = "trec"
     TSV = "tsv"
+    TEXT = "text"
     CACM = "cacm"
 
 
@@ -130,32 +133,20 @@ class AnyPrecision(StrEnum):
     BFLOAT16 = "bfloat16"
 
 
-class Method(StrEnum):
-    """Ways to fuse runs."""
-
-    RRF = "rrf"
-    COMBSUM = "combsum"
-    COMBMNZ = "combmnz"
-
-
-class Normalise(StrEnum):
-    """What is done to scores before they are added."""
-
-    MIN_MAX = "min-max"
-    NONE = "none"
-
-
 def _without_metadata(paths: list[Path]) -> list[Path]:
     """Pass over the metadata files that ``runs/*`` takes in."""
     return [path for path in paths if not path.name.endswith(METADATA_ENDING)]
 
 
 def refuse_overwriting(output: Path | None, inputs: Sequence[Path | str]) -> None:
-    """Refuse to write the output over something that the command reads.
+    """Refuse to write the output over something that the command reads, or that is read-only.
 
     Raises:
         UsageError: The output is one of the inputs.
+        MachineError, InputError: As :func:`adducir.study.writable.refuse_unwritable`.
     """
+    if output is not None:
+        refuse_unwritable(output)
     if output is not None and output.exists():
         for path in map(Path, inputs):
             if path.exists() and path.samefile(output):
@@ -172,9 +163,10 @@ def depth_of(text: str) -> int | None:
     """
     if text == "all":
         return None
-    if not str(text).isdecimal() or int(text) < 1:
+    number = whole_number(str(text))
+    if not number:
         raise typer.BadParameter(f"{text!r} is neither a number from 1 up nor 'all'.")
-    return int(text)
+    return number
 
 
 RunPaths = Annotated[
@@ -200,6 +192,15 @@ TableFormat = Annotated[
 ]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one a core")
+]
+TrainingThreads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Threads: the same as --set training.threads=N, which decides the weights.",
+        show_default="the recipe's, or 1",
+    ),
 ]
 Depth = Annotated[
     int | None,
@@ -239,10 +240,17 @@ EncodingPrecision = Annotated[
     AnyPrecision,
     typer.Option(
         "--precision",
-        help="What the encoder computes in; 'auto' is bfloat16 where the device has it, which is "
-        "faster, or as vectors that are there have it.",
+        help="What the encoder computes in; 'auto' is what vectors that are there have, or else "
+        "what is faster on this machine, which is tried.",
     ),
 ]
+
+
+def training_changes(changes: Sequence[str] | None, threads: int | None) -> list[str]:
+    """The changes of a training recipe, with those threads that were asked for."""
+    return [*(changes or ()), *([] if threads is None else [f"training.threads={threads}"])]
+
+
 Changes = Annotated[
     list[str] | None,
     typer.Option(

@@ -30,7 +30,7 @@ Texts = Annotated[
     list[Path],
     typer.Argument(
         metavar="SOURCE",
-        help="Answers (JSONL) and books (plain text), or folders of them; plain or .gz.",
+        help="Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
         show_default=False,
     ),
 ]
@@ -40,7 +40,7 @@ Spans = Annotated[
 ]
 Form = Annotated[
     TextFormat,
-    typer.Option("--format", help="What the sources are; auto: by name and first record of each."),
+    typer.Option("--format", help="What the sources are; auto: by beginning and name of each."),
 ]
 ContextWords = Annotated[
     int,

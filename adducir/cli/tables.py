@@ -33,7 +33,8 @@ def show_table(
         per_topic: Show the values of each topic as well (CSV: instead of the means).
     """
     format_name = wanted or format_of(output)
-    show("\n".join(_texts(table, format_name, output, per_topic)), output)
+    text = "\n".join(_texts(table, format_name, output, per_topic))
+    show(text, output, styled=format_name == Format.TERMINAL)
 
 
 def format_of(output: Path | None) -> Format:

@@ -42,7 +42,7 @@ def train(
     ] = None,
     changes: options.Changes = None,
     device: options.Device = options.DeviceName.AUTO,
-    threads: options.Threads = None,
+    threads: options.TrainingThreads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Train an encoder or a reranker.
@@ -63,9 +63,8 @@ def train(
             document,
             study_folder(recipe),
             target,
-            changes=changes or (),
+            changes=options.training_changes(changes, threads),
             device=device.value,
-            threads=threads,
             rebuild=rebuild,
             progress=progress,
         )

@@ -54,11 +54,13 @@ def tune(
     from adducir.experiments.tuning.pool import Pool
     from adducir.experiments.tuning.report import write_report
     from adducir.experiments.tuning.tune import tune as tune_system
+    from adducir.study.results import refuse_other_folder
 
     objective = parse_measure(measure)
     if depth is not None and objective.params.get("cutoff", 0) > depth:
         raise UsageError(f"{objective} needs more documents a topic than --depth {depth}.")
     ranges = asked.ranges(grid)
+    refuse_other_folder(output)
     with open_progress() as progress:
         pool = Pool.of(_topic_sets(topics, qrels, topic_field, progress))
         tuning = tune_system(
@@ -71,7 +73,7 @@ def tune(
             tag=output.name,
             progress=progress,
         )
-        files = write_report(tuning, output)
+        files = write_report(tuning, output, progress=progress)
         for line in tuning.warnings():
             progress.note(line)
         progress.note(f"{output}: {', '.join(files)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli.options import Method, Model, Negative
+from adducir.cli.options import Model, Negative
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,9 +84,13 @@ Fuse = Annotated[
     ),
 ]
 FusionMethod = Annotated[
-    Method | None,
+    str | None,
     typer.Option(
-        "--method", help="How runs are fused.", show_default="rrf", rich_help_panel=SYSTEM
+        "--method",
+        metavar="NAME",
+        help="How runs are fused: see 'adducir fuse --help'.",
+        show_default="rrf",
+        rich_help_panel=SYSTEM,
     ),
 ]
 Rerank = Annotated[
@@ -145,7 +149,7 @@ class System:
     model: Model | None
     rm3: bool
     fuse: tuple[Path, ...]
-    method: Method | None
+    method: str | None
     rerank: tuple[Path, Path] | None
 
     def check(self) -> None:
@@ -186,7 +190,7 @@ class System:
         if self.rerank is not None:
             return RerankDepth(*(read_run(path) for path in self.rerank))
         runs = {name: read_run(path) for path, name in system_names(self.fuse).items()}
-        return Fusion(runs, (self.method or Method.RRF).value, depth=depth)
+        return Fusion(runs, self.method or "rrf", depth=depth)
 
 
 def ranges(grid: Sequence[str]) -> "dict[str, list[Decimal]]":

@@ -23,8 +23,9 @@ from pathlib import Path
 from adducir.corpora.documents import Document
 from adducir.corpora.jsonl import read_jsonl
 from adducir.study.errors import InputError
+from adducir.study.numbers import whole_number
 
-_LINK = re.compile(r"^(\d+)\t(\d+)\t(\d+)$", re.MULTILINE)
+_LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 _CITES, _DIRECT, _CITED = 4, 5, 6
 _OWN_DIRECT = 3
 
@@ -56,8 +57,8 @@ def read_cacm(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
 
 def _number(docno: str) -> int:
     """The number of a paper: 46 for CACM-0046."""
-    digits = re.search(r"\d+$", docno)
-    return int(digits[0]) if digits else 0
+    digits = docno[len(docno.rstrip("0123456789")) :]
+    return whole_number(digits) or 0
 
 
 def _links_by_paper(documents: Iterator[Document]) -> Mapping[int, Sequence[tuple[int, int]]]:

@@ -3,8 +3,8 @@
 A corpus is named by a source, in this order:
 
 1. ``bundled:arguments``, the small collection that comes with Adducir;
-2. an existing file or folder (:mod:`adducir.corpora.local`): JSONL, TREC SGML or TSV, plain or
-   gzipped;
+2. an existing file or folder (:mod:`adducir.corpora.local`): JSONL, TREC SGML, TSV or plain text,
+   compressed or not;
 3. an ``ir_datasets`` id (:mod:`adducir.corpora.irds`), such as ``argsme/2020-04-01``.
 """
 
@@ -75,7 +75,7 @@ def open_corpus(
         source: See the module's text.
         docno_field: The field that holds the docno, where it has none of the usual names
             (local files only).
-        format: ``jsonl``, ``trec`` or ``tsv``, where the file name does not tell.
+        format: ``jsonl``, ``trec``, ``tsv``, ``text`` or ``cacm``, where the name does not tell.
         progress: Receives what ir_datasets has to say while it downloads.
 
     Raises:

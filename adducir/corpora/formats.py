@@ -1,42 +1,46 @@
 """The formats of local corpora, and which files of a folder belong to one.
 
 =======  ==========================================  =========================================
-format   file names (each also with ``.gz``)         reader
+format   file names (also with ``.gz``, ``.bz2``)    reader
 =======  ==========================================  =========================================
 jsonl    ``.jsonl``, ``.ndjson``, ``.json``          :mod:`adducir.corpora.jsonl`
 trec     ``.trec``, ``.sgml``, ``.sgm``, ``.txt``,   :mod:`adducir.corpora.trec`
          ``.xml``
 tsv      ``.tsv``                                    :mod:`adducir.corpora.tsv`
+text     ``.txt`` without ``<DOC>``                  :mod:`adducir.corpora.plain_text`
 cacm     none: it must be named                      :mod:`adducir.corpora.cacm`
 =======  ==========================================  =========================================
 
 Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
 files are passed over; so is what has no such name, and a ``.txt`` or ``.xml`` file without
-``<DOC>`` (a README). Files of two formats are refused, unless the format is given: then those
-of this format are read, or where none has such a name, all (TREC's disks have files without a
-suffix), but for TREC only those with ``<DOC>``.
+``<DOC>`` (a README). Where there is nothing but such ``.txt`` files, each of them is a document. A
+file whose name has no suffix at all but that of its compression, such as ``wiki_00.bz2``, is
+``jsonl`` if it begins like a JSON object. Files of two formats are refused, unless the format is
+given: then those of this format are read, or where none has such a name, all (TREC's disks have
+files without a suffix), but for TREC only those with ``<DOC>``.
 """
 
 import os
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
 from adducir.study.errors import InputError
 from adducir.study.faults import reading_fault
+from adducir.study.json_objects import is_json
+from adducir.study.streams import BrokenStream, blocks, is_compressed, plain_name
 
 FORMATS = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "trec": (".trec", ".sgml", ".sgm", ".txt", ".xml"),
     "tsv": (".tsv",),
+    "text": (".txt",),
     "cacm": (),
 }
 """The formats and the suffixes that tell them."""
 
 _UNSURE = (".txt", ".xml")
 _HEAD = 1 << 16
-_GZIP = b"\x1f\x8b"
 
 
 def format_of(path: Path) -> str:
@@ -45,7 +49,7 @@ def format_of(path: Path) -> str:
     Raises:
         InputError: It tells none.
     """
-    kind = _format_by_name(path)
+    kind = _format_by_name(path) or _format_by_content(path)
     if kind is None:
         raise InputError(
             "its name does not tell the format.",
@@ -76,9 +80,12 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
     """The format of a folder, and its files of that format."""
     by_format: dict[str, list[Path]] = {}
     for file in files:
-        kind = _format_by_name(file)
+        kind = _format_by_name(file) or _format_by_content(file)
         if kind and (_suffix(file) not in _UNSURE or _holds_doc(file)):
             by_format.setdefault(kind, []).append(file)
+    plain = [file for file in files if _suffix(file) in FORMATS["text"]]
+    if plain and (wanted == "text" or (wanted is None and not by_format)):
+        by_format = {"text": plain}
     if wanted is None and len(by_format) > 1:
         examples = ", ".join(f"{kind} ({found[0].name})" for kind, found in by_format.items())
         raise InputError(
@@ -94,7 +101,7 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
         raise InputError(
             f"there is no readable file among the {len(files)} of this folder.",
             path=folder,
-            mend=f"Readable by their names are {_known_suffixes()}, also with .gz; "
+            mend=f"Readable by their names are {_known_suffixes()}, also with .gz or .bz2; "
             "for other names give the format.",
         )
     return kind, chosen
@@ -120,12 +127,11 @@ def _forbidden(error: OSError) -> NoReturn:
 
 
 def _known_suffixes() -> str:
-    return ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+    return ", ".join(dict.fromkeys(suffix for suffixes in FORMATS.values() for suffix in suffixes))
 
 
 def _suffix(path: Path) -> str:
-    name = path.name.lower().removesuffix(".gz")
-    return Path(name).suffix
+    return Path(plain_name(path.name.lower())).suffix
 
 
 def _format_by_name(path: Path) -> str | None:
@@ -133,9 +139,20 @@ def _format_by_name(path: Path) -> str | None:
     return next((kind for kind, known in FORMATS.items() if suffix in known), None)
 
 
-def is_gzip(path: Path) -> bool:
-    """Whether a file's first bytes are gzip's."""
-    return _head(path)[:2] == _GZIP
+def _format_by_content(path: Path) -> str | None:
+    if _suffix(path) or not path.is_file():
+        return None
+    try:
+        head = next(blocks(path), b"")
+    except BrokenStream:
+        return None
+    start = head[:_HEAD].decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    return "jsonl" if start.startswith("{") and is_json(start) else None
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed."""
+    return is_compressed(_head(path))
 
 
 def _head(path: Path) -> bytes:
@@ -148,10 +165,8 @@ def _head(path: Path) -> bytes:
 
 def _holds_doc(path: Path) -> bool:
     """Whether ``<DOC>`` is near the beginning, to tell a collection from a README."""
-    head = _head(path)
-    if head[:2] == _GZIP:
-        try:
-            head = zlib.decompressobj(wbits=31).decompress(head, _HEAD)
-        except zlib.error:
-            return True  # its reader says what is wrong with it
+    try:
+        head = next(blocks(path), b"")[:_HEAD]
+    except BrokenStream:
+        return True  # its reader says what is wrong with it
     return b"<doc>" in head.lower()

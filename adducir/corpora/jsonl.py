@@ -15,6 +15,7 @@ from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.values import fields_of
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
+from adducir.study.json_lines import WHOLE, json_error, refuse_unusable
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id")
 _ALL_TEXT = {str}
@@ -40,6 +41,7 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
             raise _malformed(path, number, line, error) from None
         if type(record) is not dict:
             raise _not_an_object(path, number, record)
+        refuse_unusable(record, line, path, number)
         if key is None:
             key = next((name for name in DOCNO_FIELDS if name in record), None)
         docno = record.pop(key, None)
@@ -73,12 +75,7 @@ def _as_docno(value: Any, key: str | None, record: dict[str, Any], path: Path, l
 def _malformed(path: Path, number: int, line: str, error: orjson.JSONDecodeError) -> InputError:
     if number == 1 and line.strip() in ("[", "{"):
         return _one_value(path, number, ".[]")
-    return InputError(
-        f"this is not JSON: {error.msg} (character {error.pos + 1}).",
-        path=path,
-        line=number,
-        mend="Every line must hold one whole JSON object.",
-    )
+    return json_error(error, path, number, WHOLE)
 
 
 def _not_an_object(path: Path, number: int, record: Any) -> InputError:

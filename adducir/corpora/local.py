@@ -13,8 +13,9 @@ from typing import Any
 from adducir.corpora.cacm import read_cacm
 from adducir.corpora.digests import digest
 from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import FORMATS, choose_files, format_of, is_gzip
+from adducir.corpora.formats import FORMATS, choose_files, format_of, is_packed
 from adducir.corpora.jsonl import read_jsonl
+from adducir.corpora.plain_text import docno_of, read_plain_text
 from adducir.corpora.trec import read_trec
 from adducir.corpora.tsv import read_tsv
 from adducir.corpora.values import default_fields_of
@@ -28,6 +29,8 @@ _READERS: dict[str, Reader] = {
     "tsv": read_tsv,
     "cacm": read_cacm,
 }
+_BY_PATH = "text"
+"""The format whose docnos are paths."""
 _RECORD_END = {"jsonl": b"\n", "trec": b"</DOC>", "tsv": b"\n", "cacm": b"\n"}
 _CHUNK = 1 << 22
 _PEEKED = 20
@@ -40,9 +43,10 @@ class LocalCorpus:
     Attributes:
         source: The source as the user named it.
         paths: The files to read.
-        format: ``jsonl``, ``trec`` or ``tsv``.
+        format: One of :data:`adducir.corpora.formats.FORMATS`.
         docno_field: The field of the docno, where the user named it.
         skipped: Files of the folder that are not read.
+        folder: The folder, where one was named.
     """
 
     source: str
@@ -50,11 +54,12 @@ class LocalCorpus:
     format: str
     docno_field: str | None = None
     skipped: tuple[Path, ...] = ()
+    folder: Path | None = None
 
     def __iter__(self) -> Iterator[Document]:
         document = None
         for path in self.paths:
-            for _, document in _READERS[self.format](path, self.docno_field):
+            for _, document in self._read(path):
                 yield document
         if document is None:
             raise InputError("there are no documents in it.", path=self.source)
@@ -70,17 +75,25 @@ class LocalCorpus:
         return default_fields_of(names)
 
     def identity(self) -> dict[str, Any]:
-        """The format, the docno's field and the content of the files, not their names."""
-        return {
+        """The format, the docno's field and the content of the files.
+
+        Their names belong to it only where they are docnos.
+        """
+        found: dict[str, Any] = {
             "source": "files",
             "format": self.format,
             "docno_field": self.docno_field,
             "sha256": [digest(path) for path in self.paths],
         }
+        if self.format == _BY_PATH:
+            found["docnos"] = [docno_of(path, self._folder) for path in self.paths]
+        return found
 
     def size_hint(self) -> int | None:
-        """The number of records, counted by their ends; None where a file is gzipped."""
-        if any(is_gzip(path) for path in self.paths):
+        """The number of records, counted by their ends; None where a file is compressed."""
+        if self.format == _BY_PATH:
+            return len(self.paths)
+        if any(is_packed(path) for path in self.paths):
             return None
         return sum(_count(path, _RECORD_END[self.format]) for path in self.paths)
 
@@ -89,9 +102,18 @@ class LocalCorpus:
         return [
             Place(path, line)
             for path in self.paths
-            for line, document in _READERS[self.format](path, self.docno_field)
+            for line, document in self._read(path)
             if document.docno == docno
         ]
+
+    def _read(self, path: Path) -> Iterator[tuple[int, Document]]:
+        if self.format == _BY_PATH:
+            return read_plain_text(path, self._folder)
+        return _READERS[self.format](path, self.docno_field)
+
+    @property
+    def _folder(self) -> Path:
+        return self.folder or self.paths[0].parent
 
 
 def open_local(
@@ -111,6 +133,8 @@ def open_local(
         raise UsageError(
             f"there is no corpus format {format!r}.", mend=f"Known are {', '.join(FORMATS)}."
         )
+    if format == _BY_PATH and docno_field is not None:
+        raise UsageError("a docno_field means nothing for the format text: paths are the docnos.")
     if not path.is_dir():
         if not path.is_file():
             raise InputError(
@@ -120,7 +144,7 @@ def open_local(
             )
         return LocalCorpus(source, (path,), format or format_of(path), docno_field)
     kind, chosen, skipped = choose_files(path, format)
-    return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped))
+    return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped), path)
 
 
 def _count(path: Path, ending: bytes) -> int:

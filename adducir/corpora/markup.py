@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)[^<>]*>")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# Repeats that follow one another give nothing back (*+): else a long tag that never closes takes
+# time in proportion to its square.
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)[^<>]*+>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);")
 
 
@@ -50,9 +51,15 @@ def outermost(body: str) -> Iterator[Element]:
 
 def without_comments(body: str) -> str:
     """The text without ``<!-- -->``; the newlines of a comment stay, so that lines count."""
-    if "<!--" not in body:
-        return body
-    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), body)
+    kept: list[str] = []
+    position = 0
+    while (start := body.find("<!--", position)) >= 0:
+        end = body.find("-->", start + 4)
+        if end < 0:  # nor does any later one close
+            break
+        kept += [body[position:start], "\n" * body.count("\n", start, end)]
+        position = end + 3
+    return "".join([*kept, body[position:]])
 
 
 def plain(content: str) -> str:

@@ -15,14 +15,17 @@ import polars as pl
 
 from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
+from adducir.corpora.frames import GRADE, rows_of
 from adducir.corpora.qrels_files import has_duplicates, read_qrels, refuse_duplicates
 from adducir.corpora.sources import resolve
 from adducir.study.absent import gathering
-from adducir.study.errors import InputError
+from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from adducir.corpora.frames import Frame, Nested
 
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
@@ -38,6 +41,31 @@ class Qrels:
 
     frame: pl.DataFrame
     source: str
+
+    @classmethod
+    def of(cls, data: "Frame | Nested", source: str = "qrels") -> "Qrels":
+        """Make judgements of what a program holds already.
+
+        Args:
+            data: A frame of pandas or polars with the columns qid, docno and grade (or query_id,
+                doc_id; label, relevance or rel), or a dict ``{qid: {docno: grade}}``.
+            source: What they are called in messages.
+
+        Raises:
+            UsageError: A column is missing, a grade is no whole number, or a pair is judged twice.
+        """
+        rows = rows_of(data, GRADE, "qrels")
+        grades = rows["grade"].cast(pl.Float64, strict=False)
+        wrong = rows.filter(grades.is_null() | (grades != grades.floor()) | grades.is_infinite())
+        if wrong.height:
+            qid, docno, grade = wrong.row(0)
+            raise UsageError(f"the grade of {docno} for topic {qid} is {grade}, no whole number.")
+        frame = rows.with_columns(grade=grades.cast(pl.Int64))
+        pairs = frame.select("qid", "docno")
+        if pairs.is_duplicated().any():
+            qid, docno = pairs.filter(pairs.is_duplicated()).row(0)
+            raise UsageError(f"document {docno} is judged twice for topic {qid}.")
+        return cls(frame, source)
 
     def __len__(self) -> int:
         return self.frame.height

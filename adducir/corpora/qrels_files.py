@@ -17,7 +17,7 @@ from adducir.study.files import read_bytes, read_lines
 
 _COLUMNS = {"qid": pl.String, "iteration": pl.String, "docno": pl.String, "grade": pl.String}
 _RUN_COLUMNS = 6
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d+)?")
 _LIMIT = 2**53  # from here on a float64 no longer holds every whole number
 _ODD = 0x9E3779B97F4A7C15  # 2^64 / golden ratio: spreads the hashes of few qids over 64 bits
 

@@ -7,7 +7,7 @@ from adducir.study.errors import InputError
 
 _DATA_SUFFIXES = frozenset(
     {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".trec", ".sgml", ".sgm", ".xml"}
-    | {".gz", ".qrels", ".topics", ".csv", ".zip"}
+    | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".zip"}
 )
 
 

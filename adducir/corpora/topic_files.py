@@ -14,6 +14,7 @@ from adducir.corpora.values import as_text
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
 from adducir.study.json_lines import json_value
+from adducir.study.streams import plain_name
 
 QID_FIELDS = ("qid", "query_id", "query-id", "_id", "id", "number")
 _SUFFIXES_JSON = (".jsonl", ".ndjson", ".json")
@@ -42,7 +43,7 @@ def read_topics(path: Path) -> list[RawTopic]:
 def _form(path: Path, lines: list[str]) -> Callable[[Path, list[str]], list[RawTopic]]:
     """The reader for what the first lines look like."""
     first = next((line.strip() for line in lines if line.strip()), "")
-    name = path.name.lower().removesuffix(".gz")
+    name = plain_name(path.name.lower())
     if name.endswith(_SUFFIXES_JSON) or first.startswith("{"):
         return _json_topics
     if first.startswith("<"):

@@ -28,6 +28,7 @@ _TOPIC_TAGS = frozenset({"topic", "top"})
 _QID_TAGS = ("number", "num", "qid", "query_id", "id")
 _FORBIDDEN = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _AMPERSAND = re.compile(r"&(#\d+;|#[xX][0-9a-fA-F]+;|\w+;)?")
+_XML_DECLARATION = re.compile(r"<\?xml(?:[^<>?]|\?(?!>))*+\?>")
 _XML_ENTITIES = frozenset({"amp;", "lt;", "gt;", "quot;", "apos;"})
 
 
@@ -49,7 +50,7 @@ def parse_xml(path: Path, lines: list[str]) -> list[RawTopic]:
             line=LineNumbers(text).at(forbidden.start()),
             mend="Take the declaration out; &amp; and the like are understood without it.",
         )
-    text = _AMPERSAND.sub(_known_to_xml, re.sub(r"<\?xml[^>]*\?>", "", text))
+    text = _AMPERSAND.sub(_known_to_xml, _XML_DECLARATION.sub("", text))
     try:
         # One root for all: some files are a row of topics without one.
         root = Xml.fromstring(f"<all>{text}</all>")  # noqa: S314  (see the module's text)
@@ -103,7 +104,7 @@ def _xml_topic(topic: Xml.Element, path: Path, line: int | None) -> RawTopic:
     )
 
 
-_CLASSIC_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)(?:\s[^<>]*)?>")
+_CLASSIC_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*+)(?:\s[^<>]*+)?>")
 _LABEL = re.compile(
     r"\s*(?:Number|Topic|Title|Description|Narrative|Domain|Summary|Concept\(s\)|Factor\(s\)"
     r"|Definition\(s\)|Concepts|Factors|Definitions)\s*:",

@@ -15,23 +15,27 @@ White space within a query becomes single blanks. An empty query is kept, becaus
 counts in every mean.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
+from adducir.corpora.frames import QID, QUERY, column_of, texts_of
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
 from adducir.corpora.topic_files import read_topics
 from adducir.corpora.topic_markup import RawTopic
 from adducir.corpora.values import as_text
-from adducir.study.errors import InputError
+from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from adducir.corpora.frames import Frame
 
 _DEFAULTS = ("title", "query", "text")
 
@@ -51,6 +55,31 @@ class Topics:
     queries: list[str]
     source: str
     field: str = "query"
+
+    @classmethod
+    def of(cls, data: "Frame | Mapping[str, str]", source: str = "topics") -> "Topics":
+        """Make topics of what a program holds already.
+
+        Args:
+            data: A frame of pandas or polars with the columns qid and query (or query_id and
+                text), or a dict ``{qid: query}``.
+            source: What they are called in messages.
+
+        Raises:
+            UsageError: A column is missing, a query is no text, or a qid comes twice.
+        """
+        if isinstance(data, Mapping):
+            qids, queries = texts_of(list(data), "qid").to_list(), list(data.values())
+        else:
+            qids = texts_of(column_of(data, QID, "topics"), "qid").to_list()
+            queries = column_of(data, QUERY, "topics")
+        for qid, query in zip(qids, queries, strict=True):
+            if not isinstance(query, str):
+                raise UsageError(f"the query of topic {qid} is {query!r}, no text.")
+        twice = [qid for qid, count in Counter(qids).items() if count > 1]
+        if twice:
+            raise UsageError(f"the qid {twice[0]!r} comes twice.")
+        return cls(qids, [collapse(query) for query in queries], source)
 
     def __len__(self) -> int:
         return len(self.qids)

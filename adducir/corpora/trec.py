@@ -44,8 +44,8 @@ def read_trec(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
         raise InputError(
             "there is no <DOC> in this file, so it is not in TREC's format.",
             path=path,
-            mend="Readable are JSONL, TREC SGML and TSV; name the format where the file name "
-            "does not tell.",
+            mend="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the "
+            "file name does not tell. With the format text the whole file is one document.",
         )
 
 
@@ -92,15 +92,17 @@ def parse_document(body: str, key: str, path: Path, line: int) -> Document:
         InputError: The element ``key`` is missing, or holds no usable docno.
     """
     body = without_comments(body)
-    docno = re.search(rf"<{re.escape(key)}>(.*?)</{re.escape(key)}\s*>", body, re.I | re.S)
-    if docno is None:
+    # Two searches: one pattern for both would look for the end anew from every further beginning.
+    opening = re.search(rf"<{re.escape(key)}>", body, re.I)
+    closing = opening and re.compile(rf"</{re.escape(key)}\s*+>", re.I).search(body, opening.end())
+    if opening is None or closing is None:
         near = collapse(plain(body))[:40]
         raise InputError(
             f"this document has no <{key.upper()}> (it begins: {near!r}).", path=path, line=line
         )
-    name = plain(docno[1])
+    name = plain(body[opening.end() : closing.start()])
     check_docno(name, path, line)
-    return Document(name, _fields(f"{body[: docno.start()]} {body[docno.end() :]}"))
+    return Document(name, _fields(f"{body[: opening.start()]} {body[closing.end() :]}"))
 
 
 def _fields(body: str) -> dict[str, str]:

@@ -5,7 +5,6 @@ piece: weight = w · T + b. The network is transformers' token classifier with o
 weights load there as well.
 """
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from adducir.deepct.words import Word
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, seed_of
+from adducir.models.precision import computing_in, halved
 from adducir.models.sources import ModelSource
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TermWeighter:
 
         tokenizer = load_tokenizer(base)
         torch.manual_seed(seed_of(seed, "head"))
-        model: Any = load_model(base, _KIND, num_labels=1)
+        model: Any = load_model(base, _KIND, new_head=True, num_labels=1)
         with torch.no_grad():
             model.classifier.weight.normal_(0.0, 0.02)
             model.classifier.bias.zero_()
@@ -196,7 +196,7 @@ class TermWeighter:
         found: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(encoded)
 
         def values(numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-            with torch.inference_mode():
+            with torch.inference_mode(), computing_in(precision, caster.model):
                 logits = caster.logits([encoded[number] for number in numbers])
                 result: NDArray[np.float32] = self.activate(logits).cpu().numpy()
                 return result
@@ -209,10 +209,7 @@ class TermWeighter:
         return found
 
     def _in_half(self) -> "TermWeighter":
-        """The same with weights in half precision; made once."""
-        import torch
-
+        """The same with its layers' weights in half precision; made once."""
         if self._half is None:
-            half = copy.deepcopy(self.model).to(torch.bfloat16).eval()
-            self._half = TermWeighter(half, self._tokenizer, self.settings)
+            self._half = TermWeighter(halved(self.model), self._tokenizer, self.settings)
         return self._half

@@ -80,6 +80,7 @@ class DeepCTRecipe(Recipe):
     topics: TopicsPart | None = None
     without: WithoutPart = WithoutPart()
     base: str = MINILM
+    tokenizer: str | None = None
     settings: Literal["adducir", "original"] = "adducir"
     keys: Keys = "words"
     activation: Literal["sigmoid", "none"] = "sigmoid"

@@ -22,6 +22,7 @@ from adducir.deepct.targets import Keys
 from adducir.models.settings import settings_in, write_settings
 from adducir.study.errors import InputError
 from adducir.study.recipe import Recipe
+from adducir.study.verified import refuse_damaged
 
 SETTINGS_FILE = "deepct.json"
 
@@ -85,8 +86,10 @@ def load_settings(folder: Path) -> Settings:
     """Read the settings of a term weighter.
 
     Raises:
-        InputError: There are none, or they are damaged.
+        ProductError: The folder is a product that is damaged.
+        InputError: There are none.
     """
+    refuse_damaged(folder)
     if not (folder / SETTINGS_FILE).is_file():
         raise InputError(
             f"this is no term weighter: it holds no {SETTINGS_FILE}.",

@@ -31,7 +31,7 @@ from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
 
 KIND = "term-weighter"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Course:
         """Those parts of the recipe that decide the weights, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description", "corpus", "topics", "without", "base", "settings", "stopwords"},
+            exclude={"description", "corpus", "topics", "without", "settings", "stopwords"}
+            | {"base", "tokenizer"},
         )
         if told["training_length"] is None:  # so that models made before it was a key stay current
             del told["training_length"]
@@ -113,7 +114,8 @@ def open_course(recipe: DeepCTRecipe, folder: Path, *, progress: Progress = SILE
         supervision = each(partial(_supervision, recipe, folder, progress))
         without = each(partial(_without, recipe, folder, progress))
         words = each(lambda: stop_words(named if named in NAMES else file_path(named, folder)))
-        base = each(lambda: model_source(expanded(recipe.base), folder))
+        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+        base = each(lambda: model_source(expanded(recipe.base), folder, tokenizer))
     return Course(recipe, corpus, supervision, without, words, base)
 
 
@@ -147,7 +149,6 @@ def train_model(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -159,7 +160,6 @@ def train_model(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of examples, steps and losses.
 
@@ -178,7 +178,7 @@ def train_model(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )

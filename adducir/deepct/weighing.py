@@ -2,7 +2,7 @@
 
 A document's text fields are each cut into passages; the words of all passages get weights from the
 model. A word that stands in two passages, because they overlap, has the greater of its weights and
-belongs to the first. Shards hold arrays in safetensors:
+belongs to the first. Shards (:mod:`adducir.models.shards`) hold:
 
 ``values``    float32, a weight for each word, in the order of documents, fields, words
 ``passages``  int32, how many words each passage owns
@@ -27,18 +27,19 @@ from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word, match_key, words
 from adducir.models.machine import Precision, choose_device
 from adducir.models.products import build_by_parts
+from adducir.models.shards import is_whole, read_shard, write_shard
 from adducir.models.sources import ModelSource
 from adducir.study.errors import ProductError
-from adducir.study.files import publishing
 from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, product_fingerprint, read_manifest
+from adducir.study.products import Manifest, product_fingerprint
 from adducir.study.progress import SILENT, Progress
+from adducir.study.verified import open_product
 
 KIND = "term-weights"
 SHARD = 1000
 """Documents in a shard: what a kill can lose."""
 
-_MAKER_VERSION = 2
+_MAKER_VERSION = 3
 _NAME = "weights-{:06d}.safetensors"
 
 
@@ -211,7 +212,7 @@ class _Work:
         try:
             while batch := list(islice(documents, self.shard)):
                 path = self.parts / _NAME.format(number)
-                if not path.exists():
+                if not is_whole(path):
                     self._write(path, batch, count_pieces)
                 self.progress.advance(len(batch))
                 number += 1
@@ -220,8 +221,6 @@ class _Work:
         return number
 
     def _write(self, path: Path, batch: Sequence[Document], count_pieces: CountPieces) -> None:
-        from safetensors.numpy import save_file
-
         fields = self.weighter.settings.text
         texts = [document.fields.get(name, "") for document in batch for name in fields]
         found = weigh(
@@ -237,15 +236,14 @@ class _Work:
             "passages": np.array([size for one in found for size in one.owned], dtype=np.int32),
             "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
         }
-        with publishing(path) as hidden:
-            save_file(arrays, hidden)
+        write_shard(path, arrays)
 
     def collect(self, folder: Path, count: int) -> dict[str, Any]:
         """Put the shards into the product's folder; they stay where they are until it is there."""
         totals = dict.fromkeys(("words", "passages", "texts"), 0)
         for number in range(count):
             path = self.parts / _NAME.format(number)
-            arrays = _read(path)
+            arrays = read_shard(path)
             for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
                 totals[key] += len(arrays[name])
             _link(path, folder / path.name)
@@ -258,13 +256,6 @@ def _link(path: Path, target: Path) -> None:
         os.link(path, target)
     except OSError:  # a file system without hard links
         shutil.copyfile(path, target)
-
-
-def _read(path: Path) -> dict[str, NDArray[Any]]:
-    from safetensors.numpy import load_file
-
-    arrays: dict[str, NDArray[Any]] = load_file(path)
-    return arrays
 
 
 class TermWeights:
@@ -282,11 +273,7 @@ class TermWeights:
         self._folder = folder
         self._settings = settings
         self._whole = settings.keys == "words"
-        manifest = read_manifest(folder)
-        if manifest.kind != KIND:
-            raise ProductError(
-                f"this is no product of weights, but of {manifest.kind}.", path=folder
-            )
+        manifest = open_product(folder, KIND)
         self._shards = int(manifest.counts["shards"])
         self.counts = manifest.counts
 
@@ -314,7 +301,7 @@ class TermWeights:
 
     def _texts(self) -> Iterator[tuple[NDArray[np.float32], list[int]]]:
         for number in range(self._shards):
-            arrays = _read(self._folder / _NAME.format(number))
+            arrays = read_shard(self._folder / _NAME.format(number))
             ends = np.cumsum(arrays["texts"])
             sizes = arrays["passages"]
             word = 0

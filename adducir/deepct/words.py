@@ -103,15 +103,20 @@ _IN_WORD = r"[\p{WB=MidLetter}\p{WB=MidNumLet}']" + _MARKS
 _IN_NUMBER = r"[\p{WB=MidNum}\p{WB=MidNumLet}']" + _MARKS
 
 
-def _pattern(letter: str, digit: str, joiner: str, in_word: str, in_number: str) -> str:
+def _pattern(
+    opening: str, letter: str, digit: str, joiner: str, in_word: str, in_number: str
+) -> str:
     """Letters and digits, joined by low lines, points and the like where these stand inside."""
     run = f"{letter}(?:(?:{in_word})?{letter})*+|{digit}(?:(?:{in_number})?{digit})*+"
-    return f"(?:{joiner})*+(?:{run})(?:{run}|(?:{joiner})++)*+"
+    return f"{opening}(?:{run})(?:{run}|(?:{joiner})++)*+"
 
 
-_ASCII = re.compile(_pattern("[A-Za-z]", "[0-9]", "_", "[:.']", "[,;.']"))
+# A row of joiners without a word is read once: in ASCII it is tried from its first only, else it is
+# skipped as a whole. Tried from each of them, it would take time in proportion to its square.
+_ASCII = re.compile(_pattern("(?:_(?<!__)_*+)?+", "[A-Za-z]", "[0-9]", "_", "[:.']", "[,;.']"))
 _UNICODE = regex.compile(
-    _pattern(_LETTER, _DIGIT, _JOINER, _IN_WORD, _IN_NUMBER)
+    _pattern(f"(?:{_JOINER})*+", _LETTER, _DIGIT, _JOINER, _IN_WORD, _IN_NUMBER)
+    + rf"|(?:{_JOINER})++(*SKIP)(*FAIL)"
     + rf"|(?:{_KATAKANA})++"
     + rf"|(?:\p{{Line_Break=SA}}{_MARKS})++"
     + rf"|[\p{{Script=Han}}\p{{Script=Hiragana}}]{_MARKS}"

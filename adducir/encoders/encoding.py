@@ -15,7 +15,6 @@ from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
     KIND,
     NAME,
-    digest_of_docnos,
     read_shard,
     tie_of,
     told_by_shard,
@@ -34,7 +33,7 @@ SHARD = 2000
 """Texts in a shard: what a kill can lose."""
 SpanSide = Literal["context", "span"]
 
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ def encode(
     def fingerprint_in(chosen: Precision) -> str:
         return product_fingerprint(KIND, recipe_in(chosen), inputs, _MAKER_VERSION)
 
-    settled = settled_precision(precision, device, output, fingerprint_in)
+    settled = settled_precision(precision, device, output, fingerprint_in, progress=progress)
 
     def make(folder: Path, parts: Path) -> dict[str, Any]:
         made = (encoder or DualEncoder.load(source)).to(choose_device(device))
@@ -241,7 +240,7 @@ class _Work:
     progress: Progress
 
     def shard(self, name: str, docnos: list[str], texts: list[Any]) -> None:
-        """Make a shard, unless it is there and of these docnos."""
+        """Make a shard, unless it is there, undamaged, and of these docnos."""
         path = self.parts / name
         if path.exists() and self._is_of(path, docnos):
             self.progress.advance(len(docnos))
@@ -263,9 +262,10 @@ class _Work:
 
     def _is_of(self, path: Path, docnos: list[str]) -> bool:
         try:
-            return told_by_shard(path).get("docnos") == digest_of_docnos(docnos)
+            read_shard(path, docnos)
         except ProductError:
             return False
+        return True
 
 
 def _link(path: Path, target: Path) -> None:

@@ -14,8 +14,9 @@ import torch
 
 from adducir.encoders.network import Network, Pooling
 from adducir.encoders.settings import Similarity
+from adducir.models.explaining import explaining
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.study.json_lines import json_document, json_object
 
 MODULES = "modules.json"
 _TYPES = "sentence_transformers.models."
@@ -68,10 +69,15 @@ def read_layout(folder: Path) -> Layout:
     """
     if not (folder / MODULES).is_file():
         return Layout()
+    with explaining(MODULES, folder):
+        return _layout(folder)
+
+
+def _layout(folder: Path) -> Layout:
     pooling: Pooling | None = None
     dense: list[Path] = []
     normalise = False
-    for number, module in enumerate(_json(folder / MODULES)):
+    for number, module in enumerate(json_document(folder / MODULES)):
         kind = str(module.get("type", "")).rpartition(".")[2]
         inner = folder / str(module.get("path", ""))
         if kind == "Transformer" and number == 0 and inner == folder:
@@ -86,14 +92,16 @@ def read_layout(folder: Path) -> Layout:
             raise InputError(
                 f"its module {module.get('type')!r} is not known here.", path=folder / MODULES
             )
-    general = _json(folder / _GENERAL) if (folder / _GENERAL).is_file() else {}
-    length = _json(folder / _LENGTH) if (folder / _LENGTH).is_file() else {}
-    named = general.get("similarity_fn_name")
+    general = json_object(folder / _GENERAL) if (folder / _GENERAL).is_file() else {}
+    length = json_object(folder / _LENGTH) if (folder / _LENGTH).is_file() else {}
+    named, longest = general.get("similarity_fn_name"), length.get("max_seq_length")
+    if longest is not None and (not isinstance(longest, int) or longest < 1):
+        raise InputError("`max_seq_length` is no number of tokens.", path=folder / _LENGTH)
     return Layout(
         pooling,
         tuple(dense),
         normalise,
-        length.get("max_seq_length"),
+        longest,
         named if named in ("dot", "cosine") else None,
         _prompts(general),
     )
@@ -105,11 +113,11 @@ def _prompts(general: Mapping[str, Any]) -> dict[str, str]:
     document = next(
         (given[name] for name in ("document", "passage", "corpus") if name in given), ""
     )
-    return {"query": given.get("query") or "", "document": document or ""}
+    return {"query": str(given.get("query") or ""), "document": str(document or "")}
 
 
 def _pooling(path: Path) -> Pooling:
-    config = _json(path)
+    config = json_object(path)
     chosen: list[Pooling | None] = [value for key, value in _FLAGS.items() if config.get(key)]
     if "pooling_mode" in config:
         modes = config["pooling_mode"]
@@ -127,16 +135,23 @@ def read_dense(folder: Path) -> torch.nn.Module:
     """
     from safetensors.torch import load_file
 
-    config = _json(folder / "config.json")
+    config = json_object(folder / "config.json")
     activation = str(config.get("activation_function", "Tanh")).rpartition(".")[2]
     weights = folder / "model.safetensors"
-    if activation not in _ACTIVATIONS or not weights.is_file():
-        raise InputError("this dense layer cannot be loaded.", path=folder)
-    linear = torch.nn.Linear(
-        config["in_features"], config["out_features"], bias=bool(config.get("bias", True))
-    )
-    found = load_file(weights)
-    linear.load_state_dict({name.removeprefix("linear."): found[name] for name in found})
+    if not weights.is_file():
+        raise InputError(
+            "this dense layer has no weights in safetensors.",
+            path=folder,
+            mend=f"If they are pickled, convert the model: adducir convert {folder.parent}",
+        )
+    if activation not in _ACTIVATIONS:
+        raise InputError(f"its activation {activation!r} is not known here.", path=folder)
+    with explaining("dense layer", folder):
+        linear = torch.nn.Linear(
+            config["in_features"], config["out_features"], bias=bool(config.get("bias", True))
+        )
+        found = load_file(weights)
+        linear.load_state_dict({name.removeprefix("linear."): found[name] for name in found})
     return torch.nn.Sequential(linear, getattr(torch.nn, activation)())
 
 
@@ -193,13 +208,6 @@ def _write_dense(folder: Path, layer: Any) -> None:
         for name, value in linear.state_dict().items()
     }
     save_file(tensors, folder / "model.safetensors")
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(read_text(path))
-    except ValueError as error:
-        raise InputError(f"this is not JSON: {error}.", path=path) from error
 
 
 def _write(path: Path, value: Any) -> None:

@@ -30,8 +30,9 @@ from adducir.encoders.settings import (
 )
 from adducir.encoders.sources import EncoderSource
 from adducir.models.batches import computed, token_batches
-from adducir.models.loading import load_model, load_tokenizer, longest_input
-from adducir.models.machine import Precision, computing_in
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
 
@@ -68,7 +69,7 @@ class Tower:
         folder = source.local()
         layout = read_layout(folder)
         tokenizer = load_tokenizer(source)
-        model: Any = load_model(source, _kind_of(source), whole=True)
+        model: Any = load_model(source, _kind_of(source))
         own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
         chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
         dense = [read_dense(one) for one in layout.dense]
@@ -95,12 +96,7 @@ class Tower:
 
 def _kind_of(source: ModelSource) -> str:
     """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
-    from transformers import AutoConfig
-
-    try:
-        config = AutoConfig.from_pretrained(source.local(), trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"its config.json cannot be read: {error}.", path=source.folder) from error
+    config = load_config(source)
     if config.model_type == "t5":
         return "T5EncoderModel"
     if config.model_type == "dpr":
@@ -217,6 +213,7 @@ class DualEncoder(torch.nn.Module):
         return self.query.reader.contexts(
             pairs,
             self.settings.lengths.context,
+            side=self.settings.context.tokens,
             masked=self.settings.context.mask,
             prompt=self.query.layout.prompts.get("query", ""),
         )
@@ -255,7 +252,7 @@ class DualEncoder(torch.nn.Module):
         self.eval()
 
         def compute(numbers: NDArray[np.int64]) -> Floats:
-            with torch.inference_mode(), computing_in(precision, tower.network.device):
+            with torch.inference_mode(), computing_in(precision, tower.network):
                 found: Floats = tower.forward([inputs[number] for number in numbers]).cpu().numpy()
                 return found
 

@@ -58,17 +58,20 @@ class Reader:
         contexts: Sequence[tuple[str, str]],
         length: int | None = None,
         *,
+        side: int | None = None,
         masked: bool = True,
         prompt: str = "",
     ) -> list[Ids]:
         """Token ids of contexts, left and right text with the mask between.
 
-        What is too long is cut at its outer ends: both sides keep equally much, and what a short
-        side leaves free is the other's.
+        What is too long is cut at its outer ends: each side to ``side`` tokens, and then both
+        together to ``length``, of which they keep equally much, and what a short side leaves free
+        is the other's.
 
         Args:
             contexts: Left and right texts, from :func:`adducir.corpora.spans.record.context`.
             length: Tokens, special ones included; None for as many as the network reads.
+            side: Tokens of each side, at most.
             masked: Whether the mask token stands in the gap.
             prompt: What is put before each; it is never cut.
 
@@ -85,7 +88,7 @@ class Reader:
         room, found = self._room(length), []
         for one, left in zip(self._encode(joined), lefts, strict=True):
             ids = np.array(one.ids, dtype=np.int64)
-            if len(ids) > room:
+            if len(ids) > (room if side is None else min(room, side)):
                 ends = np.array([end for _, end in one.offsets], dtype=np.int64)
                 before = int(np.searchsorted(ends, len(left), side="right"))
                 kept = int(np.searchsorted(ends, len(prompt), side="right")) if prompt else 0
@@ -94,7 +97,7 @@ class Reader:
                     # To some tokenizers the blank before the mask is a token of its own.
                     marks = ids[before:] == self.tokenizer.mask_token_id
                     within = int(np.argmax(marks)) + 1
-                ids = ids[_nearest(len(ids), before, kept, within, room)]
+                ids = ids[_nearest(len(ids), before, kept, within, room, side)]
             found.append(self._closed(ids))
         return found
 
@@ -117,7 +120,9 @@ class Reader:
         return np.concatenate([self._before, ids, self._after])
 
 
-def _nearest(count: int, before: int, kept: int, gap: int, room: int) -> Ids:
+def _nearest(
+    count: int, before: int, kept: int, gap: int, room: int, side: int | None = None
+) -> Ids:
     """The places of those tokens that stay.
 
     Args:
@@ -126,15 +131,26 @@ def _nearest(count: int, before: int, kept: int, gap: int, room: int) -> Ids:
         kept: Those of the prompt, which are the first.
         gap: Those in the gap, the mask being the last; 0 without a mask.
         room: How many may stay.
+        side: How many of each side.
     """
     free = room - kept - gap
     if free < 0:
         raise UsageError(f"{room} tokens leave no room beside the prompt.")
-    left, right = before - kept, count - before - gap
-    of_left = min(left, max(free - right, free - free // 2))
-    of_right = min(right, free - of_left)
+    most = count if side is None else side
+    of_left, of_right = shared_room(
+        min(before - kept, most), min(count - before - gap, most), max(free, 0)
+    )
     places: Ids = np.r_[:kept, before - of_left : before + gap + of_right]
     return places
+
+
+def shared_room(left: int, right: int, room: int) -> tuple[int, int]:
+    """How many of the tokens on the left and on the right stay, where ``room`` may stay together.
+
+    Both keep equally many, and what a short side leaves free is the other's.
+    """
+    of_left = min(left, max(room - right, room - room // 2))
+    return of_left, min(right, room - of_left)
 
 
 def _special(tokenizer: Any) -> tuple[Ids, Ids]:

@@ -89,6 +89,7 @@ class EncoderRecipe(Recipe):
     description: str = ""
     kind: Literal["dual-encoder"] = "dual-encoder"
     base: str = MINILM
+    tokenizer: str | None = None
     towers: Towers = "separate"
     pooling: Literal["first", "mean"] | None = None
     similarity: Similarity | None = None

@@ -24,12 +24,14 @@ class ContextPart(Recipe):
         left: Sentences on the left of the mask, the nearest; None for all, 0 for none.
         right: Sentences on the right.
         words: Words of each side, the nearest, after the cut to sentences; None for all.
+        tokens: The model's tokens of each side, the nearest, after that; None for all.
         mask: Whether the tokenizer's mask token stands in place of the span.
     """
 
     left: Some = None
     right: Some = None
     words: Some = None
+    tokens: Some = None
     mask: bool = True
 
 

@@ -53,7 +53,9 @@ class EncoderSource:
         return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
 
 
-def encoder_source(name: str, folder: Path | None = None) -> EncoderSource:
+def encoder_source(
+    name: str, folder: Path | None = None, tokenizer: str | None = None
+) -> EncoderSource:
     """What an encoder's name stands for; nothing is fetched.
 
     Args:
@@ -61,20 +63,28 @@ def encoder_source(name: str, folder: Path | None = None) -> EncoderSource:
             comma between, the first for queries, the second for documents (as DPR has them); the
             folder of an encoder that Adducir trained; or its recipe, ``encoders/X.yaml``.
         folder: Where relative paths start; by default the current folder.
+        tokenizer: The name of the model whose tokenizer both sides take; by default their own.
 
     Raises:
         InputError, MachineError: As :func:`adducir.models.sources.model_source`; or the encoder
-            of a recipe is not trained.
+            of a recipe is not trained, or is to take another tokenizer than it was trained with.
     """
     one, comma, other = (part.strip() for part in name.partition(","))
     if comma:
-        return EncoderSource(name, model_source(one, folder), model_source(other, folder))
+        query, document = (model_source(side, folder, tokenizer) for side in (one, other))
+        return EncoderSource(name, query, document)
     path = (folder or Path()) / Path(name).expanduser()
     if path.suffix in RECIPES:
         path = _of_recipe(path)
     elif not (path / SETTINGS_FILE).is_file():
-        model = model_source(name, folder)
+        model = model_source(name, folder, tokenizer)
         return EncoderSource(name, model, model)
+    if tokenizer is not None:
+        raise InputError(
+            "an encoder that Adducir trained has its tokenizer.",
+            path=path,
+            mend="Leave `tokenizer` out.",
+        )
     settings = load_settings(path)
     if settings.towers == "shared":
         model = ModelSource(name, path)

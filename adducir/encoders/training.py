@@ -28,7 +28,7 @@ from adducir.study.recipe import validate
 from adducir.study.yaml import Document
 
 KIND = "dual-encoder"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,12 @@ class Course:
         """Those parts of the recipe that decide the weights, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description": True, "base": True, "data": {"train", "validation", "without"}},
+            exclude={
+                "description": True,
+                "base": True,
+                "tokenizer": True,
+                "data": {"train", "validation", "without"},
+            },
         )
         return told | {"held_out": bool(self.recipe.data.validation)}
 
@@ -74,7 +79,8 @@ def open_course(recipe: EncoderRecipe, folder: Path) -> Course:
         MachineError: A model's package is not installed.
     """
     with gathering() as each:
-        base = each(lambda: encoder_source(expanded(recipe.base), folder))
+        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+        base = each(lambda: encoder_source(expanded(recipe.base), folder, tokenizer))
         data = each(lambda: identity_of(recipe.data, folder))
     return Course(recipe, folder, base, {"base": base.identity(), **data})
 
@@ -98,7 +104,6 @@ def train_encoder(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -110,7 +115,6 @@ def train_encoder(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of spans, steps and losses.
 
@@ -129,7 +133,7 @@ def train_encoder(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )
@@ -196,7 +200,6 @@ def train_recipe(
     *,
     changes: Sequence[str] = (),
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -208,11 +211,8 @@ def train_recipe(
         output: The folder of the product.
         changes: Overrides such as ``training.epochs=2``.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of spans, steps and losses.
     """
     course = open_course(validate(document, EncoderRecipe, changes), folder)
-    return train_encoder(
-        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
-    )
+    return train_encoder(course, output, device=device, rebuild=rebuild, progress=progress)

@@ -1,14 +1,15 @@
 """A product of vectors: docnos and vectors in shards, tied so that they cannot come apart.
 
 ``docnos.txt``               one docno a line, in the order of the vectors
-``vectors-000000.safetensors``, ...   ``vectors`` (n, D) float32; the file's metadata has the digest
-of its docnos and the digest of its values
+``vectors-000000.safetensors``, ...   ``vectors`` (n, D) float32; the file's metadata has, as JSON,
+the digest of its docnos and the digest of its values
 
 A shard whose docnos or values are not those of its digests is refused, and so is a file of docnos
 that is longer or shorter than the vectors.
 """
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 
 from adducir.study.errors import ProductError
 from adducir.study.files import publishing, read_lines, writing_text
-from adducir.study.products import Manifest, read_manifest
+from adducir.study.products import Manifest
+from adducir.study.verified import open_product
 
 KIND = "vectors"
 DOCNOS = "docnos.txt"
 NAME = "vectors-{:06d}.safetensors"
-_VECTORS = "vectors"
+_VECTORS, _DIGESTS = "vectors", "digests"
 _MEND = "Encode again with --rebuild."
 
 Floats = NDArray[np.float32]
@@ -52,8 +54,10 @@ def write_shard(path: Path, docnos: Sequence[str], values: Floats) -> None:
     from safetensors.numpy import save_file
 
     told = {"docnos": digest_of_docnos(docnos), "values": digest_of_values(values)}
+    # One key of metadata alone: safetensors writes several in an order that changes.
+    metadata = {_DIGESTS: json.dumps(told, sort_keys=True)}
     with publishing(path) as hidden:
-        save_file({_VECTORS: np.ascontiguousarray(values)}, hidden, metadata=told)
+        save_file({_VECTORS: np.ascontiguousarray(values)}, hidden, metadata=metadata)
 
 
 def told_by_shard(path: Path) -> dict[str, str]:
@@ -66,10 +70,10 @@ def told_by_shard(path: Path) -> dict[str, str]:
 
     try:
         with safe_open(path, "np") as file:
-            told: dict[str, str] = dict(file.metadata() or {})
-    except (OSError, SafetensorError) as error:
-        raise ProductError(f"this shard cannot be read: {error}.", path=path, mend=_MEND) from error
-    return told
+            told = json.loads((file.metadata() or {})[_DIGESTS])
+            return {key: str(told[key]) for key in ("docnos", "values")}
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ProductError("this shard cannot be read.", path=path, mend=_MEND) from error
 
 
 def read_shard(path: Path, docnos: Sequence[str]) -> Floats:
@@ -78,13 +82,17 @@ def read_shard(path: Path, docnos: Sequence[str]) -> Floats:
     Raises:
         ProductError: They are not those of these docnos, or are damaged.
     """
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     told = told_by_shard(path)
-    values: Floats = load_file(path)[_VECTORS]
-    if len(values) != len(docnos) or told.get("docnos") != digest_of_docnos(docnos):
+    try:
+        values: Floats = load_file(path)[_VECTORS]
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise ProductError("this shard is damaged.", path=path, mend=_MEND) from error
+    if len(values) != len(docnos) or told["docnos"] != digest_of_docnos(docnos):
         raise ProductError("these vectors are not of these docnos.", path=path, mend=_MEND)
-    if told.get("values") != digest_of_values(values):
+    if told["values"] != digest_of_values(values):
         raise ProductError("these vectors were changed.", path=path, mend=_MEND)
     return values
 
@@ -107,18 +115,18 @@ class Vectors:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.manifest: Manifest = read_manifest(folder)
-        if self.manifest.kind != KIND:
-            raise ProductError(
-                f"this is no product of vectors, but of {self.manifest.kind}.", path=folder
-            )
+        self.manifest: Manifest = open_product(folder, KIND)
         counts = self.manifest.counts
         self.docnos = [line.rstrip("\n") for _, line in read_lines(folder / DOCNOS)]
-        self.width = int(counts["width"])
-        self._shard = int(counts["shard"])
-        self._files = [folder / NAME.format(number) for number in range(int(counts["shards"]))]
-        told = [told_by_shard(path).get("values", "") for path in self._files]
-        if tie_of(self.docnos, told) != counts["digest"]:
+        try:
+            self.width, self._shard = int(counts["width"]), int(counts["shard"])
+            shards, digest = int(counts["shards"]), counts["digest"]
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"its manifest does not say of the vectors what it must: {error}."
+            raise ProductError(what, path=folder, mend=_MEND) from error
+        self._files = [folder / NAME.format(number) for number in range(shards)]
+        told = [told_by_shard(path)["values"] for path in self._files]
+        if tie_of(self.docnos, told) != digest:
             raise ProductError("docnos and vectors came apart.", path=folder, mend=_MEND)
 
     def __len__(self) -> int:

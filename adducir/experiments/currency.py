@@ -5,10 +5,10 @@ from typing import Any
 
 from adducir.indexes.build import IndexSettings
 from adducir.runs.metadata import metadata_for, read_metadata
-from adducir.study.contents import damages
 from adducir.study.errors import InputError, ProductError
 from adducir.study.files import file_digest
 from adducir.study.products import Manifest, read_manifest
+from adducir.study.verified import changes
 
 MISSING = "it is missing"
 ASKED = "all is to be made anew"
@@ -37,8 +37,8 @@ def why_index(path: Path, wanted: str, kind: str, settings: IndexSettings) -> st
             mend="Give the index another name, or move away what is there.",
         )
     if manifest.fingerprint == wanted:
-        damage = damages(path, manifest.files, sizes_only=True)
-        return f"it is damaged ({damage[0]})" if damage else None
+        damaged = changes(path, manifest)
+        return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
     return _difference(manifest, settings)
 
 

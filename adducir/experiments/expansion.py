@@ -71,7 +71,7 @@ class Expansion:
         if self.is_weighed:
             return
         if self.course is not None:
-            train_model(self.course, self.model, threads=threads, progress=progress)
+            train_model(self.course, self.model, progress=progress)
         weigh_corpus(
             self.model,
             self.base,

@@ -48,7 +48,7 @@ def make_missing(plan: Plan, threads: int | None, progress: Progress) -> list[Ru
     for expansion in plan.needed_expansions(needed):
         expansion.make(threads, progress)
     for reranking in plan.needed_rerankings(made):
-        reranking.make(threads, progress)
+        reranking.make(progress)
     for index in needed:
         _build(plan, index, threads, progress)
     opened: dict[str, Index] = {}
@@ -171,7 +171,7 @@ def _make_tuned(
         index = indexes.get(str(system.index))
         found = tuned.tune_system(plan, step.system, index, members, threads, progress)
         folder = plan.output / "tuning" / file_name(step.system)
-        write_report(found, folder, with_runs=False)
+        write_report(found, folder, with_runs=False, progress=progress)
         told = f"tuning of {step.system}, {plan.shown(folder)}"
         progress.note(f"{told}: {len(found.grid)} settings in {found.seconds:.1f} s")
         for warning in found.warnings():
@@ -207,10 +207,10 @@ def _fused(plan: Plan, step: RunStep, members: list[RunStep]) -> Run:
     return fuse(
         [run_of(plan, member) for member in members],
         system.method,
-        k=system.k,
         weights=system.weights or None,
         depth=plan.recipe.most,
         tag=file_name(step.system),
+        **system.fusion.model_dump(),
     )
 
 

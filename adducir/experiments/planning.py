@@ -24,6 +24,7 @@ from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.indexes.building import KINDS
 from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel, model_named
+from adducir.runs.fusion import FUSION
 from adducir.study.absent import without_downloads
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
@@ -192,8 +193,9 @@ def _decides(plan: Plan, name: str, topic_set: TopicSet) -> dict[str, Any]:
         return common | tuned.decides(plan, name, topic_set)
     if system.fuse:
         members = [plan.runs[member, topic_set.name].fingerprint for member in system.fuse]
-        settings = {"method": system.method, "k": system.k, "weights": list(system.weights)}
-        return common | settings | {"members": members}
+        method = {"method": system.method, **FUSION.origin(system.method)}
+        settings = {"hyperparameters": system.fusion.model_dump(), "weights": list(system.weights)}
+        return common | method | settings | {"members": members}
     if system.rerank is not None:
         made_of = {
             "candidates": plan.runs[system.rerank, topic_set.name].fingerprint,

@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from adducir import __version__
 from adducir.experiments.currency import run_facts
 from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.experiments.tuning.report import facts
@@ -20,8 +19,10 @@ from adducir.experiments.tuning.tuning import Tuning
 from adducir.indexes.build import engine_versions
 from adducir.indexes.search import Search
 from adducir.rerankers.rerank import Reranked
+from adducir.runs.fusion import FUSION
 from adducir.study.errors import ProductError
 from adducir.study.products import read_manifest
+from adducir.version import __version__
 
 _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 
@@ -49,9 +50,12 @@ def of_fusion(plan: Plan, step: RunStep, members: list[RunStep]) -> dict[str, An
         {"system": name, "file": plan.shown(member.path), "fingerprint": member.fingerprint}
         for name, member in zip(system.fuse, members, strict=True)
     ]
-    settings: dict[str, Any] = {"method": system.method, "depth": plan.recipe.depth}
-    if system.method == "rrf":
-        settings["k"] = system.k
+    settings: dict[str, Any] = {
+        "method": system.method,
+        **system.fusion.model_dump(),
+        **FUSION.origin(system.method),
+        "depth": plan.recipe.depth,
+    }
     if system.weights:
         settings["weights"] = list(system.weights)
     return {

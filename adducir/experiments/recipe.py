@@ -28,6 +28,8 @@ from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import lexical_knobs
 from adducir.indexes.named import MODELS, parameters_of
 from adducir.models.machine import Precision
+from adducir.runs.fusion import FUSION, FusionMethod
+from adducir.study.errors import UsageError
 from adducir.study.recipe import FaultsAt, Recipe
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
@@ -139,8 +141,11 @@ class SystemRecipe(Recipe):
     delta: Annotated[float, Field(ge=0)] = 1.0
     rm3: RM3Recipe | None = None
     fuse: tuple[Name, ...] = ()
-    method: Literal["rrf", "combsum", "combmnz"] = "rrf"
-    k: Weight = 60.0
+    method: str = "rrf"
+    # Of the method, whose own defaults hold where they are not given: see `fusion`.
+    k: float = 60.0
+    normalise: str = "min-max"
+    sigma: float = 0.01
     weights: tuple[Weight, ...] = ()
     rerank: Name | None = None
     by: str | None = None
@@ -153,7 +158,8 @@ class SystemRecipe(Recipe):
 
     _PARAMETERS = frozenset({"k1", "b", "mu", "epsilon", "delta"})
     _SEARCH = _PARAMETERS | {"index", "model", "rm3", "tune"}
-    _FUSE = frozenset({"fuse", "method", "k", "weights", "tune"})
+    _FUSION = frozenset({"k", "normalise", "sigma"})
+    _FUSE = _FUSION | {"fuse", "method", "weights", "tune"}
     _RERANK = frozenset({"rerank", "by", "depth", "texts", "fields", "tune"})
     _ALLOWED = {  # noqa: RUF012
         "index": _SEARCH,
@@ -205,8 +211,10 @@ class SystemRecipe(Recipe):
             raise ValueError("`weights` has one number for each system in `fuse`")
         if self.weights and not any(self.weights):
             raise ValueError("`weights` are all 0")
-        if self.method != "rrf" and "k" in self.model_fields_set:
-            raise ValueError(f"`k` means nothing to {self.method}")
+        try:
+            _ = self.fusion
+        except UsageError as error:
+            raise ValueError(str(error).rstrip(".")) from error
         return self
 
     @model_validator(mode="after")
@@ -232,6 +240,18 @@ class SystemRecipe(Recipe):
         return {name: getattr(self, name) for name in sorted(given)}
 
     @property
+    def fusion(self) -> FusionMethod:
+        """The fusion method with the hyperparameters that the file gives."""
+        given = self._FUSION & self.model_fields_set
+        return FUSION.make(self.method, {name: getattr(self, name) for name in sorted(given)})
+
+    @property
+    def texts_of_fusion(self) -> dict[str, Any]:
+        """The method's hyperparameters that are no numbers and so cannot be tuned."""
+        values = self.fusion.model_dump().items()
+        return {name: value for name, value in values if isinstance(value, str)}
+
+    @property
     def members(self) -> tuple[str, ...]:
         """The systems whose runs it is made from."""
         return self.fuse if self.rerank is None else (self.rerank,)
@@ -255,7 +275,7 @@ class SystemRecipe(Recipe):
     @property
     def fixed(self) -> dict[str, float]:
         """The values that the file itself gives to parameters."""
-        given = [key for key in ("k", "depth") if key in self.model_fields_set]
+        given = [key for key in ("k", "sigma", "depth") if key in self.model_fields_set]
         found = self.parameters | {key: getattr(self, key) for key in given}
         if self.rm3 is not None:
             found |= {name: getattr(self.rm3, name) for name in self.rm3.model_fields_set}

@@ -121,16 +121,14 @@ class Reranking:
             return []
         return [("train", shown(self.training.folder))]
 
-    def make(self, threads: int | None, progress: Progress) -> None:
+    def make(self, progress: Progress) -> None:
         """Train the reranker if it is missing.
 
         Raises:
             AdducirError: A record is malformed, the disk is full, and the like.
         """
         if self.training is not None:
-            train_reranker(
-                self.training.course, self.training.folder, threads=threads, progress=progress
-            )
+            train_reranker(self.training.course, self.training.folder, progress=progress)
 
     def run(
         self,

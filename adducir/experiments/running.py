@@ -11,14 +11,14 @@ from adducir.experiments.evaluation.scores import Scores
 from adducir.experiments.making import make_missing, run_of
 from adducir.experiments.opening import TopicSet
 from adducir.experiments.steps import Plan
+from adducir.experiments.study_files import write_table
 from adducir.experiments.tables.build import Layout, build_table
-from adducir.experiments.tables.render import FORMATS, render
 from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import ResultTable
 from adducir.runs.run import Run
-from adducir.study.files import writing_text
 from adducir.study.locks import locked
 from adducir.study.progress import SILENT, Progress
+from adducir.study.results import publishing_results, refuse_other_folder
 
 MOST_FOLDS_SHOWN = 3
 """The chosen settings of more folds stand in the files only."""
@@ -56,13 +56,14 @@ def run_experiment(
     Raises:
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
+    refuse_other_folder(plan.output)
     plan = replace(plan, rebuild=True) if rebuild else plan
     with locked(plan.run_folder, progress):
         plan.fetch(progress)
         made = make_missing(plan, threads, progress)
         scores = _evaluate(plan, progress)
         table = _table(plan, scores)
-        return Outcome(table, _write(plan, table), [step.path for step in made])
+        return Outcome(table, _write(plan, table, progress), [step.path for step in made])
 
 
 def _evaluate(plan: Plan, progress: Progress) -> dict[str, list[Scores]]:
@@ -193,15 +194,8 @@ def _whose(names: Sequence[str], everyone: int) -> str:
     return "All systems" if 1 < len(names) == everyone else ", ".join(names)
 
 
-def _write(plan: Plan, table: ResultTable) -> dict[str, Path]:
-    """The table in every format, each file whole or not at all."""
-    texts = {name: (f"table{ending}", render(table, name)) for name, ending in FORMATS.items()}
-    texts["html"] = ("report.html", texts["html"][1])
-    texts["per-topic"] = ("per-topic.csv", render(table, "csv", per_topic=True))
-    plan.output.mkdir(parents=True, exist_ok=True)
-    files = {}
-    for format_name, (name, text) in texts.items():
-        files[format_name] = plan.output / name
-        with writing_text(files[format_name]) as handle:
-            handle.write(text if text.endswith("\n") else text + "\n")
-    return files
+def _write(plan: Plan, table: ResultTable, progress: Progress) -> dict[str, Path]:
+    """The table in every format, all files at once."""
+    with publishing_results(plan.output, progress) as folder:
+        files = write_table(folder, table, each="per-topic")
+    return {name: plan.output / path.name for name, path in files.items()}

@@ -14,6 +14,7 @@ from adducir.experiments.recipe import ExperimentRecipe, file_name
 from adducir.experiments.reranking import Reranking
 from adducir.indexes.build import IndexSettings
 from adducir.indexes.building import EngineName
+from adducir.runs.findings import some
 from adducir.study.progress import Progress
 
 
@@ -206,6 +207,7 @@ class Plan:
             is_kept = step.why is None
             verb = "read" if step.is_given else "keep" if is_kept else self._verb(step.system)
             yield verb, f"run {self.shown(step.path)}{_because(step.why)}"
+        yield from self._warnings()
         for (system, _), (path, lacking) in self.unknown.items():
             if self.recipe.systems[system].run is None:
                 yield self._verb(system), _unknown("run", self.shown(path), lacking)
@@ -216,6 +218,15 @@ class Plan:
         yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
         yield from self._tests()
         yield "write", f"{self.shown(self.output)}/"
+
+    def _warnings(self) -> Iterator[tuple[str, str]]:
+        """What of the given runs would lower figures without anybody's wish."""
+        for (system, name), run in self.opened.given_runs.items():
+            judged = self.opened.topic_sets[name].qrels.qids
+            lacking = sorted(set(judged).difference(run.qids))
+            if lacking:
+                what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {name}"
+                yield "warn", f"the run of {system} {what}, which count 0: {some(lacking)}"
 
     def _tests(self) -> Iterator[tuple[str, str]]:
         asked = self.recipe.comparison

@@ -25,10 +25,10 @@ class StudyOutcome:
 def write_table(
     folder: Path, table: ResultTable, *, name: str = "table", each: str | None = None
 ) -> dict[str, Path]:
-    """Write a table in every format, each file whole or not at all.
+    """Write a table in every format.
 
     Args:
-        folder: Where to.
+        folder: Where to: a folder of :func:`adducir.study.results.publishing_results`.
         table: The table.
         name: The files' name; of the page for browsers ``report`` where this is ``table``.
         each: The name of a CSV with the values of every query; None for no such file.

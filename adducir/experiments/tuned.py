@@ -15,6 +15,7 @@ from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
 from adducir.indexes.named import MODELS
+from adducir.runs.fusion import FUSION
 from adducir.runs.run import Run
 from adducir.study.progress import Progress
 
@@ -26,7 +27,12 @@ def decides(plan: Plan, name: str, topic_set: TopicSet) -> dict[str, Any]:
     sets = plan.opened.topic_sets
     if system.fuse:
         members = [[plan.runs[one, each].fingerprint for each in sets] for one in system.fuse]
-        what: dict[str, Any] = {"method": system.method, "members": members}
+        what: dict[str, Any] = {
+            "method": system.method,
+            **FUSION.origin(system.method),
+            **system.texts_of_fusion,
+            "members": members,
+        }
     elif system.rerank is not None:
         candidates = [plan.runs[system.rerank, each].fingerprint for each in sets]
         what = {"rerank": plan.reranking_decides(name), "candidates": candidates}
@@ -75,7 +81,13 @@ def tune_system(
     if index is None:
         runs = {member: pool.joined(own) for member, own in members.items()}
         if recipe.rerank is None:
-            system = Fusion(runs, recipe.method, fixed=recipe.fixed, depth=plan.recipe.most)
+            system = Fusion(
+                runs,
+                recipe.method,
+                fixed=recipe.fixed,
+                settings=recipe.texts_of_fusion,
+                depth=plan.recipe.most,
+            )
         else:
             first, reranked = runs[recipe.rerank], runs[name]
             system = RerankDepth(first, reranked, depth=recipe.deepest, name="depth")

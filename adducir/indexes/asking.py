@@ -62,7 +62,7 @@ class Asked:
         words: Whether BM25 ranks.
         encoders: Encoders that rank, by the names to show.
         keep: A folder for the passages' vectors, which the next prompts then need not wait for.
-        precision: What encoders compute passages in; ``auto`` is what is fastest.
+        precision: What encoders compute passages in; ``auto`` is what is faster here.
         progress: Told of each passage that is encoded.
 
     Raises:
@@ -144,7 +144,7 @@ def _vectors(
     progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
-    from adducir.models.machine import fastest_precision
+    from adducir.models.probe import fastest_precision
 
     if keep is not None:
         try:
@@ -152,7 +152,7 @@ def _vectors(
         except MachineError as error:  # an answer needs no cache
             progress.note(f"what {source.name} makes of the book is not kept: {error}")
     if precision == "auto":
-        precision = fastest_precision(encoder.document.network.device)
+        precision = fastest_precision(encoder.document.network.device, progress=progress)
     progress.start(f"reading with {source.name}", len(texts), "passages")
     try:
         return encoder.encode_documents(texts, precision=precision, told=progress.advance)

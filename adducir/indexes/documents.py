@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 
 from adducir.corpora.documents import Document
+from adducir.indexes.memory.files import damaged, is_rising, mapped
 from adducir.study.errors import InputError, ProductError
 
 TEXTS = "documents.jsonl"
@@ -72,8 +73,11 @@ class DocumentStore:
                 path=folder,
                 mend="Build it again with 'adducir index'.",
             )
-        self._offsets = np.load(folder / OFFSETS, mmap_mode="r", allow_pickle=False)
-        self._bytes = np.memmap(self._texts, mode="r") if self._texts.stat().st_size else None
+        size = self._texts.stat().st_size
+        self._offsets = mapped(folder / OFFSETS)
+        if not is_rising(self._offsets, self._offsets.size - 1, size):
+            raise damaged(folder / OFFSETS)
+        self._bytes = np.memmap(self._texts, mode="r") if size else None
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -88,8 +92,11 @@ class DocumentStore:
         if self._bytes is None:
             raise IndexError(row)
         line = self._bytes[self._offsets[row] : self._offsets[row + 1]].tobytes()
-        fields = orjson.loads(line)
-        return Document(fields.pop("docno"), fields)
+        try:
+            fields = orjson.loads(line)
+            return Document(fields.pop("docno"), fields)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise damaged(self._texts) from error
 
     @cached_property
     def _rows(self) -> dict[str, int]:

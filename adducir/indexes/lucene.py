@@ -22,7 +22,8 @@ from adducir.indexes.documents import DocumentStore
 from adducir.indexes.faults import translated
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
 from adducir.study.errors import ProductError, UsageError
-from adducir.study.products import MANIFEST, Manifest, read_manifest
+from adducir.study.products import MANIFEST, Manifest
+from adducir.study.verified import open_product
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
@@ -244,14 +245,7 @@ class LuceneIndex:
 
 def _manifest(path: Path) -> Manifest | None:
     if (path / MANIFEST).is_file():
-        manifest = read_manifest(path)
-        if manifest.kind != KIND:
-            raise ProductError(
-                f"this is a product of the kind {manifest.kind!r}, not an index.",
-                path=path,
-                mend="Name a folder that 'adducir index' built.",
-            )
-        return manifest
+        return open_product(path, KIND)
     if path.is_dir() and any(path.glob("segments_*")):
         return None
     raise ProductError(

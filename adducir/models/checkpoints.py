@@ -1,7 +1,7 @@
 """Snapshots of a training: weights, the optimiser's moments and the state, in one safetensors file.
 
 Nothing is pickled. A snapshot is written whole or not at all, so that a kill at any moment leaves
-the last one.
+the last one; a damaged one is refused (:mod:`adducir.models.shards`).
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.study.files import publishing
+from adducir.models.shards import read_tensors, write_tensors
 
 if TYPE_CHECKING:
     import torch
@@ -43,17 +43,16 @@ def save_weights(path: Path, model: "torch.nn.Module") -> None:
     Raises:
         MachineError: The disk is full, or the place cannot be written.
     """
-    from safetensors.torch import save_file
-
-    with publishing(path) as hidden:
-        save_file(weights_of(model), hidden)
+    write_tensors(path, weights_of(model))
 
 
 def load_weights(path: Path, model: "torch.nn.Module") -> None:
-    """Set a model's parameters and buffers from a file of :func:`save_weights`."""
-    from safetensors.torch import load_file
+    """Set a model's parameters and buffers from a file of :func:`save_weights`.
 
-    put_weights(model, load_file(path))
+    Raises:
+        ProductError: It is damaged.
+    """
+    put_weights(model, read_tensors(path)[0])
 
 
 def save_snapshot(
@@ -67,26 +66,24 @@ def save_snapshot(
     Raises:
         MachineError: The disk is full, or the place cannot be written.
     """
-    from safetensors.torch import save_file
-
     tensors = {f"{_MODEL}{name}": tensor for name, tensor in weights_of(model).items()}
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     for parameter, moments in optimiser.state.items():
         for key, value in moments.items():
             tensors[f"{_ADAM}{names[id(parameter)]}/{key}"] = value.detach().cpu().contiguous()
-    with publishing(path) as hidden:
-        save_file(tensors, hidden, metadata={_STATE: json.dumps(state)})
+    write_tensors(path, tensors, {_STATE: json.dumps(state)})
 
 
 def load_snapshot(
     path: Path, model: "torch.nn.Module", optimiser: "torch.optim.AdamW"
 ) -> dict[str, Any]:
-    """Put a snapshot into model and optimiser, and return its state."""
-    from safetensors import safe_open
+    """Put a snapshot into model and optimiser, and return its state.
 
-    with safe_open(path, "pt") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        state: dict[str, Any] = json.loads(file.metadata()[_STATE])
+    Raises:
+        ProductError: It is damaged.
+    """
+    tensors, told = read_tensors(path)
+    state: dict[str, Any] = json.loads(told[_STATE])
     weights = {name[len(_MODEL) :]: t for name, t in tensors.items() if name.startswith(_MODEL)}
     put_weights(model, weights)
     parameters = dict(model.named_parameters())

@@ -1,14 +1,25 @@
-"""Loads what a model's folder holds: tokenizer and weights, from safetensors alone."""
+"""Loads what a model's folder holds: tokenizer and weights, from safetensors alone.
 
+Nothing is made up. transformers draws weights at random where a checkpoint lacks them, and makes an
+empty vocabulary where there is no tokenizer: both are refused here, for all models alike. What may
+be missing is the head that a training adds.
+"""
+
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adducir.models.explaining import explaining
+from adducir.models.layouts import plain_weights
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedConfig, PreTrainedModel
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
@@ -18,70 +29,178 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
     caller to say.
 
     Raises:
-        InputError: It cannot be read, or there is no fast one.
-        MachineError: The model cannot be fetched.
+        InputError: There is none, it cannot be read, has no fast version, or is of another model.
+        MachineError: It cannot be fetched.
     """
     from transformers import AutoTokenizer
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
-    folder = source.local()
-    try:
+    folder = source.local_tokenizer()
+    if not any(path.is_file() for name in _TOKENIZERS for path in folder.glob(name)):
+        raise InputError(
+            "this model comes without a tokenizer.", path=folder, mend=_NAME_A_TOKENIZER
+        )
+    config = load_config(source)
+    with explaining("tokenizer", folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _unreadable("tokenizer", folder, error) from error
-    if not isinstance(tokenizer, TokenizersBackend):
-        raise InputError("its tokenizer has no fast version.", path=folder)
-    tokenizer.backend_tokenizer.no_truncation()
-    tokenizer.backend_tokenizer.no_padding()
+        if not isinstance(tokenizer, TokenizersBackend):
+            raise InputError("its tokenizer has no fast version.", path=folder)
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
+        _refuse_another_s(tokenizer, config, folder)
     return tokenizer
 
 
+_NAME_A_TOKENIZER = (
+    "Name the model whose tokenizer it takes, with `tokenizer: bert-large-uncased`, say, in a "
+    "recipe, or put the files of that tokenizer into the folder."
+)
+
+
+def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) -> None:
+    """Refuse a tokenizer that cannot be the one that a model was trained with.
+
+    Raises:
+        InputError: It has less than half of the entries that the model has vectors for, or makes
+            ids for which the model has none.
+    """
+    rows = getattr(config.get_text_config(), "vocab_size", None)
+    if not isinstance(rows, int):
+        return
+    entries = len(tokenizer) - len(tokenizer.all_special_ids)  # T5 has a hundred of those alone
+    if 2 * entries < rows:
+        raise InputError(
+            f"this tokenizer has {entries:,} entries beside the special ones, but the model has "
+            f"vectors for {rows:,}: its files are missing, or it is another model's.",
+            path=folder,
+            mend=_NAME_A_TOKENIZER,
+        )
+    # Entries that were added to the vocabulary are made of texts only where these hold them.
+    vocabulary = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
+    made = tokenizer.backend_tokenizer.encode("a", "a").ids
+    greatest = max((*vocabulary.values(), *tokenizer.all_special_ids, *made))
+    if greatest >= rows:
+        raise InputError(
+            f"this tokenizer makes ids up to {greatest:,}, but the model has vectors for {rows:,} "
+            "alone: it is another model's.",
+            path=folder,
+            mend=_NAME_A_TOKENIZER,
+        )
+
+
+def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
+    """A model's configuration.
+
+    Args:
+        source: Where it comes from.
+        options: What is to be otherwise, such as ``num_labels``.
+
+    Raises:
+        InputError: It cannot be read.
+        MachineError: The model cannot be fetched.
+    """
+    from transformers import AutoConfig
+
+    folder = source.local()
+    with explaining("configuration (config.json)", folder):
+        config: PreTrainedConfig = AutoConfig.from_pretrained(
+            folder, trust_remote_code=False, **options
+        )
+    return config
+
+
 def load_model(
-    source: ModelSource, kind: str = "AutoModel", *, whole: bool = False, **options: Any
+    source: ModelSource,
+    kind: str = "AutoModel",
+    *,
+    new_head: bool = False,
+    pooler: bool = False,
+    **options: Any,
 ) -> "PreTrainedModel":
-    """The model in single precision, in evaluation mode, on the CPU.
+    """The model in single precision, in evaluation mode, on the CPU, with all of its weights.
+
+    Names of weights as other programs write them are understood (:mod:`adducir.models.layouts`). A
+    pooler that the checkpoint lacks and nobody reads is left out of the model, so that it is not
+    saved either.
 
     Args:
         source: Where it comes from.
         kind: The class in transformers that is wanted, such as ``AutoModel``,
             ``AutoModelForSequenceClassification`` or ``T5ForConditionalGeneration``.
-        whole: Refuse a folder that lacks weights of the model, where transformers would take
-            random ones. The pooler of BERT and its like may be missing: nothing here reads it.
-        options: Passed on to its ``from_pretrained``.
+        new_head: Whether a training follows, so that what stands behind the encoder (head and
+            pooler) may be missing or of another shape. It is new then: the caller seeds torch.
+        pooler: Whether the pooler of an ``AutoModel`` is read.
+        options: What is to be otherwise in its configuration, such as ``num_labels``.
 
     Raises:
-        InputError: The folder does not hold such a model.
+        InputError: The folder does not hold such a model, or not all of it.
         MachineError: The model cannot be fetched.
     """
-    import torch
     import transformers
-    from safetensors import SafetensorError
 
     folder = source.local()
-    maker = getattr(transformers, kind)
-    options = {"dtype": torch.float32, **options}
-    try:
-        with _quiet():
-            model: PreTrainedModel
-            model, told = maker.from_pretrained(
-                folder,
-                use_safetensors=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-                **options,
-            )
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise _unreadable("model", folder, error) from error
-    missing = [name for name in told["missing_keys"] if not name.startswith("pooler.")]
-    if whole and missing:
-        raise InputError(
-            f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
-            f"{min(missing)}.",
-            path=folder,
-            mend="Is this a model of another kind?",
-        )
-    model.eval()  # type: ignore[no-untyped-call]
-    return model
+    config = load_config(source, **options)
+    maker = getattr(transformers, kind).from_pretrained
+    with explaining("model", folder):
+        model, info = _made(maker, folder, config, use_safetensors=True, trust_remote_code=False)
+        missing = _missing(model, info, new_head=new_head, pooler=pooler)
+        if missing and (renamed := plain_weights(folder)):
+            # The class itself: an AutoModel takes no weights from memory.
+            other, told = _made(type(model).from_pretrained, None, config, state_dict=renamed)
+            if not (still := _missing(other, told, new_head=new_head, pooler=pooler)):
+                model, missing = other, still
+    if missing:
+        raise _incomplete(model, missing, info, folder)
+    found: PreTrainedModel = model.eval()
+    return found
+
+
+def _made(
+    maker: Callable[..., Any], folder: Path | None, config: "PreTrainedConfig", **options: Any
+) -> Any:
+    """A model, and what transformers says of its weights."""
+    import torch
+
+    return maker(
+        folder,
+        config=config,
+        dtype=torch.float32,
+        ignore_mismatched_sizes=True,  # they are told, as the missing ones are
+        output_loading_info=True,
+        **options,
+    )
+
+
+def _missing(model: Any, info: Any, *, new_head: bool, pooler: bool) -> set[str]:
+    """The weights that a checkpoint must have and has not, or not in the model's shape."""
+    missing = {*info["missing_keys"], *(name for name, *_ in info["mismatched_keys"])}
+    poolers = {name for name in missing if name.startswith("pooler.")}
+    optional = "add_pooling_layer" in signature(type(model).__init__).parameters
+    if poolers and optional and not pooler:
+        model.pooler = None
+        missing -= poolers
+    if new_head:
+        is_whole = model.base_model is model
+        inside = "" if is_whole else f"{model.base_model_prefix}."
+        behind = f"{inside}pooler."
+        missing = {
+            name for name in missing if name.startswith(inside) and not name.startswith(behind)
+        }
+    return missing
+
+
+def _incomplete(model: Any, missing: set[str], info: Any, folder: Path) -> InputError:
+    shapes = {name: (tuple(has), tuple(wants)) for name, has, wants in info["mismatched_keys"]}
+    example = min(missing)
+    shape = f" in its shape {shapes[example][1]}" if example in shapes else ""
+    unknown = min(info["unexpected_keys"], default=None)
+    return InputError(
+        f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
+        f"{example}{shape}.",
+        path=folder,
+        mend="Is this a model of another kind?"
+        + (f" It has weights of other names, such as {unknown}." if unknown else ""),
+    )
 
 
 def longest_input(model: Any, tokenizer: Any) -> int:
@@ -91,25 +210,3 @@ def longest_input(model: Any, tokenizer: Any) -> int:
     if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
         positions -= model.config.pad_token_id + 1
     return int(min(positions, tokenizer.model_max_length))
-
-
-class _quiet:  # noqa: N801 - reads as a statement
-    """Keeps transformers' progress bars and its reports of missing heads off the terminal."""
-
-    def __enter__(self) -> None:
-        from transformers.utils import logging
-
-        self._level = logging.get_verbosity()
-        logging.set_verbosity(40)  # errors alone
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-
-    def __exit__(self, *error: object) -> None:
-        from transformers.utils import logging
-
-        logging.set_verbosity(self._level)
-
-
-def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
-    lines = str(error).strip().splitlines()
-    first = lines[0].rstrip(".") if lines else type(error).__name__
-    return InputError(f"its {what} cannot be loaded: {first}.", path=folder)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from adducir.study.errors import UsageError
@@ -14,10 +14,7 @@ Precision = Literal["float32", "bfloat16"]
 """What a network computes in."""
 
 AnyPrecision = Literal["auto", "float32", "bfloat16"]
-"""The same, or what is fastest on the device: see :func:`fastest_precision`."""
-
-_HALF_FLAGS = ("avx512_bf16", "amx_bf16", "bf16")
-"""What a processor's capabilities call computing in bfloat16 (x86 and ARM)."""
+"""The same, or what is faster on the device: see :mod:`adducir.models.probe`."""
 
 
 def choose_device(name: str = "auto") -> "torch.device":
@@ -40,19 +37,6 @@ def choose_device(name: str = "auto") -> "torch.device":
             mend=f"There is: {', '.join(key for key, value in there.items() if value)}.",
         )
     return torch.device(name)
-
-
-def fastest_precision(device: "torch.device") -> Precision:
-    """``bfloat16`` where the device itself computes in it, else ``float32``."""
-    import torch
-
-    if device.type == "cuda":
-        has_half = torch.cuda.is_bf16_supported(including_emulation=False)
-    elif device.type == "cpu" and hasattr(torch.cpu, "get_capabilities"):
-        has_half = any(torch.cpu.get_capabilities().get(flag) for flag in _HALF_FLAGS)
-    else:
-        has_half = False
-    return "bfloat16" if has_half else "float32"
 
 
 def _has_mps() -> bool:
@@ -78,15 +62,6 @@ def using_threads(count: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def computing_in(precision: Precision, device: "torch.device") -> AbstractContextManager[object]:
-    """Let a network compute in a precision; its weights stay in single precision."""
-    import torch
-
-    if precision == "float32":
-        return nullcontext()
-    return torch.autocast(device.type, dtype=torch.bfloat16)
 
 
 def seed_of(*parts: int | str) -> int:

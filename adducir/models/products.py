@@ -4,13 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from adducir.models.machine import (
-    AnyPrecision,
-    Precision,
-    choose_device,
-    fastest_precision,
-    using_threads,
-)
+from adducir.models.machine import AnyPrecision, Precision, choose_device, using_threads
+from adducir.models.probe import fastest_precision
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, is_current, product_fingerprint
 from adducir.study.progress import SILENT, Progress
@@ -76,17 +71,20 @@ def settled_precision(
     device: str,
     output: Path,
     fingerprint_in: Callable[[Precision], str],
+    *,
+    progress: Progress = SILENT,
 ) -> Precision:
     """The precision of a product that may leave it to the machine.
 
     With ``auto`` it is that of the product that is there already, wherever it was made; else what
-    is fastest on the device.
+    is faster on the device.
 
     Args:
         wanted: What the user said.
         device: See :func:`adducir.models.machine.choose_device`.
         output: The product's folder.
         fingerprint_in: The product's fingerprint, were it made in a precision.
+        progress: Told why, where the machine decides.
     """
     if wanted != "auto":
         return wanted
@@ -94,7 +92,7 @@ def settled_precision(
     for precision in known:
         if is_current(output, fingerprint_in(precision)):
             return precision
-    return fastest_precision(choose_device(device))
+    return fastest_precision(choose_device(device), progress=progress)
 
 
 def model_versions() -> dict[str, str]:

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.study.json_lines import json_object
 from adducir.study.recipe import Recipe
+from adducir.study.verified import refuse_damaged
 
 Kind = TypeVar("Kind", bound=Recipe)
 
@@ -24,29 +25,36 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Read what :func:`write_settings` wrote.
 
     Raises:
-        InputError: It is missing or damaged.
+        ProductError: They are of a product that is damaged.
+        InputError: The file is missing or is none of settings.
     """
-    try:
-        found = json.loads(read_text(path))
-    except ValueError as error:
-        raise _strange(path, error) from error
-    if not isinstance(found, dict):
-        raise _strange(path, "it is no object")
-    return found
+    refuse_damaged(path.parent)
+    return json_object(path)
 
 
 def settings_in(path: Path, kind: type[Kind]) -> Kind:
     """Settings as the object that they were.
 
     Raises:
-        InputError: They are missing or damaged.
+        ProductError, InputError: As :func:`read_settings`.
     """
-    found = read_settings(path)
+    return as_settings(path, read_settings(path), kind)
+
+
+def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:
+    """Plain values of a file as the object that they were.
+
+    Raises:
+        InputError: They are none of it.
+    """
     try:
         return kind.model_validate(found)
     except ValidationError as error:
-        raise _strange(path, error) from error
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "it"
+        raise _strange(path, f"{where}: {first['msg']}") from error
 
 
 def _strange(path: Path, why: object) -> InputError:
-    return InputError(f"this is not what Adducir wrote: {why}.", path=path)
+    what = str(why)[:300].rstrip(".")
+    return InputError(f"this is not what Adducir wrote: {what}.", path=path)

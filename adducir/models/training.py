@@ -2,7 +2,8 @@
 
 Which dropout a step draws depends on the seed and the step's number alone, and which batches an
 epoch has on the seed and the epoch's; so a training that was killed and goes on ends with the
-weights that it would have had.
+weights that it would have had. Sums are taken in another order with another number of threads, and
+weights drift apart by that; so the number is the recipe's, like the seed.
 """
 
 import json
@@ -23,7 +24,8 @@ from adducir.models.checkpoints import (
     save_weights,
     weights_of,
 )
-from adducir.models.machine import Precision, computing_in, device_of, seed_of
+from adducir.models.machine import Precision, seed_of, using_threads
+from adducir.models.precision import computing_in
 from adducir.study.errors import MachineError
 from adducir.study.progress import SILENT, Progress
 from adducir.study.recipe import Recipe
@@ -51,8 +53,9 @@ class TrainingRecipe(Recipe):
         clip: The norm that the gradient is cut to; None for none.
         validations: How often in an epoch the validation loss is computed.
         patience: Validations without improvement after which training stops; None for never.
-        precision: ``bfloat16`` computes (not stores) in half precision, which is several times
-            faster where the machine has it.
+        precision: ``bfloat16`` computes (not stores) the layers in half precision, which is
+            several times faster where the machine has units for it.
+        threads: Of torch, on the CPU; they decide the weights' last digits.
         seed: Of the order of examples, of dropout and of new weights.
     """
 
@@ -65,6 +68,7 @@ class TrainingRecipe(Recipe):
     validations: Annotated[int, Field(ge=1)] = 1
     patience: Annotated[int, Field(ge=1)] | None = 2
     precision: Precision = "float32"
+    threads: Annotated[int, Field(ge=1)] = 1
     seed: Annotated[int, Field(ge=0)] = 0
 
 
@@ -143,7 +147,8 @@ def train(
     Raises:
         MachineError: The loss is not a number, or a snapshot cannot be written.
     """
-    return _Training(learner, recipe, parts, unit, progress).run()
+    with using_threads(recipe.threads):
+        return _Training(learner, recipe, parts, unit, progress).run()
 
 
 class _Training(Generic[Batch]):
@@ -215,16 +220,16 @@ class _Training(Generic[Batch]):
             )
         self.learner.model.train()
         torch.manual_seed(seed_of(self.recipe.seed, "step", step))
-        with computing_in(self.recipe.precision, device_of(self.learner.model)):
+        with computing_in(self.recipe.precision, self.learner.model):
             loss = self.learner.loss(batch)
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise MachineError(
-                f"the training loss is {value} at step {step + 1}.",
-                mend="Lower the learning rate, or set `clip`.",
-            )
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+            value = float(loss.detach())
+            if not math.isfinite(value):
+                raise MachineError(
+                    f"the training loss is {value} at step {step + 1}.",
+                    mend="Lower the learning rate, or set `clip`.",
+                )
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
         if self.recipe.clip is not None:
             torch.nn.utils.clip_grad_norm_(self.learner.model.parameters(), self.recipe.clip)
         self.optimiser.step()
@@ -245,8 +250,7 @@ class _Training(Generic[Batch]):
         import torch
 
         self.learner.model.eval()
-        device = device_of(self.learner.model)
-        with torch.inference_mode(), computing_in(self.recipe.precision, device):
+        with torch.inference_mode(), computing_in(self.recipe.precision, self.learner.model):
             value = self.learner.validate()
         history = self.history
         entry = {

@@ -5,6 +5,8 @@ A model's scores lie in a folder of their own, in shards that are written whole 
 ``keys``    (n, 2) uint64: 128 bits of a BLAKE2b digest of query and text
 ``values``  (n,) float64
 
+A shard knows its own digest; one that is damaged is left out, and its scores are computed anew.
+
 A kill loses what is not yet in a shard: some thousand scores or half a minute. Processes that score
 at the same time write shards of other names, so that none spoils another's work; what one computes
 the others see when they next open the cache. Many small shards are made one when nobody else is at
@@ -23,7 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.study.files import publishing, writing_text
+from adducir.models.shards import read_shard, write_shard
+from adducir.study.errors import ProductError
+from adducir.study.files import writing_text
 from adducir.study.fingerprint import fingerprint
 from adducir.study.locks import locked_if_free
 from adducir.study.progress import SILENT, Progress
@@ -124,11 +128,8 @@ class ScoreCache:
                 handle.write(json.dumps(self._identity, indent=2, sort_keys=True) + "\n")
 
     def _write(self, keys: Keys, values: NDArray[np.float64]) -> None:
-        from safetensors.numpy import save_file
-
         name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
-        with publishing(self.folder / name) as hidden:
-            save_file({"keys": np.ascontiguousarray(keys), "values": values}, hidden)
+        write_shard(self.folder / name, {"keys": np.ascontiguousarray(keys), "values": values})
 
     def _load(self) -> None:
         paths = self._shards()
@@ -150,21 +151,14 @@ class ScoreCache:
             path.unlink(missing_ok=True)
 
     def _read(self, path: Path) -> tuple[Keys, NDArray[np.float64]]:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
-
-        none = np.zeros((0, 2), dtype=np.uint64), np.zeros(0)
         try:
-            arrays = load_file(path)
-            keys, values = arrays["keys"], arrays["values"]
+            arrays = read_shard(path)
+            return arrays["keys"], arrays["values"]
         except FileNotFoundError:  # another process has just united the shards
-            return none
-        except (SafetensorError, KeyError, OSError):
-            keys, values = none
-        if keys.shape == (len(values), 2) and keys.dtype == np.uint64 and len(values):
-            return keys, values.astype(np.float64)
-        self._progress.note(f"{path}: these scores cannot be read and are computed anew.")
-        return none
+            pass
+        except ProductError:
+            self._progress.note(f"{path}: these scores are damaged and are computed anew.")
+        return np.zeros((0, 2), dtype=np.uint64), np.zeros(0)
 
 
 def _sorted(parts: list[tuple[Keys, NDArray[np.float64]]]) -> tuple[Keys, NDArray[np.float64]]:

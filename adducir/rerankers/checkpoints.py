@@ -1,12 +1,11 @@
 """What a checkpoint says of itself, and how it is told what kind of reranker it is."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.study.json_lines import json_object
 
 
 def config_of(source: ModelSource) -> dict[str, Any]:
@@ -16,14 +15,7 @@ def config_of(source: ModelSource) -> dict[str, Any]:
         InputError: It cannot be read.
         MachineError: The model cannot be fetched.
     """
-    path = source.local() / "config.json"
-    try:
-        config = json.loads(read_text(path))
-    except ValueError as error:
-        raise InputError("this is not JSON.", path=path) from error
-    if not isinstance(config, dict):
-        raise InputError("a model's configuration is a JSON object.", path=path)
-    return config
+    return json_object(source.local() / "config.json")
 
 
 def has_architecture(source: ModelSource, ending: str) -> bool:
@@ -32,8 +24,8 @@ def has_architecture(source: ModelSource, ending: str) -> bool:
     Raises:
         InputError, MachineError: As :func:`config_of`.
     """
-    names = config_of(source).get("architectures") or []
-    return any(str(name).endswith(ending) for name in names)
+    names = config_of(source).get("architectures")
+    return isinstance(names, list) and any(str(name).endswith(ending) for name in names)
 
 
 def kind_of(source: ModelSource) -> str:

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from adducir.encoders.maxsim import maxsim
 from adducir.models.batches import computed, token_batches
+from adducir.models.layouts import plain_name
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.machine import computing_in
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Ids, count_pieces, longest_input, padded, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
@@ -141,9 +142,7 @@ class LateInteraction(Pointwise):
             raise InputError("this tokenizer has no mask token, which fills ColBERT's queries.")
 
     @classmethod
-    def load(
-        cls, source: ModelSource, tokenizer: ModelSource | None, reading: Reading
-    ) -> "LateInteraction":
+    def load(cls, source: ModelSource, reading: Reading) -> "LateInteraction":
         """An encoder with its projection.
 
         Raises:
@@ -151,7 +150,7 @@ class LateInteraction(Pointwise):
             MachineError: It cannot be fetched.
         """
         projection = None if reading.markers is None else _projection(source)
-        return cls(load_model(source), load_tokenizer(tokenizer or source), projection, reading)
+        return cls(load_model(source), load_tokenizer(source), projection, reading)
 
     def to(self, device: "torch.device") -> None:
         """Move network and projection to a device."""
@@ -225,7 +224,7 @@ class LateInteraction(Pointwise):
         query_vectors, query_mask = self._queries(queries)
 
         def compute(numbers: NDArray[np.int64]) -> Scored:
-            with torch.inference_mode(), computing_in(self.precision, self.network.device):
+            with torch.inference_mode(), computing_in(self.precision, self.network):
                 vectors, mask = self._encoded([encoded[number] for number in numbers])
             known = [asked[texts[number]] for number in numbers]
             which = np.array([number for some in known for number in some])
@@ -248,7 +247,7 @@ class LateInteraction(Pointwise):
         parts: list[Any] = [None] * len(encoded)
 
         def compute(numbers: NDArray[np.int64]) -> Any:
-            with torch.inference_mode(), computing_in(self.precision, self.network.device):
+            with torch.inference_mode(), computing_in(self.precision, self.network):
                 return self._encoded([encoded[number] for number in numbers])
 
         batches = token_batches([len(one) for one in encoded], self.tokens, self.network.device)
@@ -331,7 +330,7 @@ def _projection(source: ModelSource) -> "torch.Tensor":
             continue
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118 - it is no mapping
-                if name in _PROJECTIONS:
+                if plain_name(name) in _PROJECTIONS:
                     found: torch.Tensor = file.get_tensor(name).float()
                     return found
     raise InputError(

@@ -85,7 +85,6 @@ class CrossEncoder(Joint):
     def load(
         cls,
         source: ModelSource,
-        tokenizer: ModelSource | None = None,
         *,
         length: int | None = None,
         label: int | None = None,
@@ -105,7 +104,7 @@ class CrossEncoder(Joint):
             )
         return cls(
             load_model(source, _KIND),
-            load_tokenizer(tokenizer or source),
+            load_tokenizer(source),
             length=length,
             label=label,
         )
@@ -114,7 +113,6 @@ class CrossEncoder(Joint):
     def untrained(
         cls,
         base: ModelSource,
-        tokenizer: ModelSource | None = None,
         *,
         labels: int = 1,
         length: int | None = None,
@@ -137,8 +135,8 @@ class CrossEncoder(Joint):
                     mend="Set `labels:` to that number (1 or 2).",
                 )
         else:
-            network = load_model(base, _KIND, num_labels=labels)
-        return cls(network, load_tokenizer(tokenizer or base), length=length)
+            network = load_model(base, _KIND, new_head=True, num_labels=labels)
+        return cls(network, load_tokenizer(base), length=length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         """Token ids and segments of pairs."""

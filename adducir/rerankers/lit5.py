@@ -20,7 +20,7 @@ from pydantic import model_validator
 
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.machine import computing_in
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import Ids, count_pieces, fitted, padded, token_ids
@@ -85,9 +85,7 @@ class LiT5(Listwise):
         self.scale = SCALE
 
     @classmethod
-    def load(
-        cls, source: ModelSource, tokenizer: ModelSource | None = None, **settings: int
-    ) -> "LiT5":
+    def load(cls, source: ModelSource, **settings: int) -> "LiT5":
         """A trained LiT5; the settings are the constructor's.
 
         Raises:
@@ -98,7 +96,7 @@ class LiT5(Listwise):
         if not any(has_architecture(source, name) for name in ("ForConditionalGeneration", "FiD")):
             raise InputError(f"{source.name} is no T5.", path=source.folder)
         network = load_model(source, "T5ForConditionalGeneration")
-        return cls(network, load_tokenizer(tokenizer or source), **settings)
+        return cls(network, load_tokenizer(source), **settings)
 
     def encode(self, query: str, texts: Sequence[str]) -> list[Ids]:
         """Token ids of a window's passages, numbered from 1."""
@@ -124,7 +122,7 @@ class LiT5(Listwise):
         self.network.eval()
         device = self.network.device
         ids, mask = padded(self.encode(query, texts), self.tokenizer.pad_token_id, device)
-        with torch.inference_mode(), computing_in(self.precision, device):
+        with torch.inference_mode(), computing_in(self.precision, self.network):
             written = self.network.generate(
                 encoder_outputs=BaseModelOutput(last_hidden_state=self._fused(ids, mask)),
                 attention_mask=mask.reshape(1, -1),

@@ -6,10 +6,14 @@ text less than a quarter of the room). The score is the log-probability of the l
 s = log softmax(z)[relevant], or the logit where there is but one.
 """
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.recipe import Length
+
+_BASE = "castorini/monobert-large-msmarco"
 
 
 class MonoBERTRecipe(CrossEncoderRecipe):
@@ -17,15 +21,22 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
     Attributes:
         base: By default the authors' group's model for MS MARCO.
-        tokenizer: That model comes without one of its own.
+        tokenizer: By default that model's, which comes without one: BERT's own.
         length: Word pieces of an input.
         labels: Two classes, as in the paper.
     """
 
     model: Literal["monobert"] = "monobert"  # type: ignore[assignment]
-    base: str = "castorini/monobert-large-msmarco"
+    base: str = _BASE
     length: Length | None = 512
     labels: Literal[1, 2] = 2
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_its_tokenizer(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("base", _BASE) == _BASE:
+            return {"tokenizer": "bert-large-uncased", **data}
+        return data
 
 
 MonoBERT = CrossEncoder

@@ -42,7 +42,7 @@ SCALE = "log-probability of true against false"
 TOKENS = (
     ("ptt5", ("▁não", "▁sim")),
     ("mt5-3b", ("▁", "▁true")),
-    ("mt5-13b", ("▁false", "▁true")),
+    ("mt5-13b", ("▁", "▁true")),
     ("/mt5", ("▁no", "▁yes")),
     ("", ("▁false", "▁true")),
 )
@@ -110,7 +110,6 @@ class MonoT5(Joint):
     def load(
         cls,
         source: ModelSource,
-        tokenizer: ModelSource | None = None,
         *,
         length: int = 512,
         tokens: tuple[str, str] | None = None,
@@ -125,7 +124,7 @@ class MonoT5(Joint):
             raise InputError(f"{source.name} is no T5.", path=source.folder)
         return cls(
             load_model(source, "AutoModelForSeq2SeqLM"),
-            load_tokenizer(tokenizer or source),
+            load_tokenizer(source),
             length=length,
             tokens=tokens or tokens_of(source.name),
         )

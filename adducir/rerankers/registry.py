@@ -13,6 +13,7 @@ from adducir.corpora.references import expanded
 from adducir.deepct.recipe import listed
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
+from adducir.models.settings import as_settings
 from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers import colbert, lit5, monot5
 from adducir.rerankers.checkpoints import config_of, kind_of
@@ -42,7 +43,7 @@ KINDS: dict[str, type[RerankerRecipe]] = {
 """The recipe of each kind of reranker."""
 
 _RECIPES = (".yaml", ".yml")
-_VERSION = 1
+_VERSION = 2
 """Raised when some model's scores become others."""
 
 
@@ -54,21 +55,18 @@ class Reranker:
         name: As the user wrote it.
         recipe: Its settings.
         source: Its weights.
-        tokenizer: Where the tokenizer comes from, if not with the weights.
         device: The device that it computes on.
     """
 
     name: str
     recipe: RerankerRecipe
     source: ModelSource
-    tokenizer: ModelSource | None = None
     device: str = "auto"
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that decides the score of a pair."""
-        tokenizer = None if self.tokenizer is None else self.tokenizer.identity()
-        return identity_of(self.recipe, self.source.identity(), tokenizer)
+        return identity_of(self.recipe, self.source.identity())
 
     @cached_property
     def model(self) -> Pointwise | Listwise:
@@ -78,7 +76,7 @@ class Reranker:
             InputError: It cannot be loaded, or is of another kind.
             MachineError: It cannot be fetched.
         """
-        model = _load(self.recipe, self.source, self.tokenizer)
+        model = _load(self.recipe, self.source)
         model.precision = self.recipe.precision
         model.tokens = self.batch_tokens
         model.to(choose_device(self.device))
@@ -152,20 +150,16 @@ class Reranker:
         return order
 
 
-def identity_of(
-    recipe: RerankerRecipe, weights: str, tokenizer: str | None = None
-) -> dict[str, Any]:
+def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
     """All that decides the score of a pair.
 
     Args:
         recipe: The reranker's settings.
-        weights: The identity of its weights; of a model that is trained by the recipe, the
+        weights: The identity of its model; of a model that is trained by the recipe, the
             fingerprint of the product, which need not be there yet.
-        tokenizer: The tokenizer's, if it does not come with the weights.
     """
     return {
         "weights": weights,
-        "tokenizer": tokenizer,
         "settings": recipe.decides,
         "version": _VERSION,
     }
@@ -195,12 +189,10 @@ def open_reranker(
     if (path / SETTINGS_FILE).is_file():
         return _trained(text, path, device)
     kind, colon, rest = text.partition(":")
-    if colon and kind in KINDS:
-        source = model_source(rest, start)
-    else:
-        source = model_source(text, start)
-        kind = kind_of(source)
-    return Reranker(text, KINDS[kind](model=kind, base=source.name), source, device=device)
+    if not colon or kind not in KINDS:
+        kind, rest = kind_of(model_source(text, start)), text
+    recipe = KINDS[kind](model=kind, base=rest)
+    return Reranker(text, recipe, source_of(recipe, start), device)
 
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> RerankerRecipe:
@@ -238,12 +230,17 @@ def _of_recipe(name: str, path: Path, device: str) -> Reranker:
                 mend=f"Train it: adducir train {path}",
             )
         return _trained(name, product, device, recipe)
-    tokenizer = None if recipe.tokenizer is None else _source(recipe.tokenizer, folder)
-    return Reranker(name, recipe, _source(recipe.base, folder), tokenizer, device)
+    return Reranker(name, recipe, source_of(recipe, folder), device)
 
 
-def _source(name: str, folder: Path) -> ModelSource:
-    return model_source(expanded(name), folder)
+def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
+    """The model that a recipe names, with its tokenizer.
+
+    Raises:
+        InputError, MachineError: As :func:`adducir.models.sources.model_source`.
+    """
+    tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+    return model_source(expanded(recipe.base), folder, tokenizer)
 
 
 def _trained(
@@ -258,36 +255,30 @@ def _trained(
     kind = str(settings.get("model"))
     if kind not in KINDS:
         raise InputError(f"there is no model {kind!r}.", path=folder / SETTINGS_FILE)
-    return Reranker(
-        name, KINDS[kind].model_validate(settings), ModelSource(name, folder), device=device
-    )
+    own = as_settings(folder / SETTINGS_FILE, settings, KINDS[kind])
+    return Reranker(name, own, ModelSource(name, folder), device)
 
 
-def _load(
-    recipe: RerankerRecipe, source: ModelSource, tokenizer: ModelSource | None
-) -> Pointwise | Listwise:
+def _load(recipe: RerankerRecipe, source: ModelSource) -> Pointwise | Listwise:
     """Load the model of a recipe."""
     match recipe:
         case CrossEncoderRecipe():
-            return CrossEncoder.load(source, tokenizer, length=recipe.length, label=recipe.label)
+            return CrossEncoder.load(source, length=recipe.length, label=recipe.label)
         case MonoT5Recipe():
-            return MonoT5.load(source, tokenizer, length=recipe.length, tokens=recipe.tokens)
+            return MonoT5.load(source, length=recipe.length, tokens=recipe.tokens)
         case LiT5Recipe():
             return LiT5.load(
                 source,
-                tokenizer,
                 length=recipe.length,
                 answer_length=recipe.answer_length,
             )
         case ColBERTRecipe():
             keys = {"query_length", "document_length", "markers"}
             keys |= {"attend_to_masks", "skip_punctuation"}
-            return LateInteraction.load(
-                source, tokenizer, Reading(**recipe.model_dump(include=keys))
-            )
+            return LateInteraction.load(source, Reading(**recipe.model_dump(include=keys)))
         case MaxSimRecipe():
             keys = {"query_length", "document_length", "skip_punctuation"}
             plain: dict[str, Any] = {"markers": None, "special": False, "fill": False}
             reading = Reading(**recipe.model_dump(include=keys), **plain)
-            return LateInteraction.load(source, tokenizer, reading)
+            return LateInteraction.load(source, reading)
     raise UsageError(f"there is no reranker of the kind {recipe.model!r}.")

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.models.batches import computed, token_batches
-from adducir.models.machine import Precision, computing_in
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 
 if TYPE_CHECKING:
     import torch
@@ -73,7 +74,7 @@ class Joint(Pointwise):
         encoded = self.encode(pairs)
 
         def compute(numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-            with torch.inference_mode(), computing_in(self.precision, self.network.device):
+            with torch.inference_mode(), computing_in(self.precision, self.network):
                 found = self.values([encoded[number] for number in numbers])
                 values: NDArray[np.float64] = found.double().cpu().numpy()
                 return values

@@ -8,13 +8,13 @@ from typing import Any
 
 from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics
 from adducir.deepct.leaks import Without, excluded
 from adducir.deepct.recipe import listed
 from adducir.models.machine import choose_device
 from adducir.models.products import build_by_parts
-from adducir.models.sources import ModelSource, model_source
+from adducir.models.sources import ModelSource
 from adducir.models.training import History, train
 from adducir.rerankers.cards import card
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
@@ -32,7 +32,7 @@ from adducir.rerankers.examples import (
 from adducir.rerankers.examples_recipe import ExamplesPart
 from adducir.rerankers.learning import Lesson, RerankerLearner
 from adducir.rerankers.recipe import RerankerRecipe
-from adducir.rerankers.registry import recipe_of
+from adducir.rerankers.registry import recipe_of, source_of
 from adducir.rerankers.settings import save_settings
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
@@ -45,7 +45,7 @@ from adducir.study.progress import SILENT, Progress
 from adducir.study.yaml import Document
 
 KIND = "reranker"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,6 @@ class Course:
         folder: The study's, where relative paths start.
         leaks: What must not be learnt from.
         base: The pretrained model.
-        tokenizer: Where its tokenizer comes from, if not with it.
         progress: Told what ir_datasets downloads.
     """
 
@@ -67,7 +66,6 @@ class Course:
     folder: Path
     leaks: Leaks
     base: ModelSource
-    tokenizer: ModelSource | None
     progress: Progress
 
     @property
@@ -85,7 +83,6 @@ class Course:
         leaks = [sorted(self.leaks.queries), self.leaks.documents.identity()]
         return self.sources | {
             "base": self.base.identity(),
-            "tokenizer": "" if self.tokenizer is None else self.tokenizer.identity(),
             "without": fingerprint(leaks),
         }
 
@@ -162,14 +159,11 @@ def open_course(recipe: RerankerRecipe, folder: Path, *, progress: Progress = SI
             "the recipe has no `examples`, so that there is nothing to train.",
             mend="It can be used as it is: adducir rerank --model RECIPE.",
         )
-    part, named = recipe.examples, recipe.tokenizer
+    part = recipe.examples
     with gathering() as each:
-        tokenizer = None
-        if named is not None:
-            tokenizer = each(lambda: model_source(expanded(named), folder))
         leaks = each(partial(_leaks, part, folder, progress))
-        base = each(lambda: model_source(expanded(recipe.base), folder))
-        course = Course(recipe, part, folder, leaks, base, tokenizer, progress)
+        base = each(partial(source_of, recipe, folder))
+        course = Course(recipe, part, folder, leaks, base, progress)
         each(lambda: course.sources)
     return course
 
@@ -181,7 +175,6 @@ def train_recipe(
     *,
     changes: Sequence[str] = (),
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -193,14 +186,11 @@ def train_recipe(
         output: The folder of the product.
         changes: Overrides of the recipe.
         device: See :func:`train_reranker`, as for the rest and the errors.
-        threads: Of torch.
         rebuild: Train even if the product is current.
         progress: Told of examples, steps and losses.
     """
     course = open_course(recipe_of(document, changes), folder, progress=progress)
-    return train_reranker(
-        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
-    )
+    return train_reranker(course, output, device=device, rebuild=rebuild, progress=progress)
 
 
 def _leaks(examples: ExamplesPart, folder: Path, progress: Progress) -> Leaks:
@@ -225,7 +215,6 @@ def train_reranker(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -237,7 +226,6 @@ def train_reranker(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of examples, steps and losses.
 
@@ -256,7 +244,7 @@ def train_reranker(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )
@@ -323,7 +311,6 @@ def _make(
     )
     model = CrossEncoder.untrained(
         course.base,
-        course.tokenizer,
         labels=recipe.labels,
         length=recipe.length,
         seed=recipe.training.seed,

@@ -10,6 +10,9 @@ from adducir.runs.run import Run
 # White space beyond ASCII: C's scanf does not part columns there, Python's split() does.
 _ODD_SPACE = r"[\x1c-\x1f\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
+_SMALL_NUMBER = r"^[0-9]{1,7}$"
+_FAR_MORE = 3
+
 
 def check_docnos(run: Run, known: pl.Series | None, judged: pl.Series | None) -> Iterator[Finding]:
     """Suspicious docnos.
@@ -28,7 +31,7 @@ def check_docnos(run: Run, known: pl.Series | None, judged: pl.Series | None) ->
             f"{counted(len(odd), 'docno')} (such as {odd[0]!r}) hold white space that "
             "Python's split() takes for a blank and trec_eval does not.",
         )
-    same = run.frame.filter(pl.col("qid") == pl.col("docno"))["qid"].n_unique()
+    same = _own_names(run)
     if same:
         yield Finding(
             "warning",
@@ -57,6 +60,22 @@ def check_docnos(run: Run, known: pl.Series | None, judged: pl.Series | None) ->
                 f"{counted(len(unknown), 'document')} of {len(docnos):,} are not in the index, "
                 f"such as {', '.join(unknown.head(3))}.",
             )
+
+
+def _own_names(run: Run) -> int:
+    """How many topics rank a document of their own name.
+
+    Where topics and documents are both numbered, some numbers meet by chance; then only far more
+    than that tells that queries are documents. By chance a document has its topic's number once in
+    as many documents as there are numbers.
+    """
+    frame = run.frame.select("qid", "docno")
+    same: int = frame.filter(pl.col("qid") == pl.col("docno"))["qid"].n_unique()
+    if not same or not all(frame[name].str.contains(_SMALL_NUMBER).all() for name in frame.columns):
+        return same
+    numbers = frame["docno"].cast(pl.Int64).to_numpy()
+    by_chance = len(frame) / (int(numbers.max()) + 1)
+    return same if same > _FAR_MORE * (by_chance + 1) else 0
 
 
 def _truncated(docnos: pl.Series, names: pl.Series) -> tuple[int, str, str] | None:

@@ -21,9 +21,9 @@ from typing import Any
 
 import yaml
 
-from adducir import __version__
-from adducir.study.errors import InputError
 from adducir.study.files import read_text, writing_text
+from adducir.study.yaml import parse
+from adducir.version import __version__
 
 SCHEMA_VERSION = 0.1
 SUFFIX = ".ir-metadata.yml"
@@ -40,35 +40,31 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
     """Read the metadata of the run at ``path``.
 
     Raises:
-        InputError: The run has none, or it is no YAML mapping; with the line.
+        InputError: The run has none, or it is no YAML mapping as recipes are; with the line.
     """
     place = metadata_for(path)
     text = re.sub(
         r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z", "\n", read_text(place), flags=re.M
     )
-    try:
-        facts = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise InputError(
-            f"this is not YAML: {problem}.", path=place, line=mark.line + 1 if mark else None
-        ) from error
-    if not isinstance(facts, dict):
-        raise InputError("metadata is a YAML mapping of sections.", path=place)
-    return facts
+    return parse(text, place).data
 
 
 def write_metadata(path: Path | str, *layers: Mapping[str, Any]) -> None:
-    """Write the metadata of the run at ``path``, with platform and versions filled in.
-
-    Args:
-        path: The run.
-        layers: Sections and what they hold, merged; a later layer wins over an earlier one, and
-            any of them over what is filled in.
+    """Write the metadata of the run at ``path``; see :func:`metadata_text`.
 
     Raises:
         MachineError: The disk is full, or the place cannot be written.
+    """
+    with writing_text(metadata_for(path)) as handle:
+        handle.write(metadata_text(*layers))
+
+
+def metadata_text(*layers: Mapping[str, Any]) -> str:
+    """Metadata as YAML, with platform and versions filled in.
+
+    Args:
+        layers: Sections and what they hold, merged; a later layer wins over an earlier one, and
+            any of them over what is filled in.
     """
     facts: dict[str, Any] = {
         "schema-version": SCHEMA_VERSION,
@@ -79,8 +75,8 @@ def write_metadata(path: Path | str, *layers: Mapping[str, Any]) -> None:
     }
     for layer in layers:
         facts = _merged(facts, layer)
-    with writing_text(metadata_for(path)) as handle:
-        yaml.safe_dump(_plain(facts), handle, sort_keys=False, allow_unicode=True, width=100)
+    text: str = yaml.safe_dump(_plain(facts), sort_keys=False, allow_unicode=True, width=100)
+    return text
 
 
 def now() -> str:

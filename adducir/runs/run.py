@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from adducir.corpora.frames import SCORE, rows_of
 from adducir.runs.order import Integers, Ties, ordered, topic_numbers
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from adducir.corpora.frames import Frame, Nested
 
 SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
@@ -83,17 +86,19 @@ class Run:
         return run
 
     @classmethod
-    def from_pandas(cls, results: "pd.DataFrame", tag: str) -> "Run":
-        """Make a run of a PyTerrier result frame; its rank column is not read.
+    def of(cls, data: "Frame | Nested", tag: str) -> "Run":
+        """Make a run of what a program holds already.
+
+        Args:
+            data: A frame of pandas or polars with the columns qid, docno and score (or query_id
+                and doc_id), such as PyTerrier's, whose rank column is not read; or a dict
+                ``{qid: {docno: score}}``.
+            tag: The system's name.
 
         Raises:
             UsageError: As for :meth:`ranked`.
         """
-        known = [name for name in SCHEMA if name in results.columns]
-        columns = {name: results[name].to_list() for name in known}
-        for name in {"qid", "docno"}.intersection(columns):
-            columns[name] = [str(value) for value in columns[name]]
-        return cls.ranked(pl.DataFrame(columns, strict=False), tag)
+        return cls.ranked(rows_of(data, SCORE, "a run"), tag)
 
     def __len__(self) -> int:
         return self.frame.height

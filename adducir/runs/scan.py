@@ -20,7 +20,7 @@ from adducir.study.files import read_lines
 
 COLUMNS = 6
 _FIELD = re.compile(r"[^ \t\r\v\f]+")  # what C's isspace() does not name, whatever the language
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
 
 
 class Row(NamedTuple):

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.runs.metadata import metadata_for, now, write_metadata
+from adducir.runs.metadata import metadata_for, metadata_text, now
 from adducir.runs.order import Floats, strictly_decreasing
 from adducir.runs.read import regular_lines
 from adducir.runs.run import Run
 from adducir.study.errors import UsageError
-from adducir.study.files import publishing
+from adducir.study.files import publishing, sync
+from adducir.study.writable import keep_rights
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1
@@ -66,10 +67,6 @@ def write_run(
         _refuse_blanks(run)
     if path.suffix == ".gz":
         content = _gzipped(content)
-    # A run without metadata is better than one with another run's.
-    metadata_for(path).unlink(missing_ok=True)
-    with publishing(path) as hidden:
-        hidden.write_bytes(content)
     moved = np.count_nonzero(scores != run.frame["score"].to_numpy())
     facts = {
         "tag": run.tag,
@@ -88,7 +85,24 @@ def write_run(
             "topics without documents": sorted(set(topics or ()) - set(run.qids)),
         },
     }
-    write_metadata(path, facts, metadata or {})
+    _publish(path, content, metadata_text(facts, metadata or {}))
+
+
+def _publish(path: Path, content: bytes, facts: str) -> None:
+    """Give run and metadata their places, when both are on the disk.
+
+    A kill in between leaves a run without metadata, never one with another run's.
+    """
+    beside = metadata_for(path)
+    with publishing(beside) as hidden_facts:
+        hidden_facts.write_bytes(facts.encode())
+        sync(hidden_facts)
+        with publishing(path) as hidden:
+            hidden.write_bytes(content)
+            if beside.is_file():
+                sync(hidden)
+                keep_rights(beside, hidden_facts)
+                beside.unlink()
 
 
 def _refuse_blanks(run: Run) -> None:

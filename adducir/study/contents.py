@@ -1,6 +1,6 @@
 """The files of a product's folder: listed, compared, forced to the disk."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from adducir.study.manifest import MANIFEST, FileEntry
 # Hashing leaves Python's lock alone, so several files are read at a time.
 _READERS = 4
 
+CHANGED = "its content has changed"
+
 
 def entries(folder: Path) -> dict[str, FileEntry]:
     """Size and digest of every file below ``folder``, by relative path; without the manifest.
@@ -18,48 +20,48 @@ def entries(folder: Path) -> dict[str, FileEntry]:
         InputError: A file cannot be read.
     """
     paths = list(_files(folder))
-    with ThreadPoolExecutor(_READERS) as readers:
-        digests = readers.map(file_digest, paths)
-        return {
-            path.relative_to(folder).as_posix(): FileEntry(path.stat().st_size, digest)
-            for path, digest in zip(paths, digests, strict=True)
-        }
+    return {
+        path.relative_to(folder).as_posix(): FileEntry(path.stat().st_size, digest)
+        for path, digest in zip(paths, digests(paths), strict=True)
+    }
 
 
-def damages(
-    folder: Path, expected: Mapping[str, FileEntry], *, sizes_only: bool = False
-) -> list[str]:
+def damages(folder: Path, expected: Mapping[str, FileEntry]) -> list[str]:
     """How the files below ``folder`` differ from those expected, one text a file.
 
-    Args:
-        folder: The product.
-        expected: The files of its manifest.
-        sizes_only: Neither read the files nor look for further ones.
+    Every file is read, and further ones are looked for.
 
     Raises:
         InputError: A file cannot be read.
     """
     found = {
-        name: text for name, entry in expected.items() if (text := _missized(folder, name, entry))
+        name: what for name, entry in expected.items() if (what := missized(folder, name, entry))
     }
-    if sizes_only:
-        return list(found.values())
     for name, entry in entries(folder).items():
         if name not in expected:
-            found[name] = f"{name}: not in the manifest"
+            found[name] = "not in the manifest"
         elif name not in found and entry.sha256 != expected[name].sha256:
-            found[name] = f"{name}: its content has changed"
-    return list(found.values())
+            found[name] = CHANGED
+    return [f"{name}: {what}" for name, what in found.items()]
 
 
-def _missized(folder: Path, name: str, entry: FileEntry) -> str | None:
+def missized(folder: Path, name: str, entry: FileEntry) -> str | None:
+    """What is wrong with the size of one file; None for nothing."""
     path = folder / name
     if not path.is_file():
-        return f"{name}: missing"
+        return "missing"
     size = path.stat().st_size
-    if size != entry.bytes:
-        return f"{name}: {size} bytes instead of {entry.bytes}"
-    return None
+    return None if size == entry.bytes else f"{size} bytes instead of {entry.bytes}"
+
+
+def digests(paths: Sequence[Path]) -> list[str]:
+    """The SHA-256 of each file, several read at a time.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    with ThreadPoolExecutor(_READERS) as readers:
+        return list(readers.map(file_digest, paths))
 
 
 def force_to_disk(folder: Path) -> None:

@@ -9,6 +9,18 @@ from pathlib import Path
 from adducir.study.errors import AdducirError, InputError, MachineError
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# What the machine lacks or does, whatever file is concerned; where an open file fails, the system
+# names none.
+_MACHINE = {
+    errno.EIO: ("the disk reports an input/output error.", "Check the disk, or use another."),
+    errno.EFBIG: (
+        "the file would be larger than the file system or a limit (ulimit -f) allows.",
+        "Raise the limit, or write to another disk.",
+    ),
+    errno.EMFILE: ("too many files are open.", "Raise the limit (ulimit -n)."),
+    errno.ENFILE: ("too many files are open on this machine.", "Close other programs."),
+    errno.ENOMEM: ("not enough memory.", "Close other programs, or use a machine with more."),
+}
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "os error 28")
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
@@ -24,6 +36,14 @@ def is_disk_full(error: BaseException) -> bool:
     return any(text in str(error) for text in _FULL_TEXTS)
 
 
+def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
+    """The error for what the machine could not do; None where it is not the machine's."""
+    if not isinstance(error, OSError) or error.errno not in _MACHINE:
+        return None
+    what, mend = _MACHINE[error.errno]
+    return MachineError(what, path=path, mend=mend)
+
+
 def disk_full(path: Path) -> MachineError:
     """The error for a disk that was full while ``path`` was written."""
     return MachineError(
@@ -33,8 +53,10 @@ def disk_full(path: Path) -> MachineError:
     )
 
 
-def reading_fault(error: OSError, path: Path) -> InputError:
+def reading_fault(error: OSError, path: Path) -> AdducirError:
     """The error for a file that cannot be opened or read."""
+    if (own := machine_error(error, path)) is not None:
+        return own
     if isinstance(error, FileNotFoundError):
         folder = path.parent
         if str(path) and not folder.is_dir():
@@ -56,6 +78,8 @@ def writing_fault(error: OSError, path: Path) -> AdducirError:
     """The error for a file or folder that cannot be written."""
     if is_disk_full(error):
         return disk_full(path)
+    if (own := machine_error(error, path)) is not None:
+        return own
     if isinstance(error, FileExistsError | NotADirectoryError):
         return InputError("a file stands where a folder is needed.", path=path)
     if error.errno in _FORBIDDEN:
@@ -84,7 +108,8 @@ def explaining_writes(path: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if is_disk_full(error) or _concerns(error, path):
+        nameless = error.filename is None and machine_error(error) is not None
+        if is_disk_full(error) or nameless or _concerns(error, path):
             raise writing_fault(error, path) from error
         raise
     except Exception as error:

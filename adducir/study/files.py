@@ -2,10 +2,11 @@ r"""Reading text files with exact faults, writing them whole or not at all.
 
 Text is UTF-8, a byte-order mark at the start is passed over, and a line ends
 with ``\n`` or ``\r\n`` and with nothing else, so that a text that holds another
-of Unicode's line breaks stays in one piece. Gzip is recognised by a file's first
-bytes when it is read, and written where the name ends in ``.gz``.
+of Unicode's line breaks stays in one piece. Gzip and bzip2 are recognised by a file's first
+bytes when it is read; gzip is written where the name ends in ``.gz``.
 """
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -13,6 +14,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -20,14 +22,16 @@ from adducir.study.errors import InputError
 from adducir.study.faults import explaining_writes, reading_fault
 from adducir.study.processes import here, is_alive
 from adducir.study.streams import BrokenStream, blocks
+from adducir.study.writable import keep_rights, refuse_unwritable
 
 _BOM = b"\xef\xbb\xbf"
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
+_MOST_SETTINGS = 16 << 20
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Read a text file, plain or gzip, line by line, in constant memory.
+    """Read a text file, plain or compressed, line by line, in constant memory.
 
     The lines before a fault are yielded before it is raised.
 
@@ -65,17 +69,75 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield done + 1, lines[0].removesuffix("\r")
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a whole UTF-8 text file, plain or gzip, as bytes, for bulk parsers.
+def read_pieces(path: Path) -> Iterator[str]:
+    """Read a text file piece by piece, in constant memory however long its lines are.
 
-    Line breaks are left as they are; a byte-order mark is taken off.
+    The pieces before an error are yielded before it is raised; line breaks are left as they are.
 
     Raises:
         InputError: As :func:`read_lines`.
     """
-    parts: list[bytes] = []
+    done = column = 0  # whole lines, and bytes of the line that is open
+    rest = b""
     try:
-        parts.extend(blocks(path, whole=True))
+        for index, block in enumerate(chain(blocks(path), [b""])):
+            data = rest + (block.removeprefix(_BOM) if index == 0 else block)
+            try:
+                text, used = codecs.utf_8_decode(data, "strict", not block)
+            except UnicodeDecodeError as error:
+                start = data.rfind(b"\n", 0, error.start) + 1
+                if before := data[: error.start].decode("utf-8"):
+                    yield before
+                raise _not_utf8(
+                    path,
+                    done + data.count(b"\n", 0, error.start) + 1,
+                    error.start - start + 1 + (0 if start else column),
+                    data[error.start],
+                ) from None
+            if text:
+                yield text
+            done += data.count(b"\n", 0, used)
+            last = data.rfind(b"\n", 0, used)
+            column = column + used if last < 0 else used - last - 1
+            rest = data[used:]
+    except BrokenStream as broken:
+        raise _located(broken, path, done) from broken
+
+
+def _not_utf8(path: Path, line: int, byte: int, value: int) -> InputError:
+    return InputError(
+        f"byte {byte} of this line (0x{value:02x}) is not UTF-8.",
+        path=path,
+        line=line,
+        mend="Convert the file to UTF-8, with iconv for example.",
+    )
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """Read a whole UTF-8 text file, plain or gzip, as bytes, for bulk parsers.
+
+    Line breaks are left as they are; a byte-order mark is taken off.
+
+    Args:
+        path: The file.
+        most: The bytes it may have, decompressed; by default any number.
+
+    Raises:
+        InputError: As :func:`read_lines`, or the file is longer than ``most``.
+    """
+    parts: list[bytes] = []
+    size = 0
+    try:
+        for block in blocks(path, whole=most is None):
+            parts.append(block)
+            size += len(block)
+            if most is not None and size > most:
+                raise InputError(
+                    f"the file has more than {most:,} bytes (decompressed), which no recipe, "
+                    "manifest or settings file needs.",
+                    path=path,
+                    mend="Is it the file that was meant?",
+                )
     except BrokenStream as broken:
         raise _located(broken, path, sum(part.count(b"\n") for part in parts)) from broken
     data = b"".join(parts).removeprefix(_BOM)
@@ -94,6 +156,15 @@ def read_text(path: Path) -> str:
     return read_bytes(path).decode("utf-8").replace("\r\n", "\n")
 
 
+def read_settings_text(path: Path, most: int = _MOST_SETTINGS) -> str:
+    """Read a text file that can only be small: a recipe, a manifest, settings.
+
+    Raises:
+        InputError: As :func:`read_text`, or it has more than ``most`` bytes, decompressed.
+    """
+    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n")
+
+
 def _decoded(path: Path, data: bytes, done: int) -> tuple[list[str], InputError | None]:
     """The lines of ``data``, which begins after line ``done``, up to a fault."""
     try:
@@ -101,13 +172,8 @@ def _decoded(path: Path, data: bytes, done: int) -> tuple[list[str], InputError 
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
         text = data[:start].decode("utf-8")
-        fault = InputError(
-            f"byte {error.start - start + 1} of this line (0x{data[error.start]:02x}) "
-            "is not UTF-8.",
-            path=path,
-            line=done + data.count(b"\n", 0, error.start) + 1,
-            mend="Convert the file to UTF-8, with iconv for example.",
-        )
+        line = done + data.count(b"\n", 0, error.start) + 1
+        fault = _not_utf8(path, line, error.start - start + 1, data[error.start])
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     return text.split("\n"), fault
@@ -141,18 +207,26 @@ def publishing(path: Path) -> Iterator[Path]:
     sibling is forced to the disk and renamed to ``path``; when it fails, the
     sibling is removed and ``path`` stays what it was. Missing folders above
     ``path`` are made. A link is followed, and what is no ordinary file
-    (``/dev/stdout``, a pipe) is written in place.
+    (``/dev/stdout``, a pipe) is written in place. A file that is replaced
+    leaves its mode and, where that is permitted, its owner to the new one.
 
     Raises:
-        InputError: ``path`` is a folder.
+        InputError: ``path`` is a folder, or a file of several names.
         MachineError: The disk is full, or the place cannot be written.
     """
     if path.is_dir():
         raise InputError("this is a folder, where a file is to be written.", path=path)
+    if path.suffix == ".bz2":
+        raise InputError(
+            "bzip2 is read but not written.",
+            path=path,
+            mend="Let the name end in .gz, or in neither.",
+        )
     if path.exists() and not path.is_file():
         with explaining_writes(path):
             yield path
         return
+    refuse_unwritable(path)
     target = Path(os.path.realpath(path))
     with explaining_writes(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -161,6 +235,7 @@ def publishing(path: Path) -> Iterator[Path]:
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
         try:
             yield hidden
+            keep_rights(target, hidden)
             sync(hidden)
             hidden.replace(target)
             sync(target.parent)

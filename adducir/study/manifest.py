@@ -1,24 +1,31 @@
 """What a product says of itself: ``manifest.json``, the last file that is written into it.
 
-The file is JSON with these keys: ``format`` (``adducir-product/1``), ``kind``,
+The file is JSON with these keys: ``format`` (``adducir-product/2``), ``kind``,
 ``fingerprint``, ``maker_version``, ``recipe``, ``inputs`` (name -> fingerprint),
 ``counts`` (what the maker counted), ``files`` (relative path -> ``bytes`` and
-``sha256``), ``versions`` (name -> version), ``started`` (UTC, ISO 8601) and
-``seconds`` (how long the making took).
+``sha256``), ``versions`` (name -> version), ``started`` (UTC, ISO 8601),
+``seconds`` (how long the making took) and ``digest`` (the SHA-256 of the
+canonical form of all that). Format 1, which is read as well, has no ``digest``.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from adducir.study.errors import InputError, ProductError
-from adducir.study.files import read_text, writing_text
+from adducir.study.files import writing_text
+from adducir.study.fingerprint import fingerprint as fingerprint_of
+from adducir.study.json_lines import json_document
 
 MANIFEST = "manifest.json"
 _FORMAT_NAME = "adducir-product/"
-FORMAT = f"{_FORMAT_NAME}1"
+FORMAT = f"{_FORMAT_NAME}2"
+_WITHOUT_DIGEST = f"{_FORMAT_NAME}1"
+_DIGEST = "digest"
+_LONGEST_NAME = 255  # bytes, of a file on nearly every system
 
 
 @dataclass(frozen=True)
@@ -45,14 +52,28 @@ class Manifest:
     seconds: float
 
 
+def product_fingerprint(
+    kind: str, recipe: Mapping[str, Any], inputs: Mapping[str, str], maker_version: int
+) -> str:
+    """The fingerprint of a product.
+
+    Raises:
+        ValueError, TypeError: As :func:`adducir.study.fingerprint.canonical`.
+    """
+    return fingerprint_of(
+        {"kind": kind, "recipe": recipe, "inputs": inputs, "maker_version": maker_version}
+    )
+
+
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write ``manifest`` into ``folder``, whole or not at all.
 
     Raises:
         MachineError: No space left, or the folder cannot be written.
     """
+    told = {"format": FORMAT, **asdict(manifest)}
     with writing_text(folder / MANIFEST) as handle:
-        json.dump({"format": FORMAT, **asdict(manifest)}, handle, indent=2, sort_keys=True)
+        json.dump({**told, _DIGEST: fingerprint_of(told)}, handle, indent=2, sort_keys=True)
         handle.write("\n")
 
 
@@ -72,13 +93,9 @@ def read_manifest(path: Path) -> Manifest:
             mend="Name the folder that was given as --output when it was built.",
         )
     try:
-        text = read_text(path / MANIFEST)
+        plain = json_document(path / MANIFEST)
     except InputError as error:
         raise _damaged(path, error.what) from error
-    try:
-        plain = json.loads(text)
-    except ValueError as error:
-        raise _damaged(path, str(error)) from error
     return _checked(plain, path)
 
 
@@ -87,18 +104,58 @@ def _checked(plain: Any, path: Path) -> Manifest:
     form = plain.get("format") if isinstance(plain, dict) else None
     if not isinstance(form, str) or not form.startswith(_FORMAT_NAME):
         raise ProductError(f"its {MANIFEST} was not written by Adducir.", path=path)
-    if form != FORMAT:
+    if form not in (FORMAT, _WITHOUT_DIGEST):
         raise ProductError(
-            f"its manifest is in the format {form}; this version of Adducir knows {FORMAT}.",
+            f"its manifest is in the format {form[:40]}; this version of Adducir knows {FORMAT}.",
             path=path,
             mend="Use the Adducir that made it, or delete the folder and build it again.",
         )
     try:
-        fields = {key: value for key, value in plain.items() if key != "format"}
-        fields["files"] = {name: FileEntry(**entry) for name, entry in fields["files"].items()}
-        return Manifest(**fields)
-    except (TypeError, KeyError, AttributeError) as error:
+        told = {key: value for key, value in plain.items() if key != _DIGEST}
+        if form == FORMAT and plain.get(_DIGEST) != fingerprint_of(told):
+            raise _damaged(path, "its content has changed since it was written")
+        del told["format"]
+        told["files"] = {name: FileEntry(**entry) for name, entry in told["files"].items()}
+        manifest = Manifest(**told)
+        wrong = _wrong_type(manifest)
+        decides = (manifest.kind, manifest.recipe, manifest.inputs, manifest.maker_version)
+        if wrong is None and manifest.fingerprint != product_fingerprint(*decides):
+            wrong = "its fingerprint is not that of its recipe"
+    except (TypeError, KeyError, AttributeError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
+    if wrong is not None:
+        raise _damaged(path, wrong)
+    return manifest
+
+
+def _wrong_type(manifest: Manifest) -> str | None:
+    """What is of another type than it must be, in words."""
+    texts = (manifest.kind, manifest.fingerprint, manifest.started)
+    mappings = (manifest.recipe, manifest.counts, manifest.inputs, manifest.versions)
+    if not all(isinstance(text, str) for text in texts):
+        return "kind, fingerprint or started is no text"
+    if not all(isinstance(mapping, dict) for mapping in mappings):
+        return "recipe, counts, inputs or versions is no object"
+    if not isinstance(manifest.maker_version, int):
+        return "maker_version is no number"
+    for name, entry in manifest.files.items():
+        if not isinstance(entry.bytes, int) or not isinstance(entry.sha256, str):
+            return f"the entry of {name[:80]!r} is none of a file"
+        if not _is_inside(name):
+            return f"{name[:80]!r} is no name of a file in a folder"
+    return None
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name can be that of a file below the product's folder."""
+    parts = PurePosixPath(name).parts
+    return bool(parts) and all(
+        part not in ("/", "..")
+        and re.search(r"[\0\\]", part) is None
+        and len(part.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
+        and part.encode("utf-8", "replace").decode() == part
+        for part in parts
+    )
 
 
 def _damaged(path: Path, why: str) -> ProductError:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adducir.study.errors import InputError
+from adducir.study.numbers import whole_number
 from adducir.study.yaml import KeyPath, parse_value
 
 _ASSIGNMENT = re.compile(r'((?:"[^"]*"|[^"=])+)=(.*)', re.DOTALL)
@@ -85,8 +86,9 @@ def _changed(here: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tupl
 
 
 def _index(items: list[Any], part: str, done: KeyPath) -> int:
-    if part.isdecimal() and int(part) < len(items):
-        return int(part)
+    index = whole_number(part)
+    if index is not None and index < len(items):
+        return index
     last = f"up to {len(items) - 1}" if items else "but it is empty"
     raise OverrideError(f"`{dotted(done)}` is a list: its items are numbered from 0 {last}")
 

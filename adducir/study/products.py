@@ -2,15 +2,15 @@
 
 A product is made in the hidden sibling ``.NAME.building-PID-…`` under the lock
 ``.NAME.lock``. Its manifest is written last, everything is forced to the disk,
-and one rename publishes it. An older product is moved aside to ``.NAME.old-…``
-just before and removed just after. So, whenever a build is killed, ``NAME`` is
-the old product, the new one, or (between two renames) missing for a moment, and
+and one rename publishes it: it exchanges the new folder and an older one, which
+is removed then. So, whenever a build is killed, ``NAME`` is the old product or
+the new one. Where the system cannot exchange two folders, the older one is moved
+aside to ``.NAME.old-…`` just before, and ``NAME`` may be missing for a moment;
 the next build at that place, under the lock, finishes or clears up the rest.
 """
 
 import os
 import platform
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -20,23 +20,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from adducir import __version__
 from adducir.study.contents import damages, entries, force_to_disk
 from adducir.study.errors import ProductError
 from adducir.study.faults import explaining_writes
-from adducir.study.files import sync
-from adducir.study.fingerprint import fingerprint as fingerprint_of
 from adducir.study.fingerprint import plain
 from adducir.study.locks import holder_of, locked, locked_if_free
 from adducir.study.manifest import (
     MANIFEST,
     FileEntry,
     Manifest,
+    product_fingerprint,
     read_manifest,
     write_manifest,
 )
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_of, remove_parts
+from adducir.study.swapping import clear_up, publish, sibling, siblings
+from adducir.study.verified import changes
+from adducir.study.writable import refuse_unwritable
+from adducir.version import __version__
 
 __all__ = [
     "MANIFEST",
@@ -50,19 +52,6 @@ __all__ = [
 ]
 
 Make = Callable[[Path], Mapping[str, Any]]
-
-
-def product_fingerprint(
-    kind: str, recipe: Mapping[str, Any], inputs: Mapping[str, str], maker_version: int
-) -> str:
-    """The fingerprint that :func:`build` gives a product.
-
-    Raises:
-        ValueError, TypeError: As :func:`adducir.study.fingerprint.canonical`.
-    """
-    return fingerprint_of(
-        {"kind": kind, "recipe": recipe, "inputs": inputs, "maker_version": maker_version}
-    )
 
 
 def build(
@@ -94,7 +83,8 @@ def build(
 
     Raises:
         ProductError: ``path`` holds something that is not ours to replace.
-        MachineError: No space left, or the place cannot be written.
+        MachineError: No space left, or the place cannot be written: a read-only product is not
+            replaced.
         Exception: Whatever ``make`` raises; nothing of the build is left then.
     """
     target = Path(os.path.realpath(path))
@@ -104,8 +94,9 @@ def build(
     if current is not None:
         _clear_up_if_free(target)
         return current
+    refuse_unwritable(target)
     with explaining_writes(target), locked(target, progress):
-        _clear_up(target)
+        clear_up(target)
         # Another process may have built it while this one waited.
         current = None if rebuild else _current(target, wanted)
         if current is not None:
@@ -115,7 +106,7 @@ def build(
 
 
 def is_current(path: Path, fingerprint: str) -> bool:
-    """Whether ``path`` holds the product with this fingerprint, all files in their sizes."""
+    """Whether ``path`` holds the product with this fingerprint, undamaged."""
     return _current(path, fingerprint) is not None
 
 
@@ -146,12 +137,12 @@ class _Order:
 
 
 def _current(path: Path, wanted: str) -> Manifest | None:
-    """The manifest at ``path`` if it is the wanted product's and its files are there."""
+    """The manifest at ``path`` if it is the wanted product's and its files are undamaged."""
     try:
         manifest = read_manifest(path)
     except ProductError:
         return None
-    is_right = manifest.fingerprint == wanted and not damages(path, manifest.files, sizes_only=True)
+    is_right = manifest.fingerprint == wanted and not changes(path, manifest)
     return manifest if is_right else None
 
 
@@ -181,13 +172,13 @@ def _refuse_to_replace(target: Path, order: _Order, progress: Progress) -> None:
             mend=elsewhere,
         )
     if manifest.fingerprint == order.fingerprint:
-        for damage in damages(target, manifest.files, sizes_only=True):
-            progress.note(f"{target}: damaged ({damage}): it is built again.")
+        for name, what in changes(target, manifest).items():
+            progress.note(f"{target}: damaged ({name}: {what}): it is built again.")
 
 
 def _built(target: Path, order: _Order, make: Make) -> Manifest:
     """Make, describe and publish; on any failure nothing is left."""
-    hidden = _sibling(target, "building")
+    hidden = sibling(target, "building")
     try:
         hidden.mkdir()
         started, clock = datetime.now(UTC), time.monotonic()
@@ -214,7 +205,7 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
                 seconds=seconds,
             ),
         )
-        _publish(hidden, target)
+        publish(hidden, target)
         # Under the lock: nobody else has parts here that are still of use.
         remove_parts(target)
     except BaseException:
@@ -223,53 +214,14 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
     return read_manifest(target)
 
 
-def _publish(hidden: Path, target: Path) -> None:
-    """Put ``hidden`` in the place of ``target``, whatever is there."""
-    old = None
-    if target.is_dir():
-        old = _sibling(target, "old")
-        target.rename(old)
-    try:
-        hidden.rename(target)
-    except BaseException:
-        if old is not None:
-            old.rename(target)
-        raise
-    sync(target.parent)
-    if old is not None:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _clear_up(target: Path) -> None:
-    """Finish or remove what killed builds left; to be called under the lock."""
-    begun, old = _siblings(target, "building"), _siblings(target, "old")
-    if not os.path.lexists(target):
-        # Killed between two renames: the new product is complete, or else the old one.
-        for folder in [path for path in begun if (path / MANIFEST).is_file()] + old:
-            folder.rename(target)
-            break
-    for folder in (*begun, *old):
-        if folder.exists():
-            shutil.rmtree(folder)
-
-
 def _clear_up_if_free(target: Path) -> None:
     """Remove what killed builds left beside a product that needs no building itself."""
-    left = _siblings(target, "building") or _siblings(target, "old") or parts_of(target)
+    left = siblings(target, "building") or siblings(target, "old") or parts_of(target)
     if holder_of(target).exists() or left:
         with locked_if_free(target) as is_held, suppress(OSError):
             if is_held:
-                _clear_up(target)
+                clear_up(target)
                 remove_parts(target)
-
-
-def _sibling(target: Path, what: str) -> Path:
-    return target.with_name(f".{target.name}.{what}-{os.getpid()}-{secrets.token_hex(4)}")
-
-
-def _siblings(target: Path, what: str) -> list[Path]:
-    start = f".{target.name}.{what}-"
-    return sorted(path for path in target.parent.iterdir() if path.name.startswith(start))
 
 
 def _is_empty(path: Path) -> bool:

@@ -20,12 +20,14 @@ import yaml
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
+from adducir.study.files import read_settings_text
 from adducir.study.yaml_values import MERGE, TAG, Values, named
 
 KeyPath = tuple[str | int, ...]
 
 _DEEPEST = 100
+# A node tree takes a hundred times its text.
+_MOST_BYTES = 2 << 20
 _INT = r"[-+]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:_[0-9]{3})+)|0x[0-9a-fA-F]+|0o[0-7]+"
 _FLOAT = (
     r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
@@ -93,10 +95,19 @@ def load(path: Path) -> Document:
             mapping; with the line.
     """
     try:
-        text = read_text(path)
+        text = read_settings_text(path, _MOST_BYTES)
     except InputError as error:
         error.absent = False  # a recipe is part of the study: a wrong name is a mistake
         raise
+    return parse(text, path)
+
+
+def parse(text: str, path: Path) -> Document:
+    """The document in a file's text; see :func:`load`.
+
+    Raises:
+        InputError: As :func:`load`.
+    """
     root = _composed(text, path)
     if root is None:
         raise InputError("the file is empty: it should hold 'key: value' lines.", path=path)

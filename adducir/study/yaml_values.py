@@ -6,6 +6,7 @@ from typing import Any
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from adducir.study.errors import InputError
+from adducir.study.texts import shortened
 
 TAG = "tag:yaml.org,2002:"
 MERGE = f"{TAG}merge"
@@ -98,12 +99,19 @@ class Values:
             if kind == "bool":
                 return {"true": True, "false": False}[text.lower()]
             if kind == "int":
-                return int(text, 0)
+                return self._whole(node, text)
             if kind == "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
         except (KeyError, ValueError) as error:
-            raise self._fault(node, f"{text!r} is no {kind}.") from error
+            raise self._fault(node, f"{shortened(text)!r} is no {kind}.") from error
         raise self._fault(node, f"the tag {_short(node.tag)} is not read here.")
+
+    def _whole(self, node: ScalarNode, text: str) -> int:
+        """A whole number, of 64 bits at most: what is larger fits into no array and no seed."""
+        value = int(text, 0)
+        if abs(value) >= 1 << 64:
+            raise self._fault(node, f"the number {shortened(text)} is too large.")
+        return value
 
     def _fault(self, node: Node, what: str) -> InputError:
         return InputError(what, path=self.path, line=node.start_mark.line + 1)

@@ -19,7 +19,6 @@ from adducir.experiments.tables.table import DETAILS as TABLE_DETAILS
 from adducir.indexes.analysis import STEMMERS
 from adducir.indexes.models import BM25, QLD, RM3Settings
 from adducir.indexes.named import MODELS
-from adducir.runs.fuse import Method, Normalise
 
 
 def test_choices_are_those_of_the_rooms():
@@ -32,8 +31,6 @@ def test_choices_are_those_of_the_rooms():
     assert tuple(options.Model) == tuple(MODELS)
     assert DETAILS == TABLE_DETAILS
     assert set(DETAIL_ALIASES.values()) <= set(DETAILS)
-    assert tuple(options.Method) == get_args(Method)
-    assert tuple(options.Normalise) == get_args(Normalise)
 
 
 def test_the_default_measures_are_those_of_an_experiment_file():
@@ -57,16 +54,6 @@ def test_the_defaults_in_the_help_are_those_of_the_rooms():
     assert int(stated_default("search", "fb_docs")) == RM3Settings().fb_docs
     weight = stated_default("search", "original_query_weight")
     assert float(weight) == RM3Settings().original_query_weight
-
-
-def test_the_defaults_of_fuse_are_those_of_the_room():
-    import inspect
-
-    from adducir.runs.fuse import fuse
-
-    parameters = inspect.signature(fuse).parameters
-    assert float(stated_default("fuse", "k")) == parameters["k"].default
-    assert stated_default("fuse", "normalise") == parameters["normalise"].default
 
 
 def test_the_defaults_of_evaluate_are_those_of_compare():

@@ -54,8 +54,8 @@ def test_k_of_rrf(folder):
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (["--method", "combsum", "--k", "3"], "--k means nothing without --method rrf"),
-        (["--normalise", "none"], "--normalise means nothing without"),
+        (["--method", "combsum", "--k", "3"], "`k` is no hyperparameter of combsum"),
+        (["--normalise", "none"], "`normalise` is no hyperparameter of rrf"),
         (["--weights", "1,x"], "--weights takes numbers"),
         (["--weights", "1"], "2 runs need as many weights"),
     ],

@@ -1,5 +1,6 @@
 """HotpotQA's native files, small and broken ones and the real ones."""
 
+import bz2
 import gzip
 import json
 from pathlib import Path
@@ -98,6 +99,41 @@ def test_paragraphs_of_a_corpus(tmp_path: Path) -> None:
 def test_arrays_and_lines(tmp_path: Path, text: str) -> None:
     found = [question.id for question in read_hotpotqa(written(tmp_path, text))]
     assert found == ["a", "b"]
+
+
+def abstracts(folder: Path, texts: dict[str, list]) -> Path:
+    """The official abstracts' form: folders of bzip2 files of JSON lines."""
+    for number, (title, text) in enumerate(texts.items()):
+        path = folder / "abstracts" / ("AA", "BB")[number % 2] / f"wiki_{number:02}.bz2"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        record = {"id": str(number), "url": f"https://x?curid={number}", "title": title}
+        record |= {"text": text, "charoffset": [[[0, 1]]], "text_with_links": text}
+        path.write_bytes(bz2.compress(json.dumps(record).encode() + b"\n"))
+    return folder / "abstracts"
+
+
+def test_the_official_abstracts(tmp_path: Path) -> None:
+    texts = {"Ernst &amp; Young": ["A firm. ", " It audits."], "Empty": [""], "Other": ["One."]}
+    folder = abstracts(tmp_path, texts)
+    expected = {"Ernst & Young": "A firm. It audits.", "Empty": "", "Other": "One."}
+    assert dict(paragraphs_of_corpus(folder)) == expected
+    assert dict(paragraphs_of_corpus(folder / "BB")) == {"Empty": ""}
+    one = folder / "AA" / "wiki_00.bz2"
+    assert dict(paragraphs_of_corpus(one)) == {"Ernst & Young": "A firm. It audits."}
+    # The same as of a question's own context, so that the two are one paragraph.
+    (question,) = read_hotpotqa(written(tmp_path, json.dumps(RECORD)))
+    assert paragraphs_of([question])["Ernst & Young"] == expected["Ernst & Young"]
+
+
+def test_broken_abstracts_are_named(tmp_path: Path) -> None:
+    folder = abstracts(tmp_path, {"A": ["One."], "B": [["One."], ["Two."]]})
+    with pytest.raises(InputError, match=r"document 1 of .* has no 'text'"):
+        list(paragraphs_of_corpus(folder))
+    path = folder / "AA" / "wiki_00.bz2"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match="the bzip2 stream ends early") as fault:
+        list(paragraphs_of_corpus(folder))
+    assert fault.value.path == path
 
 
 def test_an_id_may_be_named_so(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Exemplifying units: hand-written cases, duplicates, counts, real answers and books."""
 
+import bz2
 import gzip
 import json
 import re
@@ -292,14 +293,15 @@ def test_a_folder_stands_for_its_books(tmp_path):
     ("line", "form", "what"),
     [
         ("{", None, "not JSON"),
-        ("[]", None, "not a JSON object"),
+        ("[3]", None, "JSON object is wanted"),
+        ("3", None, "not a JSON object"),
         ('{"question": "x"}', None, "lacks an id"),
         ('{"id": "x"}', None, "lacks an answer"),
         ('{"id": "x", "answers": [{}]}', None, "list of texts"),
         ('{"id": "x", "output": 3}', None, "kilt"),
         ('{"id": "x", "answers": {"a_id": ["1"], "text": []}}', None, "eli5"),
         ('{"id": "x", "annotations": [{}]}', None, "nq"),
-        ('{"id": "x", "answer": "y"}', "kilt", "output"),
+        ('{"id": "x", "output": [3]}', "kilt", "kilt"),
     ],
 )
 def test_a_wrong_record_is_named(tmp_path, line, form, what):
@@ -310,6 +312,80 @@ def test_a_wrong_record_is_named(tmp_path, line, form, what):
     with pytest.raises(InputError, match=what) as caught:
         list(read_texts([path], form))
     assert caught.value.where == f"{path}:1"
+
+
+def read_as(tmp_path, name, content, form=None):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return list(read_texts([path], form))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.txt", "a", "a.dat"])
+@pytest.mark.parametrize("record", [ELI5, KILT, QA])
+def test_an_array_of_records_is_read_as_lines_are(tmp_path, record, name, pack):
+    ending = {bytes: "", gzip.compress: ".gz", bz2.compress: ".bz2"}[pack]
+    records = [record, {**record, next(k for k in record if k.endswith("id")): "q2"}]
+    lines = "".join(json.dumps(one) + "\n" for one in records).encode()
+    expected = [text[:4] for text in read_as(tmp_path, "b.jsonl", lines)]
+    array = pack(json.dumps(records, indent=1).encode())
+    assert [text[:4] for text in read_as(tmp_path, name + ending, array)] == expected
+    assert len({text[1] for text in expected}) == 2
+
+
+@pytest.mark.parametrize("form", [None, "book"])
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b'["for example this."]', "JSON"),
+        (b'\xef\xbb\xbf \n{"for example": ["this."]}', "JSON|lacks an id"),
+        (b"<!DOCTYPE html><p>For example, this.</p>", "markup"),
+        (b"<TEI>For example, this.</TEI>", "markup"),
+        (b"id\ttext\n1\tFor example, this.\n2\tNo.\n", "table"),
+    ],
+)
+def test_no_book_is_made_of_what_is_none(tmp_path, content, what, form):
+    from adducir.study.errors import InputError
+
+    with pytest.raises(InputError, match=what):
+        read_as(tmp_path, "a.txt", content, form)
+
+
+@pytest.mark.parametrize(
+    "opening", ["[Illustration]", "[1] A note.", "{From a letter.}", "< less", "A\tb.\nC\td e\tf"]
+)
+def test_books_may_open_with_brackets(tmp_path, opening):
+    (text,) = read_as(tmp_path, "a.txt", f"{opening}\n\nFor example, this.".encode())
+    assert text.content.startswith(opening)
+
+
+def test_a_name_that_tells_nothing_is_no_book(tmp_path):
+    from adducir.study.errors import InputError
+
+    with pytest.raises(InputError, match="neither its name") as caught:
+        read_as(tmp_path, "a.csv", b"For example, this.")
+    assert "--format" in caught.value.mend
+    assert len(read_as(tmp_path, "a.csv", b"For example, this.", "book")) == 1
+
+
+def test_a_book_that_declares_ascii_and_is_none_is_refused(tmp_path):
+    from adducir.study.errors import InputError
+
+    content = "Character set encoding: ASCII\n\nA café, for example.".encode("cp1252")
+    with pytest.raises(InputError, match=r"byte 6 of this line \(0xe9\) is not UTF-8") as caught:
+        read_as(tmp_path, "a.txt", content)
+    assert caught.value.where.endswith("a.txt:3")
+
+
+def test_kilt_without_outputs_is_recognised(tmp_path):
+    from adducir.study.errors import InputError
+
+    blind = {"id": "q0", "input": "Why?", "meta": {}}
+    both = f"{json.dumps(blind)}\n{json.dumps(KILT)}\n".encode()
+    assert [text.id for text in read_as(tmp_path, "a.jsonl", both)] == ["q1-0"]
+    with pytest.raises(InputError, match="no answers here: none of the 2 records") as caught:
+        read_as(tmp_path, "b.jsonl", f"{json.dumps(blind)}\n".encode() * 2)
+    assert "KILT" in caught.value.mend
 
 
 def test_examples_of_real_answers(collections):

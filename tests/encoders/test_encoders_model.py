@@ -303,3 +303,18 @@ def test_roberta_is_cut_at_its_mask_and_fits_its_positions(tmp_path):
     together = encoder.encode_documents(texts)
     alone = np.concatenate([encoder.encode_documents([text]) for text in texts])
     np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_each_side_keeps_its_nearest_tokens(reader, masked):
+    pair = ("a b c d the cat", "dogs run fast e f")
+    for side, length, left, right in (
+        (2, None, "the cat", "dogs run"),
+        (0, None, "", ""),
+        (99, None, *pair),
+        (3, 7 + masked, "d the cat", "dogs run"),
+    ):
+        (ids,) = reader.contexts([pair], length, side=side, masked=masked)
+        gap = ["[MASK]"] if masked else []
+        wanted = [*left.split(), *gap, *right.split()]
+        assert tokens_of(reader, ids) == ["[CLS]", *wanted, "[SEP]"]

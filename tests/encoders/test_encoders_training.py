@@ -8,6 +8,7 @@ import pytest
 import torch
 from some_spans import some_spans
 
+from adducir.cli.app import main
 from adducir.corpora.spans.record import MaskedSpan, write_spans
 from adducir.encoders.contrast import contrast
 from adducir.encoders.learning import EncoderLearner, Lesson, equal_spans
@@ -18,6 +19,7 @@ from adducir.encoders.sampling import grouped_batches, random_batches
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.training import open_course, train_encoder
 from adducir.models import training
+from adducir.models.machine import using_threads
 from adducir.study.errors import InputError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
@@ -232,3 +234,23 @@ def test_recipes_that_cannot_be(study, change):
 def test_validation_beside_shares_is_refused(study):
     with pytest.raises(InputError, match="mean nothing beside"):
         course(study, "data.validation=other.jsonl")
+
+
+def test_no_weight_depends_on_threads_that_the_recipe_does_not_name(study):
+    for threads in (1, 2):
+        with using_threads(threads):
+            train_encoder(course(study, "base=minilm"), study / "encoders" / f"on-{threads}")
+    one, two = (study / "encoders" / f"on-{threads}" / "query" for threads in (1, 2))
+    name = "model.safetensors"
+    assert (one / name).read_bytes() == (two / name).read_bytes()
+
+
+def test_threads_on_the_command_line_are_the_recipe_s(study):
+    recipe, folder = study / "encoders" / "tiny.yaml", study / "encoders" / "tiny"
+    said = []
+    for option in ("--threads=2", "--set=training.threads=2", "--set=training.epochs=3"):
+        assert main(["train", str(recipe), option]) == 0
+        said.append(read_manifest(folder))
+    assert [one.recipe["training"]["threads"] for one in said] == [2, 2, 1]
+    assert said[0] == said[1]
+    assert said[0].fingerprint != said[2].fingerprint

@@ -279,7 +279,7 @@ def test_fusions_that_make_no_sense(given: Study) -> None:
     given.change("weights: [1]", "weights: [0, 0]")
     assert "`weights` are all 0" in told(given)[-1]
     given.change("weights: [0, 0]", "method: combsum, k: 3")
-    assert "`k` means nothing to combsum" in told(given)[-1]
+    assert "`k` is no hyperparameter of combsum" in told(given)[-1]
     given.change(", method: combsum, k: 3", "")
     assert "`A+B` is itself a fusion" in told(given)[-1]
 

@@ -20,6 +20,7 @@ from adducir.runs.read import read_run
 from adducir.study.files import file_digest
 
 FILES = {
+    "manifest.json",
     "table.txt",
     "table.md",
     "table.tex",

@@ -2,11 +2,14 @@
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
@@ -77,6 +80,18 @@ def place(tmp_path_factory):
     )
     (folder / "experiments" / "study.yaml").write_text(FILE)
     return folder
+
+
+def tiny_colbert(folder):
+    """The tiny encoder with the prefix and the projection that ColBERT's authors save."""
+    shutil.copytree(folder / "tiny", folder / "tiny-colbert")
+    path = folder / "tiny-colbert" / "model.safetensors"
+    tensors = {f"bert.{name}": value for name, value in load_file(path).items()}
+    tensors["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
+    save_file(tensors, path, metadata={"format": "pt"})
+    path = folder / "tiny-colbert" / "tokenizer.json"
+    text = path.read_text().replace('"caf"', '"[unused0]"').replace('"##able"', '"[unused1]"')
+    path.write_text(text)
 
 
 def test_a_study_from_one_file(place, capsys, monkeypatch):
@@ -255,3 +270,62 @@ def test_every_key_is_documented_with_its_default():
         elif isinstance(default, bool | int | float):
             wanted = str(default).lower() if isinstance(default, bool) else f"{default:g}"
             assert wanted in stated, name
+
+
+def test_late_interaction_in_half_precision(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(place)
+    text = """kind: ranks
+data: {A: {spans: spans.jsonl}}
+contexts: {L: {right: 0}}
+systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {context: 12}}}
+"""
+    tiny_colbert(place)
+    found = {}
+    for precision in ("float32", "bfloat16"):
+        file = place / "experiments" / f"{precision}.yaml"
+        file.write_text(f"{text}precision: {precision}\n")
+        assert main(["experiment", str(file)]) == 0
+        path = place / "runs" / precision / "A" / "colbert" / "L" / "ranks.tsv"
+        found[precision] = read_ranks(path, "x")["colbert"]
+    half, exact = found["bfloat16"], found["float32"]
+    assert np.abs((half.better + half.tied) - (exact.better + exact.tied)).mean() < 1
+
+
+def test_what_two_chains_begin_with_is_trained_once(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    (place / "experiments" / "chains.yaml").write_text(
+        f"""kind: ranks
+data: {{A: {{spans: spans.jsonl, part: test, shares: {SHARES}}}}}
+contexts: {{L: {{right: 0}}, L+R: {{}}}}
+systems:
+  both: {{train: [encoders/tiny.yaml, encoders/tiny.yaml]}}
+  other: {{train: encoders/tiny.yaml, set: [training.seed=1]}}
+  again: {{train: encoders/tiny.yaml, set: [description=again]}}
+  first: {{train: encoders/tiny.yaml}}
+"""
+    )
+    assert main(["experiment", "experiments/chains.yaml", "--dry-run"]) == 0
+    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("encoders")]
+    made = [f"{name}/{context}" for name in ("again", "both", "other") for context in ("L", "L+R")]
+    assert sorted(named) == sorted(f"encoders/chains/{one}: to train" for one in made)
+    chains = {
+        (s.system, s.context): s.chain for s in plan_study(Path("experiments/chains.yaml")).steps
+    }
+    assert chains["both", "L"][0].output == chains["first", "L"][0].output
+    assert chains["both", "L"][1].changes[-1] == 'base="encoders/chains/again/L"'
+
+
+def test_tokens_of_each_side(place):
+    tokenizer = load_tokenizer(ModelSource("tiny", place / "tiny"))
+    text = "the cat ran fast ."
+    assert nearest(tokenizer, text, text, 99, 2) == "fast . the cat"
+    assert nearest(tokenizer, text, text, 3, 2) == "fast . the"
+    assert nearest(tokenizer, text, text, 99, 0) == ""
+    spans = [
+        MaskedSpan("1", "g", ("the cat ran fast .",), ("a dog .",), ("dogs run slow .",)),
+        MaskedSpan("2", "g", ("slow .",), ("cats run .",), ("cats",)),
+    ]
+    task = [collection_task(spans)]
+    two = by_bm25(task, LexicalPart(), ContextRecipe(tokens=2))
+    same = by_bm25(task, LexicalPart(), ContextRecipe(words=2))
+    assert two.better.tolist() == same.better.tolist()

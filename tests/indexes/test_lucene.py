@@ -265,8 +265,8 @@ class TestFaults:
             LuceneIndex(tmp_path / "index")
 
     def test_an_index_of_another_lucene(self, pets: LuceneIndex, tmp_path: Path) -> None:
-        shutil.copytree(pets.path, tmp_path / "index")
-        segments = next((tmp_path / "index/lucene").glob("segments_*"))
+        shutil.copytree(pets.path / "lucene", tmp_path / "index")
+        segments = next((tmp_path / "index").glob("segments_*"))
         content = bytearray(segments.read_bytes())
         version = content.index(b"segments") + len(b"segments")
         content[version : version + 4] = (1).to_bytes(4, "big")

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from adducir.models import products
-from adducir.models.machine import fastest_precision
 from adducir.models.products import build_by_parts, model_versions, settled_precision
 from adducir.study.products import product_fingerprint
 
@@ -33,7 +32,7 @@ def built(path, precision, make=None, **options):
 
 @pytest.fixture
 def fast(monkeypatch):
-    monkeypatch.setattr(products, "fastest_precision", lambda device: "bfloat16")
+    monkeypatch.setattr(products, "fastest_precision", lambda device, progress: "bfloat16")
 
 
 def test_what_is_asked_for_is_taken(tmp_path, fast):
@@ -46,16 +45,6 @@ def test_auto_is_the_fastest_or_what_is_there(tmp_path, fast):
     assert settled_precision("auto", "cpu", tmp_path / "p", fingerprint_in) == "float32"
     built(tmp_path / "p", "bfloat16")
     assert settled_precision("auto", "cpu", tmp_path / "p", fingerprint_in) == "bfloat16"
-
-
-@pytest.mark.parametrize("flag", ["avx512_bf16", "amx_bf16", "bf16", None])
-def test_a_processor_is_asked_what_it_computes_in(monkeypatch, flag):
-    monkeypatch.setattr(
-        torch.cpu, "get_capabilities", lambda: {flag: True, "avx2": True}, raising=False
-    )
-    expected = "float32" if flag is None else "bfloat16"
-    assert fastest_precision(torch.device("cpu")) == expected
-    assert fastest_precision(torch.device("meta")) == "float32"
 
 
 def test_versions_and_threads(tmp_path):

@@ -7,6 +7,7 @@ import torch
 from safetensors import safe_open
 
 from adducir.models import training
+from adducir.models.machine import using_threads
 from adducir.models.training import TrainingRecipe, train
 from adducir.study.errors import MachineError
 from adducir.study.progress import Silent
@@ -137,3 +138,19 @@ def test_progress_tells_losses():
     assert Told.count == 64
     assert Told.lines[0].startswith("epoch 1: training loss ")
     assert "validation loss" in Told.lines[1]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_recipe_alone_says_how_many_threads_train(threads):
+    seen = set()
+
+    class Counted(Line):
+        def loss(self, batch):
+            seen.add(torch.get_num_threads())
+            return super().loss(batch)
+
+    learner = Counted()
+    with using_threads(3):
+        train(learner, RECIPE.model_copy(update={"epochs": 1, "threads": threads}))
+        assert torch.get_num_threads() == 3
+    assert seen == {threads}

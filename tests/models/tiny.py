@@ -1,6 +1,9 @@
 """Tiny models with real architectures and random weights, made in a second."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 WORDS = [
     "the",
@@ -86,3 +89,50 @@ def tiny_bert(folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "B
     )
     getattr(transformers, kind)(config).save_pretrained(folder)
     return folder
+
+
+def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM") -> Path:
+    """A RoBERTa with a byte-level vocabulary, without a pooler, as ``roberta-base`` comes."""
+    import torch
+    import transformers
+    from tokenizers import ByteLevelBPETokenizer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    raw = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    raw.train_from_iterator([" ".join(WORDS)] * 3, vocab_size=400, special_tokens=special)
+    raw.save_model(str(folder))
+    tokenizer = transformers.RobertaTokenizerFast(
+        vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt")
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(3)
+    config = transformers.RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=66,
+        type_vocab_size=1,
+    )
+    getattr(transformers, kind)(config).save_pretrained(folder)
+    return folder
+
+
+def rewritten(folder: Path, copy: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
+    """A copy of a model whose weights, a mapping by name, are changed."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folder, copy)
+    path = copy / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+    return copy
+
+
+def without_tokenizer(folder: Path, copy: Path) -> Path:
+    """A copy of a model with its configuration and its weights alone."""
+    copy.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copyfile(folder / name, copy / name)
+    return copy

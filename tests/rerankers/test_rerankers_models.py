@@ -3,12 +3,13 @@
 import itertools
 import shutil
 import string
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from rerank_texts import QUERIES, TEXTS
-from tiny import tiny_bert
+from tiny import WORDS, tiny_bert
 
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
@@ -198,7 +199,7 @@ def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
     assert tokens_of("unicamp-dl/mt5-base-mmarco-v2") == ("▁no", "▁yes")
     assert tokens_of("unicamp-dl/ptt5-base-pt-msmarco-100k-v2") == ("▁não", "▁sim")
     assert tokens_of("unicamp-dl/mt5-3B-mmarco-en-pt") == ("▁", "▁true")
-    assert tokens_of("unicamp-dl/mt5-13b-mmarco-100k") == ("▁false", "▁true")
+    assert tokens_of("unicamp-dl/mt5-13b-mmarco-100k") == ("▁", "▁true")
     swapped = opened(tmp_path, f"model: monot5\nbase: {t5}\ntokens: [▁true, ▁false]\n")
     straight = open_reranker(f"monot5:{t5}").score(QUERIES[0], TEXTS)
     np.testing.assert_allclose(
@@ -337,3 +338,36 @@ def test_half_precision_is_near(classifier, tmp_path):
     half = opened(tmp_path, text)
     assert half.identity != open_reranker(str(classifier)).identity
     np.testing.assert_allclose(half.score(QUERIES[0], TEXTS), exact, atol=0.05)
+
+
+def test_half_precision_keeps_the_scores_of_late_interaction_apart(colbert, tmp_path):
+    texts = [f"{one} {two} energy" for one in WORDS[:20] for two in WORDS[:15]]
+    recipe = f"model: colbert\nbase: {colbert}\nquery_length: 12\nmarkers: [e, t]\n"
+    exact = opened(tmp_path, recipe).score(QUERIES[0], texts)
+    half = opened(tmp_path, f"{recipe}precision: bfloat16\n").score(QUERIES[0], texts)
+    assert len(set(half)) > 0.98 * len(set(exact))
+    np.testing.assert_allclose(half, exact, atol=0.1)
+
+
+def test_monobert_takes_berts_tokenizer(tmp_path):
+    # castorini's checkpoint comes without one.
+    named = open_reranker("monobert:castorini/monobert-large-msmarco")
+    assert named.source.tokenizer is not None
+    assert named.source.tokenizer.name == "bert-large-uncased"
+    own = open_reranker(Path(__file__).parents[2] / "rerankers" / "monobert.yaml")
+    assert own.source == named.source
+    assert open_reranker("monobert:castorini/another").source.tokenizer is None
+
+
+def test_a_reranker_takes_the_tokenizer_of_its_recipe(classifier, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copyfile(classifier / name, bare / name)
+    path = tmp_path / "bare.yaml"
+    path.write_text(f"model: cross-encoder\nbase: {bare}\n")
+    with pytest.raises(InputError, match="without a tokenizer"):
+        open_reranker(path).score("cats", ["cats run"])
+    path.write_text(f"model: cross-encoder\nbase: {bare}\ntokenizer: {classifier}\n")
+    wanted = open_reranker(f"cross-encoder:{classifier}").score("cats", ["cats run", "dogs"])
+    np.testing.assert_array_equal(open_reranker(path).score("cats", ["cats run", "dogs"]), wanted)

@@ -275,7 +275,7 @@ def test_a_run_is_made_of_rows_in_any_order_and_goes_to_pandas_and_back():
     results = run.to_pandas()
     assert results["rank"].tolist() == [0, 1, 0]
     assert list(results.columns) == ["qid", "docno", "score", "rank"]
-    assert Run.from_pandas(results.iloc[::-1], "t").frame.sort("qid").equals(run.frame.sort("qid"))
+    assert Run.of(results.iloc[::-1], "t").frame.sort("qid").equals(run.frame.sort("qid"))
     assert run.top(1).frame.rows() == [("1", "b", 2.0), ("2", "c", 3.0)]
 
 

@@ -1,5 +1,6 @@
 """Reading and writing files: what comes back, and every fault with its line."""
 
+import bz2
 import gzip
 import os
 import signal
@@ -18,11 +19,15 @@ from adducir.study.files import (
     publishing,
     read_bytes,
     read_lines,
+    read_pieces,
     read_text,
     safe_child,
     writing_bytes,
     writing_text,
 )
+from adducir.study.streams import BLOCK, blocks
+
+PACKED = {"gzip": gzip.compress, "bzip2": bz2.compress}
 
 LINES = [f"{number}\tline {number} é" for number in range(1, 40_001)]
 TEXT = "".join(f"{line}\n" for line in LINES)
@@ -42,9 +47,12 @@ def lines_until_fault(path: Path) -> tuple[list[str], InputError]:
     return seen, caught.value
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+PACKS = pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+
+
+@PACKS
 def test_lines_and_bytes_come_back(tmp_path: Path, pack) -> None:
-    path = tmp_path / "a.txt"  # gzip is recognised whatever the name
+    path = tmp_path / "a.txt"  # compression is recognised whatever the name
     path.write_bytes(pack(TEXT.encode()))
     assert list(read_lines(path)) == list(enumerate(LINES, 1))
     assert read_bytes(path) == TEXT.encode()
@@ -82,28 +90,32 @@ def test_lines_longer_than_a_block(tmp_path: Path) -> None:
     assert list(read_lines(path)) == [(1, "a"), (2, long), (3, long)]
 
 
-def test_gzip_members_follow_one_another_and_padding_is_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"c\nd\n") + b"\0" * 700)
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_members_follow_one_another_and_padding_is_passed_over(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack(b"a\nb") + pack(b"c\nd\n") + b"\0" * 700)
     assert [line for _, line in read_lines(path)] == ["a", "bc", "d"]
 
 
-def test_highly_compressible_gzip(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(b"\n" * 10_000_000))
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_highly_compressible_streams(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack(b"\n" * 10_000_000))
+    assert max(map(len, blocks(path))) <= 4 * BLOCK  # no more than that at once
     count = sum(1 for _ in read_lines(path))
     assert count == 10_000_000
 
 
+@pytest.mark.parametrize("name", PACKED)
 @pytest.mark.parametrize("cut", [3, 12, 5_000, 50_000, -8, -1])
-def test_truncated_gzip_tells_the_line_reached(tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "a.txt.gz"
-    path.write_bytes(gzip.compress(TEXT.encode())[:cut])
+def test_truncated_streams_tell_the_line_reached(tmp_path: Path, name: str, cut: int) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(PACKED[name](TEXT.encode())[:cut])
     seen, fault = lines_until_fault(path)
     assert seen == LINES[: len(seen)]
-    assert "the gzip stream ends early" in str(fault)
+    assert f"the {name} stream ends early" in str(fault)
     assert "truncated" in str(fault)
-    if cut >= 5_000:
+    if cut >= 5_000 and name == "gzip":  # a block of bzip2 is larger than this
         assert seen
     if cut in (-8, -1):
         assert len(seen) == len(LINES)
@@ -115,15 +127,44 @@ def test_truncated_gzip_tells_the_line_reached(tmp_path: Path, cut: int) -> None
     assert caught.value.line == fault.line
 
 
-def test_corrupt_gzip(tmp_path: Path) -> None:
-    packed = bytearray(gzip.compress(TEXT.encode()))
-    packed[-8] ^= 0xFF  # the check sum
-    path = tmp_path / "a.txt.gz"
+@pytest.mark.parametrize("name", PACKED)
+def test_corrupt_streams(tmp_path: Path, name: str) -> None:
+    packed = bytearray(PACKED[name](TEXT.encode()))
+    packed[-8] ^= 0xFF  # the check sum, or the last block
+    path = tmp_path / "a.txt"
     path.write_bytes(packed)
     _, fault = lines_until_fault(path)
     assert "corrupt" in str(fault)
     with pytest.raises(InputError, match="corrupt"):
         read_bytes(path)
+
+
+@PACKS
+def test_pieces_are_the_text(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    text = "é" * 300_001 + "\r\n" + "€\U0001f600" * 99_999
+    path.write_bytes(pack(b"\xef\xbb\xbf" + text.encode()))
+    pieces = list(read_pieces(path))
+    assert "".join(pieces) == text
+    assert len(pieces) > 2
+
+
+@pytest.mark.parametrize(("bad", "where"), [(b"\xe9 x", "byte 5"), (b"\xe2\x82", "byte 5")])
+def test_pieces_tell_the_byte_that_is_none(tmp_path: Path, bad: bytes, where: str) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a" * (BLOCK - 2) + b"\n\nbcde"[:4] + b"de" + bad)
+    with pytest.raises(InputError, match=f"{where} of this line .* is not UTF-8") as caught:
+        list(read_pieces(path))
+    assert caught.value.line == 3
+    path.write_bytes(gzip.compress(TEXT.encode())[:-1])
+    with pytest.raises(InputError, match="ends early after line 40000"):
+        list(read_pieces(path))
+
+
+def test_bzip2_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not written"), writing_text(tmp_path / "a.bz2"):
+        pass
+    assert names(tmp_path) == []
 
 
 def test_rubbish_after_gzip(tmp_path: Path) -> None:
@@ -139,7 +180,10 @@ def test_rubbish_after_gzip(tmp_path: Path) -> None:
     [
         ("a.gz", b"", "empty"),
         ("a.gz", b"a\n", "not a gzip stream"),
-        ("a.bz2", b"BZh91AY", "bzip2"),
+        ("a.bz2", b"", "empty"),
+        ("a.bz2", b"a\n", "not a bzip2 stream"),
+        ("a.bz2", b"BZh91AY", "bzip2 stream ends early"),
+        ("a.xz", b"\xfd7zXZ\x00", "xz"),
         ("a.zst", b"\x28\xb5\x2f\xfd00", "Zstandard"),
     ],
 )

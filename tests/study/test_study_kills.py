@@ -15,7 +15,7 @@ from adducir.study.products import build, read_manifest, verify
 CHILD = """
 import sys, time
 from pathlib import Path
-from adducir.study import products
+from adducir.study import products, swapping
 
 path, version, stop = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 
@@ -33,8 +33,8 @@ def before(module, name, point):
 
 before(products, "force_to_disk", "made")
 before(products, "write_manifest", "unwritten")
-before(products, "_publish", "written")
-before(products, "sync", "published")
+before(products, "publish", "written")
+before(swapping, "sync", "published")
 rename = Path.rename
 def renamed(self, target):
     result = rename(self, target)
@@ -42,6 +42,8 @@ def renamed(self, target):
         reached("aside")
     return result
 Path.rename = renamed
+if stop == "aside":  # a system that cannot exchange two folders
+    swapping.exchanged = lambda new, old: False
 
 def make(folder):
     with open(path.parent / "calls", "a") as calls:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.corpora.evidence_sets.json_objects import read_objects
 from adducir.corpora.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.study.errors import InputError
+from adducir.study.json_objects import read_objects
 
 
 class Paragraph(NamedTuple):
@@ -100,10 +100,13 @@ def paragraphs_of(questions: Iterable[HotpotQuestion]) -> dict[str, str]:
 
 
 def paragraphs_of_corpus(source: str | Path) -> Iterator[tuple[str, str]]:
-    """The title and text of every document of a corpus, such as BEIR's ``corpus.jsonl``.
+    """The title and text of every document of a corpus.
+
+    Such as BEIR's ``corpus.jsonl``, or the official abstracts as they unpack: folders of files
+    ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
 
     Raises:
-        InputError: The corpus cannot be read, or a document has no title.
+        InputError: The corpus cannot be read, or a document has no title or no ``text``.
     """
     from adducir.corpora.documents import open_corpus
 
@@ -114,7 +117,14 @@ def paragraphs_of_corpus(source: str | Path) -> Iterator[tuple[str, str]]:
                 f"the document {document.docno} of {source} has no title.",
                 mend="Paragraphs are found by their titles: give a corpus with title and text.",
             )
-        yield _title(title), document.fields.get("text", "").strip()
+        if "text" not in document.fields:
+            raise InputError(
+                f"the document {document.docno} of {source} has no 'text' that is text.",
+                mend="Give the abstracts: there 'text' is a list of sentences, not of paragraphs.",
+            )
+        # A list of sentences is joined by line breaks, as any list of texts.
+        sentences = document.fields["text"].split("\n")
+        yield _title(title), Paragraph(title, tuple(sentences)).text
 
 
 def passage_of(title: str, text: str) -> Passage:

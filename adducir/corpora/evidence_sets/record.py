@@ -5,6 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from adducir.study.errors import UsageError
+from adducir.study.texts import repeated
 
 
 class Passage(NamedTuple):
@@ -82,8 +83,7 @@ class EvidenceQuestion:
         if bad is not None:
             return f"an id must be text without white space, not {bad!r}."
         if len(set(names[1:])) < len(self.passages):
-            twice = next(name for name in names[1:] if names[1:].count(name) > 1)
-            return f"two passages have the id {twice!r}."
+            return f"two passages have the id {repeated(names[1:])[0]!r}."
         for members in chain(self.gold, (one.members for one in self.sets)):
             outside = [number for number in members if not 0 <= number < len(self.passages)]
             if outside:

@@ -7,19 +7,19 @@ Table A1).
 import re
 
 _NOTE = re.compile(
-    r"\s*\[(?:Footnote|Illustration|Sidenote|Transcriber|Note|Pg|Page|p\.)\b[^\[\]]*"
+    r"(?<!\s)\s*+\[(?:Footnote|Illustration|Sidenote|Transcriber|Note|Pg|Page|p\.)\b[^\[\]]*"
     r"(?:\[[^\[\]]*\][^\[\]]*)*\]",
     re.IGNORECASE,
 )
 _MARK = re.compile(
-    r"\s*\[\d{1,4}(?:\s*[,–-]\s*\d{1,4})*\]"  # [12]  [3, 4]
+    r"(?<!\s)\s*+\[\d{1,4}(?:\s*[,–-]\s*\d{1,4})*\]"  # [12]  [3, 4]
     r"|(?<=[^\s(\[])\[(?:[A-Za-z]|[*†‡§]+)\](?!\w)"  # word.[A]  word.[*], but not "[s]he"
-    r"|\s*\{\d{1,4}\}"
+    r"|(?<!\s)\s*+\{\d{1,4}\}"
 )
 _RAISED = re.compile(
     r"((?<=[A-Za-z]{4}[.,;!?])|(?<=[A-Za-z]{4}[.,;!?][\"”’]))\d{1,3}(?=\s+[A-Z“\"]|$)"
 )
-_BRACKETED = re.compile(r"\s*\(([^()]{1,90})\)")
+_BRACKETED = re.compile(r"(?<!\s)\s*+\(([^()]{1,90})\)")
 _TOKEN = re.compile(r"[^\s,;:]+")
 _NUMBER = re.compile(
     r"\d{1,4}[a-z]?(?:[-–.]\d{1,4}[a-z]?)*\.?|[ivxlc]{1,7}(?:[-–][ivxlc]{1,7})?\.?"

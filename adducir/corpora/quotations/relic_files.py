@@ -23,6 +23,8 @@ import orjson
 from adducir.corpora.quotations.relic import LENGTHS, RelicBook, RelicQuote, candidate_starts
 from adducir.study.errors import InputError
 from adducir.study.files import read_bytes, writing_bytes
+from adducir.study.json_lines import explaining_json
+from adducir.study.numbers import whole_number
 
 _FORM = "A quotation is [left sentences, first sentence or null, length, right sentences]."
 
@@ -34,10 +36,8 @@ def read_relic(path: Path) -> dict[str, RelicBook]:
         InputError: It cannot be read, is not JSON, or has not the form above; with the book and
             the quotation. All of it is one line, so there is no line to name.
     """
-    try:
+    with explaining_json(path):
         data = orjson.loads(read_bytes(path))
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error.msg}.", path=path, line=error.lineno) from None
     if not isinstance(data, dict):
         raise InputError("this is not a JSON object with a book at each title.", path=path)
     seen: dict[str, str] = {}
@@ -118,10 +118,10 @@ def _check_candidates(candidates: Any, sentences: int) -> None:
     if not isinstance(candidates, dict):
         raise _BookError("'candidates' is not an object with a list at each length.")
     for key, starts in candidates.items():
-        length = key.removesuffix("_sentence")
-        if not length.isdecimal() or int(length) < 1:
+        length = whole_number(key.removesuffix("_sentence"))
+        if not length:
             raise _BookError(f"'candidates' has the key {key!r}, where '1_sentence' or so belongs.")
-        expected = candidate_starts(sentences, int(length))
+        expected = candidate_starts(sentences, length)
         if not isinstance(starts, list) or starts != list(expected):
             raise _BookError(
                 f"the candidates {key!r} are not the sentences 0 to {len(expected) - 1}.",

@@ -6,13 +6,16 @@ sentence" (Thai et al., 2022, note 5).
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from adducir.corpora.spans.segmenting import sentence_bounds
 
-_CLOSING = r"[\"'”’)\]]*"
+_CLOSING_MARKS = "\"'”’)]"
+_CLOSING = rf"[{re.escape(_CLOSING_MARKS)}]*"
 _ELLIPSIS = rf"(?:\.(?:\s?\.){{2,}}|…+|\*(?:\s?\*){{2,}}){_CLOSING}"
 _EXTRA = re.compile(rf"{_ELLIPSIS}\s*|[:;]{_CLOSING}(?:\s+|(?:--|—|–)\s*)")
-_ENDS_IN_ELLIPSIS = re.compile(rf".*{_ELLIPSIS}\s*[\]]?", re.DOTALL)
+_ENDS_IN_DOTS = re.compile(r"(?:\.\s?\.\s?\.|…|\*\s?\*\s?\*)\Z")
+_LONGEST_DOTS = 5
 _STARTS_WITH_ELLIPSIS = re.compile(rf"[\"'“‘(\[]*{_ELLIPSIS}")
 _LETTER = re.compile(r"[^\W_]")
 
@@ -37,22 +40,19 @@ def cut_sentence(sentence: str) -> list[str]:
         The pieces, trimmed; joined again they lack nothing but white space.
     """
     cuts = [match.end() for match in _EXTRA.finditer(sentence)]
-    pieces: list[str] = []
-    waiting = ""
+    ends: list[int] = []
     for start, end in zip([0, *cuts], [*cuts, len(sentence)], strict=True):
-        piece = waiting + sentence[start:end]
-        waiting = ""
-        if _LETTER.search(piece):
-            pieces.append(piece)
-        elif pieces:
-            pieces[-1] += piece
-        else:
-            waiting = piece
-    if waiting:
-        pieces.append(waiting)
-    return [piece.strip() for piece in pieces if piece.strip()]
+        if _LETTER.search(sentence, start, end):
+            ends.append(end)
+        elif ends:
+            ends[-1] = end
+    ends = ends or [len(sentence)]
+    pieces = (sentence[start:end].strip() for start, end in pairwise([0, *ends]))
+    return [piece for piece in pieces if piece]
 
 
 def are_elided(before: str, after: str) -> bool:
     """Whether an ellipsis stands between two neighbouring sentences."""
-    return bool(_ENDS_IN_ELLIPSIS.fullmatch(before) or _STARTS_WITH_ELLIPSIS.match(after))
+    # Looked at from its end: a pattern over the whole sentence would try every point of a long row.
+    dots = before.removesuffix("]").rstrip().rstrip(_CLOSING_MARKS)[-_LONGEST_DOTS:]
+    return bool(_ENDS_IN_DOTS.search(dots) or _STARTS_WITH_ELLIPSIS.match(after))

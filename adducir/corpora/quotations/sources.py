@@ -10,11 +10,10 @@ from adducir.corpora.quotations.pages import without_pages
 from adducir.corpora.quotations.segmenting import literary_sentences
 from adducir.corpora.quotations.wrapping import paragraphs
 from adducir.corpora.spans.gutenberg import body
+from adducir.corpora.spans.plain import TEXT_ENDINGS, read_plain, stem_of
 from adducir.study.errors import InputError
-from adducir.study.files import read_text
 
 _TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
-_ENDINGS = (".txt", ".txt.gz")
 _HEADER = 5000
 
 
@@ -50,11 +49,11 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
             raise InputError("there is no .txt file in this folder.", path=path)
         found += inside
     names: dict[str, Path] = {}
-    for path in sorted(found, key=name_of):
-        other = names.setdefault(name_of(path), path)
+    for path in sorted(found, key=stem_of):
+        other = names.setdefault(stem_of(path), path)
         if other != path:
             raise InputError(
-                f"its name {name_of(path)!r} is that of {other} as well.",
+                f"its name {stem_of(path)!r} is that of {other} as well.",
                 path=path,
                 mend="Rename one: names tell books apart.",
             )
@@ -63,12 +62,7 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
 
 def is_text(path: Path) -> bool:
     """Whether a path is a visible text file."""
-    return path.is_file() and path.name.endswith(_ENDINGS) and not path.name.startswith(".")
-
-
-def name_of(path: Path) -> str:
-    """The name of a file without ``.txt`` and ``.txt.gz``."""
-    return path.name.removesuffix(".gz").removesuffix(".txt")
+    return path.is_file() and path.name.endswith(TEXT_ENDINGS) and not path.name.startswith(".")
 
 
 def read_book(path: Path) -> Source:
@@ -77,7 +71,7 @@ def read_book(path: Path) -> Source:
     Raises:
         InputError: The file cannot be read or has no text.
     """
-    text = read_text(path)
+    text = read_plain(path)
     plain = (without_citations(part)[0] for part in paragraphs(body(text, path)))
     return _source(path, text, literary_sentences(plain))
 
@@ -88,7 +82,7 @@ def read_work(path: Path) -> Source:
     Raises:
         InputError: As :func:`read_book`.
     """
-    text = read_text(path)
+    text = read_plain(path)
     lines, removed = without_pages(body(text, path))
     plain: list[str] = []
     for paragraph in paragraphs(lines):
@@ -102,5 +96,5 @@ def _source(path: Path, text: str, sentences: Sequence[str], artefacts: int = 0)
     if not sentences:
         raise InputError("there is no sentence in this file.", path=path)
     title = _TITLE.search(text[:_HEADER])
-    name = name_of(path)
+    name = stem_of(path)
     return Source(name, title[1].strip() if title else name, list(sentences), artefacts)

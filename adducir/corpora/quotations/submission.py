@@ -16,6 +16,8 @@ import orjson
 from adducir.corpora.quotations.relic import RelicBook, candidate_starts
 from adducir.study.errors import InputError
 from adducir.study.files import read_bytes, writing_bytes
+from adducir.study.json_lines import explaining_json
+from adducir.study.texts import repeated
 
 DEPTH = 100
 """Candidates of a quotation; the official scorer refuses any other number."""
@@ -55,10 +57,8 @@ def read_submission(path: Path, books: Mapping[str, RelicBook]) -> dict[str, lis
     Raises:
         InputError: It is no JSON object, or has a fault as :func:`write_submission` names them.
     """
-    try:
+    with explaining_json(path):
         data = orjson.loads(read_bytes(path))
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error.msg}.", path=path, line=error.lineno) from None
     if not isinstance(data, dict):
         raise InputError("this is not a JSON object with a ranking at each id.", path=path)
     fault = fault_of_submission(data, books)
@@ -91,7 +91,7 @@ def _fault_of_ranking(ranking: object, places: range) -> str | None:
     if len(ranking) != DEPTH:
         return f"its ranking has {len(ranking)} candidates, not {DEPTH}."
     if len(set(ranking)) != DEPTH:
-        twice = next(one for one in ranking if ranking.count(one) > 1)
+        twice = repeated(ranking)[0]
         return f"its ranking has candidate {twice} twice."
     outside = [one for one in ranking if one not in places]
     if outside:

@@ -7,9 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from adducir.corpora.spans.gutenberg import body
+from adducir.corpora.spans.plain import read_plain, stem_of
 from adducir.corpora.spans.segmenting import paragraph_bounds, sentence_bounds
 from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_text
 
 _TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
 _HEADER = 5000
@@ -88,7 +88,7 @@ def open_book(path: Path) -> Book:
     Raises:
         InputError: The file cannot be read, or has no sentence.
     """
-    whole = read_text(path)
+    whole = read_plain(path)
     text = body(whole, path)
     sentences: list[str] = []
     places: list[float] = []
@@ -105,7 +105,7 @@ def open_book(path: Path) -> Book:
     if not sentences:
         raise InputError("there is no sentence in this file.", path=path)
     title = _TITLE.search(whole[:_HEADER])
-    name = path.name.removesuffix(".gz").removesuffix(".txt")
+    name = stem_of(path)
     return Book(
         title[1].strip() if title else name,
         tuple(sentences),

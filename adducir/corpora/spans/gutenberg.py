@@ -12,22 +12,28 @@ from pathlib import Path
 
 from adducir.study.errors import InputError
 
-_START = re.compile(r"^[^\S\n]*\*\*\*[^\S\n]*START OF\b.*(?:\n.+)*?\*\*\*[^\S\n]*$", re.MULTILINE)
-_OLD_START = re.compile(r"^.*\*END\*? ?THE SMALL PRINT.*(?:\n.+)*", re.MULTILINE)
-_END = re.compile(r"^[^\S\n]*\*\*\*[^\S\n]*END OF\b", re.MULTILINE)
+# Every repeat below is possessive or bounded: on a file of nothing but blanks, or of one such line
+# again and again, any other takes time in proportion to its square or worse.
+_START = re.compile(
+    r"^[^\S\n]*+\*\*\*[^\S\n]*+START OF\b.*(?:\n.+){0,5}?\*\*\*[^\S\n]*+$", re.MULTILINE
+)
+_OLD_START = re.compile(r"^.*\*END\*? ?THE SMALL PRINT.*+(?:\n.++)*+", re.MULTILINE)
+_END = re.compile(r"^[^\S\n]*+\*\*\*[^\S\n]*+END OF\b", re.MULTILINE)
 _OLD_END = re.compile(
-    r"^[^\S\n]*\**[^\S\n]*end of (?:th(?:e|is) )?(?:\w+ )?project gutenberg",
+    r"^[^\S\n]*+\**+[^\S\n]*+end of (?:th(?:e|is) )?(?:\w+ )?project gutenberg",
     re.MULTILINE | re.IGNORECASE,
 )
 _CREDITS = re.compile(
-    r"""\s*(?:
+    r"""(?:
         \[?(?:produced|prepared|transcribed|scanned|digitized|html\ version|updated\ by
         |special\ thanks|credits?:|release\ date:|transcriber['’]?s?['’]?\ note|e-?text
         |this\ e-?(?:text|book)\ was|note:\ project\ gutenberg)
         |.*(?:distributed\ proofread|pgdp\.net|gutenberg\.org|ebook\ was\ produced)
-    )\b.*(?:\n.*\S.*)*\n\s*\n""",
+    )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_INK = re.compile(r"\S")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LICENCE = re.compile(
     r"project gutenberg(?:-tm|™|\(tm\))?\s+(?:license|electronic work)", re.IGNORECASE
 )
@@ -53,8 +59,7 @@ def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
     if old is not None:
         endings.append(old.start())
     end = min(endings, default=len(text))
-    while (credit := _CREDITS.match(text, start, end)) is not None:
-        start = credit.end()
+    start = _behind_credits(text, start, end)
     if _LICENCE.search(text, start, end):
         raise InputError(
             "this is a book of Project Gutenberg's, but the licence cannot be told from the book.",
@@ -64,6 +69,18 @@ def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
         )
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def _behind_credits(text: str, start: int, end: int) -> int:
+    """Where the book begins behind the credits, which are paragraphs with a blank line after."""
+    while True:
+        first = _INK.search(text, start, end)
+        if first is None or _CREDITS.match(text, first.start(), end) is None:
+            return start
+        blank = _BLANK_LINE.search(text, first.start(), end)
+        if blank is None:
+            return start
+        start = blank.end()
 
 
 def body(text: str, path: Path | None = None) -> str:

@@ -3,13 +3,15 @@
 ========  ==========================================================================
 format    a file of it
 ========  ==========================================================================
-eli5      JSONL: ``q_id``, ``title``, ``answers`` with the lists ``a_id`` and ``text``
-kilt      JSONL: ``id``, ``input``, ``output``, a list of objects with ``answer``
-nq        JSONL of Natural Questions; see :mod:`adducir.corpora.spans.nq`
-qa        JSONL: ``id`` (or ``q_id``, ``qid``), ``question``, and ``answer``, a text, or
+eli5      ``q_id``, ``title``, ``answers`` with the lists ``a_id`` and ``text``
+kilt      ``id``, ``input``, ``output``, a list of objects with ``answer``
+nq        Natural Questions; see :mod:`adducir.corpora.spans.nq`
+qa        ``id`` (or ``q_id``, ``qid``), ``question``, and ``answer``, a text, or
           ``answers``, a list of texts
 book      plain text, with or without Project Gutenberg's licence around it
 ========  ==========================================================================
+
+The first four are JSON objects, one a line or in one array.
 """
 
 from collections import Counter
@@ -18,15 +20,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adducir.corpora.spans.gutenberg import body_bounds
+from adducir.corpora.spans.plain import TEXT_ENDINGS, read_plain, stem_of
 from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_text
+from adducir.study.files import read_pieces
 from adducir.study.json_lines import WHOLE, json_values
+from adducir.study.json_objects import is_json, read_objects
+from adducir.study.streams import COMPRESSED
 
 ANSWER = "answer"
 BOOK = "book"
 FORMATS = ("eli5", "kilt", "nq", "qa", "book")
-_LINES = (".jsonl", ".jsonl.gz")
-_TEXTS = (".txt", ".txt.gz")
+_LINES = tuple(f".jsonl{packed}" for packed in ("", *COMPRESSED))
 _IDS = ("id", "q_id", "qid", "question_id", "example_id")
 _ANSWERS = ("answers", "answer", "answer_paragraph")
 
@@ -65,7 +69,7 @@ def read_texts(
 ) -> Iterator[Text]:
     """Yield the texts of files and folders, in the order of the files.
 
-    A folder stands for its ``.txt`` and ``.jsonl`` files, gzipped or not, by name.
+    A folder stands for its ``.txt`` and ``.jsonl`` files, compressed or not, by name.
 
     Args:
         paths: Files and folders.
@@ -98,37 +102,62 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        found = sorted(each for each in path.iterdir() if each.name.endswith(_LINES + _TEXTS))
+        found = sorted(each for each in path.iterdir() if each.name.endswith(_LINES + TEXT_ENDINGS))
         if not found:
             raise InputError("there is no .txt and no .jsonl file in this folder.", path=path)
         yield from found
 
 
 def _format_of(path: Path) -> str:
-    """The format by the file's name and first record."""
-    if not path.name.endswith(_LINES):
-        return "book"
-    record = next((record for _, record in _records(path)), {})
+    """The format: of JSON by its first record; else a book, where the name says so."""
+    if path.name.endswith(_LINES) or is_json(_head(path)):
+        return _format_of_record(next((record for _, record in _records(path)), {}))
+    if path.name.endswith(TEXT_ENDINGS) or not path.suffix:
+        return BOOK
+    raise InputError(
+        "neither its name nor its beginning tells what this is.",
+        path=path,
+        mend=f"Name its format with --format ({', '.join(FORMATS)}); books are named .txt.",
+    )
+
+
+def _format_of_record(record: dict[str, Any]) -> str:
     if "output" in record:
         return "kilt"
     if "annotations" in record:
         return "nq"
-    return "eli5" if isinstance(record.get("answers"), dict) else "qa"
+    if isinstance(record.get("answers"), dict):
+        return "eli5"
+    # KILT's test files have no output.
+    is_kilt = "input" in record and not any(name in record for name in _ANSWERS)
+    return "kilt" if is_kilt else "qa"
+
+
+def _head(path: Path) -> str:
+    return next(read_pieces(path), "")
 
 
 def _read(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int | None, Text]]:
     if form == "book":
         yield None, _book(path)
         return
+    asked = answered = 0
     for line, record in _records(path):
         try:
             group = _id_of(record)
             question, answers = _answers_of(record, form, skipped)
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise _misshapen(path, line, form, error) from error
+        asked, answered = asked + 1, answered + ("output" in record)
         for name, content in answers:
             own = "_".join(f"{group}-{name}".split()) if name else group
             yield line, Text(own, group, content, ANSWER, path.name, question)
+    if form == "kilt" and asked and not answered:
+        raise InputError(
+            f"there are no answers here: none of the {asked:,} records has an 'output'.",
+            path=path,
+            mend="KILT's test files come without; take its training or development file.",
+        )
 
 
 def _answers_of(
@@ -151,6 +180,9 @@ def _answers_of(
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    if _head(path).lstrip().startswith("["):
+        yield from read_objects(path)
+        return
     mend = f"{WHOLE} Books are named .txt, or take --format book."
     for number, record in json_values(path, mend):
         if not isinstance(record, dict):
@@ -181,8 +213,8 @@ def _eli5(record: dict[str, Any]) -> tuple[str | None, Answers]:
 
 
 def _kilt(record: dict[str, Any]) -> tuple[str | None, Answers]:
-    given = [(str(place), each.get("answer")) for place, each in enumerate(record["output"])]
-    return record.get("input"), given
+    outputs = record.get("output", [])
+    return record.get("input"), [(str(n), each.get("answer")) for n, each in enumerate(outputs)]
 
 
 def _qa(record: dict[str, Any]) -> tuple[str | None, Answers]:
@@ -206,8 +238,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], tuple[str | None, Answers]]] = {
 
 
 def _book(path: Path) -> Text:
-    text = read_text(path)
+    text = read_plain(path)
     start, end = body_bounds(text, path)
-    stem = path.name.removesuffix(".gz").removesuffix(".txt")
-    name = "_".join(stem.split())
+    name = "_".join(stem_of(path).split())
     return Text(name, name, text[start:end], BOOK, path.name, None, start)

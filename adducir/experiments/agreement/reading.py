@@ -11,19 +11,20 @@ The first line names the columns, in any order:
 ==========  ======================================================================
 
 ``item``, ``rater`` and ``system`` are required, and one of ``rating`` and ``rank``; other columns
-are passed over. Cells may be quoted as in RFC 4180. The file may be gzipped.
+are passed over. Cells may be quoted as in RFC 4180, and hold an apostrophe before what a
+spreadsheet would take for a formula (:mod:`adducir.study.csv_files`). The file may be gzipped.
 """
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from adducir.experiments.agreement.ratings import Ratings, make_ratings, number_of
+from adducir.study.csv_files import csv_rows
 from adducir.study.errors import InputError
-from adducir.study.files import read_lines
 from adducir.study.nearest import nearest
+from adducir.study.texts import repeated
 
 NAMES = ("item", "rater", "system")
 VALUES = ("rating", "rank")
@@ -79,28 +80,22 @@ def records(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[s
         InputError: No header, a column missing or twice, a line of another length, or an open
             quotation mark.
     """
-    reader = csv.reader((f"{text}\n" for _, text in read_lines(path)), strict=True)
     columns: list[str] | None = None
-    begins = 1
-    try:
-        for cells in reader:
-            line, begins = begins, reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if columns is None:
-                columns = _header([cell.strip() for cell in cells], required, path, line)
-            elif len(cells) != len(columns):
-                raise InputError(
-                    f"there are {len(cells)} cells where the header names {len(columns)}.",
-                    path=path,
-                    line=line,
-                    mend="Quote a cell that holds a comma.",
-                )
-            else:
-                stripped = (cell.strip() for cell in cells)
-                yield line, dict(zip(columns, stripped, strict=True))
-    except csv.Error as error:
-        raise InputError(f"this is no CSV: {error}.", path=path, line=begins) from error
+    for line, row in csv_rows(path):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if columns is None:
+            columns = _header(cells, required, path, line)
+        elif len(cells) != len(columns):
+            raise InputError(
+                f"there are {len(cells)} cells where the header names {len(columns)}.",
+                path=path,
+                line=line,
+                mend="Quote a cell that holds a comma.",
+            )
+        else:
+            yield line, dict(zip(columns, cells, strict=True))
     if columns is None:
         raise InputError("the file is empty.", path=path)
 
@@ -114,7 +109,7 @@ def _header(columns: list[str], required: tuple[str, ...], path: Path, line: int
                 line=line,
                 mend=f"The first line must name the columns, {', '.join(required)} among them.",
             )
-    twice = sorted({name for name in columns if name and columns.count(name) > 1})
+    twice = repeated(name for name in columns if name)
     if twice:
         raise InputError(f"the column {twice[0]!r} comes twice.", path=path, line=line)
     return columns

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from adducir.experiments.significance.differences import FloatArray
 from adducir.study.errors import UsageError
+from adducir.study.texts import repeated
 
 
 class SystemScores(Protocol):
@@ -66,7 +67,7 @@ def line_up(scores: Sequence[SystemScores]) -> Lineup:
         raise UsageError("there is no system to compare.")
     first = scores[0]
     systems = tuple(one.system for one in scores)
-    twice = sorted({name for name in systems if systems.count(name) > 1})
+    twice = repeated(systems)
     if twice:
         raise UsageError(
             f"more than one system is called {', '.join(twice)}.",

@@ -187,6 +187,12 @@ class Comparison:
         raise KeyError(measure)
 
     @property
+    def questionable(self) -> tuple[EquivalenceTest, ...]:
+        """Equivalences that were found on too little to be relied on."""
+        tests = (cell.equivalence for cell in self.cells.values())
+        return tuple(one for one in tests if one and one.equivalent and one.tost.questionable)
+
+    @property
     def degenerate(self) -> tuple[PairedTest, ...]:
         """Tests whose differences are one non-zero constant, each pair once."""
         found = {

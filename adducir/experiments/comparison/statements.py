@@ -9,6 +9,7 @@ from adducir.experiments.significance.choices import (
     CorrectionName,
     FamilyName,
 )
+from adducir.experiments.significance.equivalence import Equivalence
 
 
 def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[str, ...]:
@@ -23,6 +24,7 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
         said.append(_difference_statement(comparison, several_sets))
     if any(comparison.equivalence_tests_in_family.values()):
         said.append(_equivalence_statement(comparison, several_sets))
+    said += _questionable(comparison)
     said += [
         f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
         for system, qids in comparison.missing.items()
@@ -72,6 +74,29 @@ def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
         f"Equivalence with {whom} within ±{asked.equivalence:g}: two one-sided paired "
         f"t-tests (TOST); {phrase}, alpha = {asked.alpha:g}."
     )
+
+
+def _questionable(comparison: Comparison) -> list[str]:
+    """A warning of equivalences that were found on too little to be relied on."""
+    if not comparison.questionable:
+        return []
+    found = [
+        f"{one.system} and {one.reference} on {one.measure} ({_how_alike(one.tost)})"
+        for one in comparison.questionable
+    ]
+    return [
+        f"Warning: do not rely on the equivalence of {_listed(found)}: the t-tests have too little "
+        "to go by, and the p-value says nothing about other topics."
+    ]
+
+
+def _how_alike(tost: Equivalence) -> str:
+    """On how many topics two systems differ."""
+    if not tost.differing:
+        return f"the same score on all {tost.n} topics"
+    if tost.degenerate:
+        return f"the same difference on all {tost.n} topics"
+    return f"different scores on {tost.differing} of {tost.n} topics only"
 
 
 def _corrected(correction: CorrectionName) -> str:

@@ -29,7 +29,7 @@ from adducir.study.errors import UsageError
 __all__ = ["Measure", "check_measure", "parse_measure", "parse_measures"]
 
 _CALL = re.compile(
-    r"(?P<name>\w+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s@()]+))?", re.DOTALL
+    r"(?P<name>\w++)\s*+(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s@()]+))?", re.DOTALL
 )
 _OPENING = "([{"
 _CLOSING = ")]}"
@@ -173,7 +173,7 @@ def _literal(text: str, piece: str) -> Any:
         return text.lower() == "true"
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"[A-Za-z][\w-]*", text):
             return text  # dcg=exp-log2 without its quotes
     raise UsageError(f"{piece!r}: {text!r} is not a number, True, False or a text.")

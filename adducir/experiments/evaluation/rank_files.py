@@ -11,7 +11,6 @@ any other        a property of the query, such as ``length``, to break the figur
 ===============  ===============================================================================
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_lines, writing_text
 from adducir.study.json_lines import json_value
 from adducir.study.nearest import nearest
+from adducir.study.numbers import whole_number
 
 REQUIRED = ("qid", "rank", "candidates")
 KNOWN = (*REQUIRED, "system", "tied")
@@ -99,8 +99,14 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         if as_json:
             yield line, _json(text, path, line)
             continue
-        (cells,) = csv.reader([text], delimiter="\t", quoting=csv.QUOTE_NONE)
-        cells = [cell.strip() for cell in cells]
+        if "\r" in text:
+            raise InputError(
+                "this line holds a carriage return that ends no line.",
+                path=path,
+                line=line,
+                mend="End lines with \\n or \\r\\n.",
+            )
+        cells = [cell.strip() for cell in text.split("\t")]
         if columns is None:
             columns = cells
             _check_columns(dict.fromkeys(columns, ""), path, line)
@@ -171,8 +177,9 @@ def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRa
 
 
 def _whole(text: str, name: str, path: Path, line: int) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    value = whole_number(text)
+    if not value:
         raise InputError(
             f"{name} is {text!r}, not a whole number of 1 or more.", path=path, line=line
         )
-    return int(text)
+    return value

@@ -78,6 +78,7 @@ TREC_INEXPRESSIBLE = {
 """The names that it cannot express, with the reason or the way round."""
 
 _WITH_PARAMETER = re.compile(r"(?P<name>.+?)[._](?P<value>[0-9.,+=-]+)")
+_LONGEST = 100  # beyond it nothing is a name: the pattern takes time in proportion to its square
 
 
 def split_trec_name(text: str) -> tuple[str, str | None]:
@@ -87,8 +88,8 @@ def split_trec_name(text: str) -> tuple[str, str | None]:
         The name and the text after it, or the whole text and None where it is
         not a known name with a parameter.
     """
-    match = _WITH_PARAMETER.fullmatch(text)
+    match = _WITH_PARAMETER.fullmatch(text[: _LONGEST + 1])
     known = TREC_NAMES.keys() | TREC_INEXPRESSIBLE.keys()
-    if text not in known and match and match["name"] in known:
+    if text not in known and len(text) <= _LONGEST and match and match["name"] in known:
         return match["name"], match["value"]
     return text, None

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import adducir
 from adducir.corpora.evidence_sets.chosen import read_chosen, write_chosen
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.corpora.evidence_sets.record_files import read_questions
@@ -25,10 +24,12 @@ from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, read_manifest
 from adducir.study.progress import SILENT, Progress
+from adducir.study.results import publishing_results, refuse_other_folder
+from adducir.version import __version__
 
 CHOSEN_FILE = "chosen.jsonl"
 _KIND = "chosen-sets"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 def run_study(
@@ -44,13 +45,14 @@ def run_study(
     Args:
         plan: From :func:`adducir.experiments.evidence.planning.plan_study`.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
+        threads: Of torch while sets are chosen; by default its own choice.
         rebuild: Make everything anew.
         progress: Told of each step.
 
     Raises:
         AdducirError: A model cannot be loaded, the disk is full, and the like.
     """
+    refuse_other_folder(plan.output)
     plan.fetch(progress)
     for place, step in enumerate(plan.steps, 1):
         progress.note(f"{place} of {len(plan.steps)}: {step.model.name}")
@@ -58,14 +60,15 @@ def run_study(
             step.course,
             step.model,
             device=device,
-            threads=threads,
             rebuild=rebuild,
             progress=progress,
         )
         with using_threads(threads):
             _choose(plan, step, device, rebuild, progress)
     table = _table(plan)
-    return StudyOutcome({"": table}, write_table(plan.output, table, each="per-question"))
+    with publishing_results(plan.output, progress) as folder:
+        files = write_table(folder, table, each="per-question")
+    return StudyOutcome({"": table}, {key: plan.output / path.name for key, path in files.items()})
 
 
 def _choose(
@@ -166,4 +169,4 @@ def _size(plan: StudyPlan, data: str) -> int:
 
 def _provenance(plan: StudyPlan) -> dict[str, Any]:
     models = {step.model.name: step.course.fingerprint for step in plan.steps}
-    return {"adducir": adducir.__version__, "file": plan.path.name, "models": models}
+    return {"adducir": __version__, "file": plan.path.name, "models": models}

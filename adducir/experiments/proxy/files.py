@@ -7,7 +7,6 @@
 * The key, CSV: ``item``, ``truth``, ``group``, ``docno_1`` ... ``docno_n``, ``task``.
 """
 
-import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,10 @@ from typing import TextIO
 
 from adducir.experiments.agreement.reading import records
 from adducir.experiments.proxy.tasks import Task
+from adducir.study.csv_files import CsvWriter
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import writing_text
+from adducir.study.numbers import whole_number
 
 TASK_ENDINGS = (".csv", ".jsonl")
 
@@ -91,11 +92,11 @@ def _write_json(task: Task, handle: TextIO) -> None:
 
 def _write_csv(task: Task, handle: TextIO) -> None:
     options = range(1, len(task.items[0].docnos) + 1)
-    writer = csv.writer(handle, lineterminator="\n")
+    writer = CsvWriter(handle)
     names = (f"candidate_{number}" for number in options)
-    writer.writerow(["item", "context", *names, "choice", "task"])
+    writer.row(["item", "context", *names, "choice", "task"])
     for item in task.items:
-        writer.writerow([item.id, item.context, *item.candidates, "", task.mark])
+        writer.row([item.id, item.context, *item.candidates, "", task.mark])
 
 
 def write_key(task: Task, path: Path) -> None:
@@ -106,10 +107,10 @@ def write_key(task: Task, path: Path) -> None:
     """
     options = range(1, len(task.items[0].docnos) + 1)
     with writing_text(path) as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(["item", "truth", "group", *(f"docno_{n}" for n in options), "task"])
+        writer = CsvWriter(handle)
+        writer.row(["item", "truth", "group", *(f"docno_{n}" for n in options), "task"])
         for item in task.items:
-            writer.writerow([item.id, item.truth, item.group, *item.docnos, task.mark])
+            writer.row([item.id, item.truth, item.group, *item.docnos, task.mark])
 
 
 def read_key(path: Path) -> Key:
@@ -147,6 +148,4 @@ def read_key(path: Path) -> Key:
 
 def option(text: str, options: int) -> int | None:
     """The number of an option, 1 to ``options``, or None where the text is none."""
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= options:
-        return int(text)
-    return None
+    return whole_number(text, options) or None

@@ -13,10 +13,11 @@ from adducir.encoders.sources import RECIPES, encoder_source
 from adducir.encoders.training import Course, identity_of, open_course
 from adducir.experiments.faults import Faults, Needs
 from adducir.experiments.ranks.data import SpanData, open_data
-from adducir.experiments.ranks.recipe import ContextRecipe, RanksStudy, SystemRecipe, folder_name
+from adducir.experiments.ranks.recipe import RanksStudy, SystemRecipe, folder_name
 from adducir.models.sources import model_source
 from adducir.study.absent import gathering, without_downloads
 from adducir.study.errors import InputError
+from adducir.study.fingerprint import fingerprint
 from adducir.study.folders import study_folder
 from adducir.study.products import is_current
 from adducir.study.progress import Progress
@@ -167,12 +168,13 @@ def plan_study(path: Path, changes: Sequence[str] = (), *, dry_run: bool = False
         for name, system in recipe.systems.items():
             faults.opening(("systems", name), partial(_check, name, system, folder, data, learnt))
     needs = faults.check()
+    chains = _chains(path, folder, recipe)
     steps = tuple(
         Step(
             data_name,
             name,
             context,
-            _chain(path, folder, name, system, (context, recipe.contexts[context])),
+            chains[name, context],
             folder.joinpath("runs", path.stem, *map(folder_name, (data_name, name, context))),
         )
         for data_name in recipe.data
@@ -241,19 +243,65 @@ def _check_lesson(
             )
 
 
-def _chain(
-    path: Path, folder: Path, name: str, system: SystemRecipe, context: tuple[str, ContextRecipe]
-) -> tuple[Link, ...]:
+@dataclass(frozen=True)
+class _Training:
+    """One training of one system's chain, before it has a place.
+
+    Attributes:
+        document: The recipe's file.
+        changes: What is changed of it, but for its base.
+        key: What it makes: the fingerprint of its recipe and of all trainings before it.
+        place: Where it would be made.
+    """
+
+    document: Document
+    changes: tuple[str, ...]
+    key: str
+    place: Path
+
+
+def _chains(path: Path, folder: Path, study: RanksStudy) -> dict[tuple[str, str], tuple[Link, ...]]:
+    """The trainings of each system with each context; what would make the same is made once.
+
+    A training that several chains begin with has the place of the system whose encoder it is, or
+    else that of the first of them.
+    """
+    trainings = {
+        (name, context): _trainings(path, folder, study, name, context)
+        for name in study.systems
+        for context in study.contexts_of(name)
+    }
+    places: dict[str, Path] = {}
+    last = [one[-1] for one in trainings.values() if one]
+    for training in (*last, *(one for some in trainings.values() for one in some)):
+        places.setdefault(training.key, training.place)
+    chains: dict[tuple[str, str], tuple[Link, ...]] = {}
+    for where, some in trainings.items():
+        links: list[Link] = []
+        for one in some:
+            base = [str(link.output.relative_to(folder)) for link in links[-1:]]
+            changes = (*one.changes, *(f"base={json.dumps(name)}" for name in base))
+            links.append(Link(one.document, changes, places[one.key]))
+        chains[where] = tuple(links)
+    return chains
+
+
+def _trainings(
+    path: Path, folder: Path, study: RanksStudy, name: str, context: str
+) -> list[_Training]:
     """The trainings of a system with one context."""
-    context_name, read_of = context
-    names = listed(system.train)
-    given = read_of.model_dump(mode="json")
+    system = study.systems[name]
+    recipes = listed(system.train)
+    given = study.contexts[context].model_dump(mode="json")
     changes = (*system.set, *(f"context.{key}={json.dumps(value)}" for key, value in given.items()))
-    links: list[Link] = []
-    for number, recipe in enumerate(names, 1):
-        more = f"-{number}" if number < len(names) else ""
+    found: list[_Training] = []
+    for number, recipe in enumerate(recipes, 1):
+        document = load(file_path(recipe, folder))
+        said = validate(document, EncoderRecipe, changes).model_dump(
+            mode="json", exclude={"description"} | ({"base"} if found else set())
+        )
+        key = fingerprint([said, *(one.key for one in found[-1:])])
+        more = f"-{number}" if number < len(recipes) else ""
         place = folder / "encoders" / path.stem / folder_name(name)
-        output = place / f"{folder_name(context_name)}{more}"
-        base = (f"base={json.dumps(str(links[-1].output.relative_to(folder)))}",) if links else ()
-        links.append(Link(load(file_path(recipe, folder)), (*changes, *base), output))
-    return tuple(links)
+        found.append(_Training(document, changes, key, place / f"{folder_name(context)}{more}"))
+    return found

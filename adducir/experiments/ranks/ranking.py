@@ -16,10 +16,12 @@ from adducir.encoders.ranking import (
     by_vectors,
     standings,
 )
+from adducir.encoders.reading import shared_room
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.ranks.recipe import ContextRecipe, LexicalPart
 from adducir.models.batches import computed, token_batches
-from adducir.models.machine import Precision, computing_in
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -44,9 +46,12 @@ def by_bm25(
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.candidates import Okapi, RankingTask, gold_ranks_of_sets, lower_split
 
+    # The tokens of BM25 are words.
+    words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
+
     def sets() -> Iterator[RankingTask]:
         for task in tasks:
-            pairs = (context(span, read.left, read.right, read.words) for span in task.spans)
+            pairs = (context(span, read.left, read.right, words) for span in task.spans)
             queries = [" ".join(side for side in pair if side) for pair in pairs]
             yield RankingTask(task.texts, queries, task.gold.tolist())
 
@@ -111,7 +116,7 @@ def by_late_interaction(
             kept[place] = _vectors(model, model.documents(texts), progress)
         pairs = [context(span, read.left, read.right, read.words) for span in task.spans]
         room = model.room_of_queries
-        queries = [nearest(model.tokenizer, left, right, room) for left, right in pairs]
+        queries = [nearest(model.tokenizer, *pair, room, read.tokens) for pair in pairs]
         return by_maxsim(_vectors(model, model.queries(queries), progress), kept[place])
 
     return _ranked(tasks, kept, scores, progress)
@@ -148,7 +153,7 @@ def _vectors(
     width = 0
 
     def compute(numbers: Any) -> Any:
-        with torch.inference_mode(), computing_in(model.precision, model.network.device):
+        with torch.inference_mode(), computing_in(model.precision, model.network):
             return model.vectors([encoded[number] for number in numbers]).cpu().numpy()
 
     model.network.eval()
@@ -162,17 +167,17 @@ def _vectors(
     return MultiVectors.of(parts, width)
 
 
-def nearest(tokenizer: Any, left: str, right: str, room: int) -> str:
-    """Left and right text, cut at their outer ends to ``room`` tokens together.
+def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
+    """Left and right text, cut at their outer ends: to ``room`` tokens together.
 
-    Both sides keep equally much, and what a short side leaves free is the other's.
+    Before that each is cut to ``side`` tokens.
     """
     before, after = (
         one.offsets
         for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)
     )
-    of_left = min(len(before), max(room - len(after), room - room // 2))
-    of_right = min(len(after), room - of_left)
+    most = len(before) + len(after) if side is None else side
+    of_left, of_right = shared_room(min(len(before), most), min(len(after), most), room)
     if of_left < len(before):
         left = left[before[-of_left][0] :] if of_left else ""
     if of_right < len(after):

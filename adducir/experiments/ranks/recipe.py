@@ -71,11 +71,19 @@ class DataRecipe(Recipe):
 
 
 class ContextRecipe(Recipe):
-    """What systems read of a context; see :func:`adducir.corpora.spans.record.context`."""
+    """What systems read of a context; see :class:`adducir.encoders.settings.ContextPart`.
+
+    Attributes:
+        left: Sentences on the left of the mask.
+        right: Sentences on the right.
+        words: Words of each side.
+        tokens: Tokens of each side, as the system counts them: a network's pieces, BM25's words.
+    """
 
     left: Some = None
     right: Some = None
     words: Some = None
+    tokens: Some = None
 
 
 class LexicalPart(Recipe):

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import adducir
 from adducir.corpora.references import expanded
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import ContextPart, LengthPart
@@ -25,10 +24,12 @@ from adducir.models.products import model_versions
 from adducir.models.sources import model_source
 from adducir.study.products import build, read_manifest
 from adducir.study.progress import SILENT, Progress
+from adducir.study.results import publishing_results, refuse_other_folder
+from adducir.version import __version__
 
 RANKS_FILE = "ranks.tsv"
 _KIND = "ranks"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 
 def run_study(
@@ -44,22 +45,31 @@ def run_study(
     Args:
         plan: From :func:`adducir.experiments.ranks.planning.plan_study`.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch and BM25; by default their own choice.
+        threads: Of torch and BM25 while candidates are ranked; by default their own choice.
         rebuild: Make everything anew.
         progress: Told of each step.
 
     Raises:
         AdducirError: A model cannot be loaded, the disk is full, and the like.
     """
+    refuse_other_folder(plan.output)
     plan.fetch(progress)
     work = _Work(plan, device, threads, rebuild, progress)
     for place, step in enumerate(plan.steps, 1):
         progress.note(f"{place} of {len(plan.steps)}: {step.data}, {step.system}, {step.context}")
         work.do(step)
+    with publishing_results(plan.output, progress) as folder:
+        tables, files = _write(plan, folder)
+    placed = {key: plan.output / path.relative_to(folder) for key, path in files.items()}
+    return StudyOutcome(tables, placed)
+
+
+def _write(plan: RanksPlan, output: Path) -> tuple[dict[str, ResultTable], dict[str, Path]]:
+    """All tables by data set, and their files."""
     tables: dict[str, ResultTable] = {}
     files: dict[str, Path] = {}
     for data in plan.data:
-        folder = plan.output / folder_name(data) if len(plan.data) > 1 else plan.output
+        folder = output / folder_name(data) if len(plan.data) > 1 else output
         sections = _sections(plan, data)
         table = tables[data if len(plan.data) > 1 else ""] = _table(plan, data, sections)
         made = write_table(folder, table, each="per-context")
@@ -70,7 +80,7 @@ def run_study(
                 for kind, path in write_table(folder, grouped, name=f"by-{key}").items()
             }
         files |= {f"{data}/{kind}" if len(plan.data) > 1 else kind: p for kind, p in made.items()}
-    return StudyOutcome(tables, files)
+    return tables, files
 
 
 class _Work:
@@ -132,7 +142,6 @@ class _Work:
                 link.course(self.plan.folder),
                 link.output,
                 device=self.device,
-                threads=self.threads,
                 rebuild=self.rebuild,
                 progress=self.progress,
             )
@@ -194,7 +203,7 @@ def late_interaction(system: SystemRecipe, plan: RanksPlan) -> Any:
             special=False,
             fill=False,
         )
-    model = LateInteraction.load(source, None, reading)
+    model = LateInteraction.load(source, reading)
     model.precision = plan.recipe.precision
     return model
 
@@ -234,4 +243,4 @@ def _provenance(plan: RanksPlan, data: str) -> dict[str, Any]:
         for step in plan.steps
         if step.data == data
     }
-    return {"adducir": adducir.__version__, "file": plan.path.name, "ranks": ranks}
+    return {"adducir": __version__, "file": plan.path.name, "ranks": ranks}

@@ -39,6 +39,7 @@ class Equivalence:
         delta: Half-width of the band, in units of the measure.
         n: Number of topics.
         degenerate: The differences do not vary.
+        differing: Number of topics on which the two scores differ.
     """
 
     p: float
@@ -47,6 +48,23 @@ class Equivalence:
     delta: float
     n: int
     degenerate: bool
+    differing: int
+
+    @property
+    def questionable(self) -> bool:
+        """Whether the t-tests have too little to go by for a verdict to be relied on.
+
+        Where scores are identical p is 0 by definition: of ten topics with 0/1 scores that truly
+        differ by the band, a third of all samples is, and is called equivalent. Where they differ
+        on a handful of topics (ceilings, floors, measures of 0 and 1), t is far from its
+        distribution.
+        """
+        few = self.differing < _FEW_DIFFERENCES and self.n < _MANY_TOPICS
+        return self.degenerate or self.differing == 0 or few
+
+
+_FEW_DIFFERENCES = 5
+_MANY_TOPICS = 100
 
 
 def tost_rows(first: ArrayLike, second: ArrayLike, delta: float) -> list[Equivalence]:
@@ -57,7 +75,7 @@ def tost_rows(first: ArrayLike, second: ArrayLike, delta: float) -> list[Equival
         raise UsageError(f"the band of equivalence must be a number above 0, not {delta}.")
     a, b = paired_rows(first, second)
     difference, noise = a - b, tolerance(a, b)
-    topics = difference.shape[1]
+    topics, differing = difference.shape[1], (np.abs(difference) > noise[:, None]).sum(axis=1)
     mean, constant = difference.mean(axis=1), constant_rows(difference, noise)
     error = np.where(constant, 1.0, difference.std(axis=1, ddof=1) / np.sqrt(topics))
     lower: FloatArray = stdtr(topics - 1, -(mean + delta) / error)
@@ -72,6 +90,7 @@ def tost_rows(first: ArrayLike, second: ArrayLike, delta: float) -> list[Equival
             float(delta),
             topics,
             bool(constant[k]),
+            int(differing[k]),
         )
         for k in range(mean.size)
     ]

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from adducir.experiments.comparison.results import Comparison
     from adducir.experiments.evaluation.scores import Scores
 
-UNAFFECTED = frozenset({"Bpref", "infAP"})
+UNAFFECTED = frozenset({"Bpref"})
 """Measures that pass over unjudged documents by their definition."""
+ESTIMATED = "infAP"
+"""It estimates the relevance of documents that were pooled and not judged (grade -1), and counts
+what the qrels do not name as not relevant (m_infap.c of trec_eval; Yilmaz and Aslam, 2006)."""
 SHOWN = 5
 """So many names are listed before the rest is counted."""
 
@@ -116,6 +119,12 @@ def _unjudged(measures: Sequence[Hashable], names: Mapping[str, str]) -> list[st
     if without:
         said.append(
             f"Unjudged documents are left out by {listed([_name(m, names) for m in without])}."
+        )
+    inferred = [m for m in known if getattr(m, "NAME", None) == ESTIMATED]
+    if inferred:
+        said.append(
+            f"{listed([_name(m, names) for m in inferred])} estimates the relevance of pooled "
+            "documents that were not judged (grade -1)."
         )
     return said
 

@@ -6,8 +6,9 @@ from typing import Any
 import polars as pl
 
 from adducir.corpora.topics import Topics
-from adducir.experiments.tuning.grid import Grid, Knob, Setting
-from adducir.runs.fuse import Method, Normalise, fuse
+from adducir.experiments.tuning.grid import Grid, Knob, Setting, knobs_of
+from adducir.runs.fuse import fuse
+from adducir.runs.fusion import FUSION
 from adducir.runs.run import Run
 from adducir.study.errors import UsageError
 
@@ -16,13 +17,16 @@ RERANK_DEPTH = Knob(whole=True, low=1)
 
 
 def fusion_knobs(names: Sequence[str], method: str) -> dict[str, Knob]:
-    """The parameters of a fusion of runs of these names."""
-    own = ["k"] if method == "rrf" else []
-    return {name: Knob(low=0) for name in [*own, *(f"weights.{name}" for name in names)]}
+    """The parameters of a fusion of runs of these names: the method's own, and weights.
+
+    Raises:
+        UsageError: There is no such method.
+    """
+    return knobs_of(FUSION.kind(method)) | {f"weights.{name}": Knob(low=0) for name in names}
 
 
 class Fusion:
-    """The fusion of runs: ``k`` of rrf, and ``weights.NAME`` of each run.
+    """The fusion of runs: the method's hyperparameters, and ``weights.NAME`` of each run.
 
     A weight that is not in the grid is 1. Only the proportions of weights matter, so one of them
     is best left there.
@@ -30,29 +34,29 @@ class Fusion:
     Args:
         runs: Two or more, by name, over the ids of the pool.
         method: As in :func:`adducir.runs.fuse.fuse`.
-        fixed: Values of parameters that are not in the grid.
-        normalise: Likewise.
+        fixed: Values of numeric parameters that are not in the grid.
+        settings: Values of the method's other hyperparameters, such as ``normalise``.
         depth: Documents a topic.
     """
 
     def __init__(
         self,
         runs: Mapping[str, Run],
-        method: Method = "rrf",
+        method: str = "rrf",
         *,
         fixed: Mapping[str, float] | None = None,
-        normalise: Normalise = "min-max",
+        settings: Mapping[str, Any] | None = None,
         depth: int | None = 1000,
     ) -> None:
         self._runs = dict(runs)
         self._method = method
         self._fixed = dict(fixed or {})
-        self._normalise = normalise
+        self._settings = dict(settings or {})
         self._depth = depth
 
     @property
     def knobs(self) -> Mapping[str, Knob]:
-        """``k`` (rrf only) and a weight for each run."""
+        """The method's own, such as ``k`` of rrf, and a weight for each run."""
         knobs = fusion_knobs(list(self._runs), self._method)
         return {name: knob for name, knob in knobs.items() if name not in self._fixed}
 
@@ -70,14 +74,15 @@ class Fusion:
 
     def run(self, setting: Setting, topics: Topics) -> Run:
         """Fuse what the runs have of the topics."""
+        values = {**self._settings, **self._fixed, **setting}
+        own = FUSION.kind(self._method).model_fields
         return fuse(
             [of_topics(run, topics) for run in self._runs.values()],
             self._method,
-            k={**self._fixed, **setting}.get("k", 60),
             weights=self._weights(setting),
-            normalise=self._normalise,
             depth=self._depth,
             tag="tuned",
+            **{name: value for name, value in values.items() if name in own},
         )
 
     def facts(self) -> dict[str, Any]:
@@ -85,7 +90,7 @@ class Fusion:
         return {
             "fuse": list(self._runs),
             "method": self._method,
-            **({"normalise": self._normalise} if self._method != "rrf" else {}),
+            **self._settings,
             **({"fixed": self._fixed} if self._fixed else {}),
             "depth": self._depth or "all",
         }

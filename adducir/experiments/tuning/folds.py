@@ -13,7 +13,6 @@ be tuned on its own labels.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from adducir.experiments.tuning.pool import Pool
 from adducir.runs.order import Integers
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_lines
+from adducir.study.json_lines import json_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +178,7 @@ def _entries(path: Path) -> Iterator[tuple[int | None, str, str]]:
 
 
 def _json_entries(path: Path, text: str) -> Iterator[tuple[None, str, str]]:
-    try:
-        data: Any = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error.msg}.", path=path, line=error.lineno) from error
+    data = json_in(text, path)
     folds: Mapping[str, Any] = (
         data
         if isinstance(data, dict)

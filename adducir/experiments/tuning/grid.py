@@ -11,6 +11,9 @@ from decimal import Decimal
 from itertools import pairwise
 from math import inf, prod
 
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
 from adducir.experiments.tuning.values import Number, decimal, plain
 from adducir.study.errors import UsageError
 from adducir.study.nearest import nearest
@@ -32,6 +35,24 @@ class Knob:
     whole: bool = False
     low: float = -inf
     high: float = inf
+
+
+def knobs_of(kind: type[BaseModel]) -> dict[str, Knob]:
+    """The numeric fields of a recipe, which can be tuned, with the bounds that they state."""
+    return {
+        name: Knob(
+            whole=field.annotation is int,
+            low=_bound(field, "ge", -inf),
+            high=_bound(field, "le", inf),
+        )
+        for name, field in kind.model_fields.items()
+        if field.annotation in (int, float)
+    }
+
+
+def _bound(field: FieldInfo, which: str, default: float) -> float:
+    stated = [getattr(one, which) for one in field.metadata if hasattr(one, which)]
+    return float(stated[0]) if stated else default
 
 
 @dataclass(frozen=True)

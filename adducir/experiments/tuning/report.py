@@ -11,7 +11,6 @@
   (``held-out.SET.trec.gz``) where topic sets share qids.
 """
 
-import csv
 import io
 import json
 from collections.abc import Iterator
@@ -20,12 +19,15 @@ from typing import Any
 
 import numpy as np
 
-import adducir
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tuning import Tuning, mean
 from adducir.experiments.tuning.values import plain
 from adducir.runs.write import write_run
+from adducir.study.csv_files import CsvWriter
 from adducir.study.files import writing_text
+from adducir.study.progress import SILENT, Progress
+from adducir.study.results import publishing_results
+from adducir.version import __version__
 
 TIES = (
     "means are compared to 12 decimals; of equal ones the first setting in the grid is chosen: "
@@ -33,21 +35,24 @@ TIES = (
 )
 
 
-def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
-    """Write all files, each whole or not at all.
+def write_report(
+    tuning: Tuning, folder: Path, *, with_runs: bool = True, progress: Progress = SILENT
+) -> dict[str, Path]:
+    """Write all files, all of them at once or none.
 
     Args:
         tuning: What to tell.
         folder: Where to.
         with_runs: Whether the pooled rankings are written as well.
+        progress: Told what is waited for.
 
     Returns:
         The files by name, the runs as ``held-out.trec.gz`` or ``held-out.SET.trec.gz``.
 
     Raises:
+        InputError, ProductError: As :func:`adducir.study.results.publishing_results`.
         MachineError: The disk is full, or the place cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "grid.csv": _csv(grid_lines(tuning)),
         "held-out.csv": _csv(_topic_lines(tuning)),
@@ -55,18 +60,19 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
         "folds.json": _folds(tuning),
         "grid.svg": draw(tuning),
     }
-    files = {name: folder / name for name in texts}
-    for name, text in texts.items():
-        with writing_text(files[name]) as handle:
-            handle.write(text)
-    return {**files, **(_write_runs(tuning, folder) if with_runs else {})}
+    with publishing_results(folder, progress) as hidden:
+        for name, text in texts.items():
+            with writing_text(hidden / name) as handle:
+                handle.write(text)
+        runs = _write_runs(tuning, hidden) if with_runs else []
+    return {name: folder / name for name in [*texts, *runs]}
 
 
 def facts(tuning: Tuning) -> dict[str, Any]:
     """What there is to say about a tuning, in JSON's types."""
     pool, folds = tuning.pool, tuning.folds
     return {
-        "adducir": adducir.__version__,
+        "adducir": __version__,
         "system": tuning.system,
         "grid": {each.name: list(each.values) for each in tuning.grid.parameters},
         "settings": len(tuning.grid),
@@ -138,23 +144,24 @@ def _folds(tuning: Tuning) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _write_runs(tuning: Tuning, folder: Path) -> dict[str, Path]:
+def _write_runs(tuning: Tuning, folder: Path) -> list[str]:
+    """Write the pooled rankings, and return the names of the files."""
     pool = tuning.pool
     about = {"method": {"tuning": facts(tuning)}}
     if pool.has_own_qids:
-        path = folder / "held-out.trec.gz"
-        write_run(tuning.run, path, about, topics=pool.ids)
-        return {path.name: path}
-    files = {}
+        name = "held-out.trec.gz"
+        write_run(tuning.run, folder / name, about, topics=pool.ids)
+        return [name]
+    names = []
     for number, each in enumerate(pool.sets):
-        path = folder / f"held-out.{each.name.replace(' ', '_')}.trec.gz"
+        name = f"held-out.{each.name.replace(' ', '_')}.trec.gz"
         qids = [qid for row, qid in enumerate(pool.qids) if pool.set_of[row] == number]
-        write_run(pool.of_set(tuning.run, each.name), path, about, topics=qids)
-        files[path.name] = path
-    return files
+        write_run(pool.of_set(tuning.run, each.name), folder / name, about, topics=qids)
+        names.append(name)
+    return names
 
 
 def _csv(lines: Iterator[list[Any]]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(lines)
+    CsvWriter(buffer).rows(lines)
     return buffer.getvalue()

@@ -106,7 +106,13 @@ def build_dense_index(
     def fingerprint_in(precision: Precision) -> str:
         return product_fingerprint(KIND, recipe_in(precision), inputs, _MAKER_VERSION)
 
-    precision = settled_precision(running.precision, running.device, path, fingerprint_in)
+    precision = settled_precision(
+        running.precision,
+        running.device,
+        path,
+        fingerprint_in,
+        progress=progress,
+    )
 
     def make(folder: Path, parts: Path) -> dict[str, Any]:
         counts = _encoded(corpus, items, folder, parts, source, running, precision, progress)

@@ -1,6 +1,5 @@
 """Searches a dense index: a query's vector against the documents'."""
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +19,10 @@ from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import RM3Settings
 from adducir.models.machine import choose_device, using_threads
 from adducir.study.errors import ProductError, UsageError
-from adducir.study.files import file_digest, read_lines, read_text
-from adducir.study.products import Manifest, read_manifest
+from adducir.study.files import read_lines
+from adducir.study.json_lines import json_document
+from adducir.study.products import Manifest
+from adducir.study.verified import open_product
 
 _REBUILD = "Build it again with 'adducir index --rebuild'."
 
@@ -42,18 +43,7 @@ class DenseIndex:
         self, path: Path | str, *, device: str = "auto", encoder: str | None = None
     ) -> None:
         self.path = Path(path)
-        self.manifest: Manifest = read_manifest(self.path)
-        if self.manifest.kind != KIND:
-            raise ProductError(
-                f"this is no dense index, but a product of {self.manifest.kind}.", path=self.path
-            )
-        for name in (INDEX, DOCNOS):
-            if file_digest(self.path / name) != self.manifest.files[name].sha256:
-                raise ProductError(
-                    "docnos and vectors came apart: this file is not the one that was written.",
-                    path=self.path / name,
-                    mend=_REBUILD,
-                )
+        self.manifest: Manifest = open_product(self.path, KIND)
         self.analysis = Analysis()  # for words that people count, not for searching
         self.accurate_length = False
         self.has_vectors = False
@@ -94,7 +84,7 @@ class DenseIndex:
         Raises:
             ProductError: What has that name now is another encoder.
         """
-        told = json.loads(read_text(self.path / TOLD))
+        told = json_document(self.path / TOLD)
         name, folder = self._named or told["encoder"], None
         if self._named is None and (self.path / name).is_dir():
             folder = self.path

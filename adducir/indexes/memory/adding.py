@@ -2,7 +2,8 @@
 
 Each loop has the same first lines: a call for every posting would count references to its arrays,
 which costs seventy times what the call does. Places are unsigned because numba tests signed ones
-for being negative, which halves the speed.
+for being negative, which halves the speed. They are cut to the window, so that a damaged index
+cannot make them lead out of it.
 
 The arguments that the loops share:
 
@@ -23,10 +24,11 @@ import numpy as np
 
 from adducir.indexes.memory.compiled import kernel
 from adducir.indexes.memory.files import Array
-from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT
+from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW
 
 U, F32, F64 = np.uint64, np.float32, np.float64
 ONE, ZERO = np.float32(1), np.float32(0)
+_INSIDE = np.uint64(WINDOW - 1)
 
 _DE_BRUIJN = 0x03F79D71B4CB0A89
 _BIT = np.zeros(64, dtype=np.uint8)
@@ -96,7 +98,8 @@ def add(
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
-        doc = U(docs[i])
+        place = (U(docs[i]) - base) & _INSIDE
+        doc = base + place
         norm = U(norms[doc])
         cell = (U(tfs[i]) << U(8)) + norm
         if cell < cells:
@@ -104,7 +107,7 @@ def add(
         else:
             part = parts[doc] if kind == BM25_EXACT else ZERO
             value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
-        sums[doc - base] += value
+        sums[place] += value
 
 
 @kernel
@@ -127,7 +130,8 @@ def add_and_mark(
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
-        doc = U(docs[i])
+        place = (U(docs[i]) - base) & _INSIDE
+        doc = base + place
         norm = U(norms[doc])
         cell = (U(tfs[i]) << U(8)) + norm
         if cell < cells:
@@ -135,7 +139,6 @@ def add_and_mark(
         else:
             part = parts[doc] if kind == BM25_EXACT else ZERO
             value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
-        place = doc - base
         total = sums[place] + value
         sums[place] = total
         if total > bar:
@@ -163,7 +166,8 @@ def add_and_find(
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
-        doc = U(docs[i])
+        place = (U(docs[i]) - base) & _INSIDE
+        doc = base + place
         norm = U(norms[doc])
         cell = (U(tfs[i]) << U(8)) + norm
         if cell < cells:
@@ -171,12 +175,11 @@ def add_and_find(
         else:
             part = parts[doc] if kind == BM25_EXACT else ZERO
             value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
-        place = doc - base
         before = sums[place]
         total = before + value
         sums[place] = total
         found[count] = place
-        count += U((total > bar) & (before <= bar))
+        count += U((total > bar) & (before <= bar) & (count < U(WINDOW)))
     return count
 
 

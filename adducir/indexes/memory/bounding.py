@@ -39,7 +39,9 @@ def look_at_peaks(postings: Postings, peaks: Peaks, term: Any) -> None:
         level = U(0)
         while tf > tops[level]:
             level += U(1)
-        least[level] = min(least[level], norms[U(docs[i])])
+        doc = U(docs[i])
+        if doc < U(postings.documents):
+            least[level] = min(least[level], norms[doc])
         most = max(most, tf)
     for place in range(LEVELS):  # one array given to another would take seconds to compile
         peaks.least[term, place] = least[place]

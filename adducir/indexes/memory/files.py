@@ -61,12 +61,36 @@ class Arrays:
 
     @classmethod
     def open(cls, folder: Path) -> "Arrays":
-        """Map the files in ``folder``.
+        """Map the files in ``folder``, and check what bounds the places that are read.
+
+        What the arrays hold is not read here: the kernels stay inside them whatever it is.
 
         Raises:
             ProductError: One is missing or damaged.
         """
-        return cls(folder, *(_mapped(folder / f"{name}.npy") for name in ARRAYS))
+        arrays = cls(folder, *(mapped(folder / f"{name}.npy") for name in ARRAYS))
+        arrays._check()
+        return arrays
+
+    def _check(self) -> None:
+        documents, terms, postings = len(self.lengths), len(self.collection), len(self.docs)
+        code = len(self.forward)
+        for name, array, is_right in (
+            ("postings.docs", self.docs, self.docs.dtype == np.int32),
+            ("postings.tfs", self.tfs, len(self.tfs) == postings and self.tfs.dtype.kind in "iuf"),
+            ("lengths", self.lengths, self.lengths.dtype in (np.int32, np.float64)),
+            ("norms", self.norms, len(self.norms) == documents and self.norms.dtype == np.uint8),
+            ("collection", self.collection, self.collection.dtype in (np.int64, np.float64)),
+            ("forward.bytes", self.forward, self.forward.dtype == np.uint8),
+            ("postings.offsets", self.offsets, is_rising(self.offsets, terms, postings)),
+            (
+                "forward.offsets",
+                self.forward_offsets,
+                is_rising(self.forward_offsets, documents, code),
+            ),
+        ):
+            if array.ndim != 1 or not is_right:
+                raise damaged(self.folder / f"{name}.npy")
 
     @property
     def documents(self) -> int:
@@ -81,7 +105,7 @@ class Arrays:
     @cached_property
     def terms(self) -> list[str]:
         """The V terms by their numbers."""
-        return (self.folder / TERMS).read_text(encoding="utf-8").split("\n")[:-1]
+        return _lines(self.folder / TERMS, len(self.collection))
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -91,17 +115,51 @@ class Arrays:
     @cached_property
     def docnos(self) -> pl.Series:
         """The N docnos by document number."""
-        lines = (self.folder / DOCNOS).read_text(encoding="utf-8").split("\n")[:-1]
+        lines = _lines(self.folder / DOCNOS, self.documents)
         return pl.Series("docno", lines, dtype=pl.String)
 
 
-def _mapped(path: Path) -> Array:
+def damaged(path: Path) -> ProductError:
+    """The error for a file of an index that cannot be what was written."""
+    return ProductError(
+        "the index is damaged: this file does not fit the others.",
+        path=path,
+        mend="Build it again with 'adducir index --rebuild'.",
+    )
+
+
+def mapped(path: Path) -> Array:
+    """An array in a file, mapped for reading.
+
+    Raises:
+        ProductError: There is none.
+    """
     try:
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise ProductError(
-            f"the index is damaged: {error}.",
-            path=path,
-            mend="Build it again with 'adducir index --rebuild'.",
-        ) from error
+    except Exception as error:  # a header is parsed as Python: any of its errors may come
+        raise damaged(path) from error
+    if not isinstance(array, np.ndarray):
+        raise damaged(path)
     return array
+
+
+def is_rising(offsets: Array, count: int, end: int) -> bool:
+    """Whether (count + 1,) offsets go from 0 to ``end`` and never fall."""
+    return (
+        count >= 0
+        and offsets.shape == (count + 1,)
+        and offsets.dtype == np.int64
+        and offsets[0] == 0
+        and offsets[-1] == end
+        and bool((offsets[1:] >= offsets[:-1]).all())
+    )
+
+
+def _lines(path: Path, count: int) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise damaged(path) from error
+    if len(lines) != count + 1 or lines.pop():
+        raise damaged(path)
+    return lines

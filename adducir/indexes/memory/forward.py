@@ -54,14 +54,17 @@ def encode(starts: Array, terms: Array, tfs: Array, out: Array, offsets: Array) 
 
 @kernel
 def decode(code: Array, start: int, end: int, terms: Array, tfs: Array) -> int:
-    """Decode ``code[start:end]`` into ``terms`` and ``tfs``; returns how many there are."""
+    """Decode ``code[start:end]`` into ``terms`` and ``tfs``; returns how many there are.
+
+    Nothing behind ``end`` is read, whatever the bytes are.
+    """
     count = 0
     number = -1
     place = start
     while place < end:
         value: Any = np.int64(0)
         shift = 0
-        while code[place] >= 128:
+        while code[place] >= 128 and place + 1 < end:
             value |= np.int64(code[place] & 127) << shift
             shift += 7
             place += 1
@@ -69,10 +72,10 @@ def decode(code: Array, start: int, end: int, terms: Array, tfs: Array) -> int:
         place += 1
         number += (value >> 1) + 1
         tf: Any = np.int64(1)
-        if value & 1:
+        if value & 1 and place < end:
             tf = np.int64(0)
             shift = 0
-            while code[place] >= 128:
+            while code[place] >= 128 and place + 1 < end:
                 tf |= np.int64(code[place] & 127) << shift
                 shift += 7
                 place += 1

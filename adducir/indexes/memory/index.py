@@ -17,13 +17,13 @@ from adducir.indexes.faults import translated
 from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.memory import engine_backend
 from adducir.indexes.memory.build import KIND
-from adducir.indexes.memory.files import Arrays
+from adducir.indexes.memory.files import Arrays, damaged
 from adducir.indexes.memory.rm3 import Feedback
 from adducir.indexes.memory.searching import Ranked, Searcher, Terms
 from adducir.indexes.memory.variants import rank_variant
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
-from adducir.study.errors import ProductError, UsageError
-from adducir.study.products import read_manifest
+from adducir.study.errors import UsageError
+from adducir.study.verified import open_product
 
 
 class MemoryIndex:
@@ -45,13 +45,7 @@ class MemoryIndex:
 
     def __init__(self, path: Path | str, *, backend: str | None = None) -> None:
         self.path = Path(path)
-        self.manifest = read_manifest(self.path)
-        if self.manifest.kind != KIND:
-            raise ProductError(
-                f"this is a product of the kind {self.manifest.kind!r}, not a memory index.",
-                path=self.path,
-                mend="Name a folder that 'adducir index --engine memory' built.",
-            )
+        self.manifest = open_product(self.path, KIND)
         recipe = self.manifest.recipe
         self.backend = backend or engine_backend()
         self.accurate_length = bool(recipe.get("accurate_length", False))
@@ -172,12 +166,15 @@ class MemoryIndex:
     def _rank(
         self, terms: Terms, model: Model | Variant, depth: int | None, threads: int
     ) -> Ranked:
-        if isinstance(model, BM25 | QLD):
-            return self._searcher.rank(
-                terms, model, accurate=self.accurate_length, depth=depth, threads=threads
-            )
-        corpus = int(self.manifest.counts.get("documents", self._arrays.documents))
-        return rank_variant(self._arrays, corpus, terms, model, depth=depth, threads=threads)
+        try:
+            if isinstance(model, BM25 | QLD):
+                return self._searcher.rank(
+                    terms, model, accurate=self.accurate_length, depth=depth, threads=threads
+                )
+            corpus = int(self.manifest.counts.get("documents", self._arrays.documents))
+            return rank_variant(self._arrays, corpus, terms, model, depth=depth, threads=threads)
+        except IndexError as error:  # a document number that there is not
+            raise damaged(self.path / "postings.docs.npy") from error
 
     def _expanded(
         self, queries: Sequence[str], model: Model | Variant, rm3: RM3Settings, threads: int

@@ -33,9 +33,15 @@ from adducir.indexes.memory.bounding import Peaks, bound, look_at_peaks
 from adducir.indexes.memory.compiled import kernel
 from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
-from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, Formula, Postings, Queries
+from adducir.indexes.memory.scoring import (
+    BM25_BYTE,
+    BM25_EXACT,
+    WINDOW,
+    Formula,
+    Postings,
+    Queries,
+)
 
-WINDOW = 1 << 14
 _ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
@@ -143,7 +149,7 @@ def _rank(
         depth: How many are wanted; more may be left.
         guess: Only documents with a greater score are kept.
     """
-    documents, places = U(len(postings.norms)), asked.starts.copy()
+    documents, places = U(postings.documents), asked.starts.copy()
     limit = 2 * depth + 64
     bar, needed, count = F32(guess), U(len(places)), np.int64(0)
     base, width = U(0), U(1024 if guess == ZERO else WINDOW)
@@ -158,7 +164,7 @@ def _rank(
         ):
             place = U(room.found[n])
             score = F32(room.sums[place])
-            if score > bar:
+            if score > bar and place < end - base:
                 room.scores[U(count)] = score
                 room.docs[U(count)] = base + place
                 count += 1
@@ -184,7 +190,7 @@ def _guess(
         depth: How many documents are wanted.
         stripes: How many stripes of documents to score.
     """
-    documents, count = len(postings.norms), np.int64(0)
+    documents, count = postings.documents, np.int64(0)
     places = asked.starts.copy()
     for stripe in range(stripes):
         base = U(stripe * (documents // stripes))
@@ -225,13 +231,13 @@ def _append_zeros(
     postings: Postings, formula: Formula, asked: Asked, room: Room, count: Any, depth: Any
 ) -> Any:
     """Append documents that hold a term and score 0, in order; returns how many there are now."""
-    documents, places = U(len(postings.norms)), asked.starts.copy()
+    documents, places = U(postings.documents), asked.starts.copy()
     for base in range(U(0), documents, U(WINDOW)):
         end = min(base + U(WINDOW), documents)
         _add_all(postings, formula, asked, room, places, base, end, -1.0)
         for n in range(take_marks(room.marks, room.found)):
             place = U(room.found[n])
-            if count < depth and F32(room.sums[place]) == ZERO:
+            if count < depth and F32(room.sums[place]) == ZERO and place < end - base:
                 room.scores[U(count)] = ZERO
                 room.docs[U(count)] = base + place
                 count += 1
@@ -332,7 +338,7 @@ def _search_one(
     matches = 0
     for n in range(queries.starts[query], queries.starts[query + 1]):
         matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
-    whole = matches <= depth or len(postings.norms) <= depth
+    whole = matches <= depth or postings.documents <= depth
     asked = _ask(postings, formula, peaks, queries, query, whole)
     count = np.int64(0)
     if stripes > 0 and matches > 8 * depth:
@@ -374,7 +380,7 @@ def search(
         out_scores: float32, written: their scores.
         out_counts: (q,) int64, written: how many hits each query has.
     """
-    documents, widest = len(postings.norms), 1
+    documents, widest = postings.documents, 1
     for query in range(first, last):
         widest = max(widest, out_starts[query + 1] - out_starts[query])
     stripes = min(64, documents // (16 * _STRIPE))

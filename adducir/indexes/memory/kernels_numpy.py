@@ -19,8 +19,8 @@ def search(
 ) -> None:
     """Rank the documents for some queries; see :func:`.kernels.search` for the arguments."""
     for query in range(first, last):
-        sums = np.zeros(len(postings.norms))
-        seen = np.zeros(len(postings.norms), dtype=bool)
+        sums = np.zeros(postings.documents)
+        seen = np.zeros(postings.documents, dtype=bool)
         for n in range(queries.starts[query], queries.starts[query + 1]):
             term = queries.terms[n]
             part = slice(postings.offsets[term], postings.offsets[term + 1])

@@ -143,7 +143,7 @@ def _relevance(
         count = 0
         for i in range(length):
             term = room_terms[i]
-            if eligible[term]:
+            if 0 <= term < len(eligible) and eligible[term]:
                 value = np.float32(room_tfs[i])
                 count = _insert(term, value, ranks, kept_terms, kept_values, count)
         norm = np.float32(kept_values[:count].astype(np.float64).sum())

@@ -26,22 +26,30 @@ from adducir.indexes.memory.norms import LENGTHS
 from adducir.indexes.models import BM25, QLD, Model
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
+WINDOW = 1 << 14
+"""Documents that are scored at a time, a power of two.
+
+What is read by document number is longer by so many, and numbers are cut to the window: no content
+of a file makes compiled code read or write outside its arrays.
+"""
 
 
 class Postings(NamedTuple):
     """What the kernels read of an index.
 
     Attributes:
-        offsets: See :mod:`.files`, as for the next three.
+        documents: N.
+        offsets: See :mod:`.files`, as for the next two.
         docs: ...
         tfs: ...
-        norms: ...
+        norms: (N + WINDOW,) uint8: the length bytes, then zeros.
         least_norm: The least of the norms.
         most_norm: The greatest.
         longest: The greatest length.
         whole: Whether all frequencies are whole numbers.
     """
 
+    documents: int
     offsets: Array
     docs: Array
     tfs: Array
@@ -59,7 +67,7 @@ class Formula(NamedTuple):
         kind: ``BM25_BYTE``, ``BM25_EXACT`` or ``DIRICHLET``.
         factors: (256,) float64 by length byte: for BM25 s, which is a float; for QLD
             ln(mu / (dl + mu)).
-        parts: (N,) float32: the length's part of the denominator (BM25 with exact lengths).
+        parts: (N + WINDOW,) float32: the length's part of the denominator (BM25 with exact lengths).
         slope: float32: that part for each token.
         constant: float32: the rest of that denominator.
     """
@@ -90,10 +98,11 @@ class Queries(NamedTuple):
 def postings_of(arrays: Arrays) -> Postings:
     """The index as plain arrays that nobody can write to."""
     return Postings(
+        documents=arrays.documents,
         offsets=_frozen(arrays.offsets),
         docs=_frozen(arrays.docs),
         tfs=_frozen(arrays.tfs),
-        norms=_frozen(arrays.norms),
+        norms=_frozen(_padded(arrays.norms)),
         least_norm=int(arrays.norms.min(initial=255)),
         most_norm=int(arrays.norms.max(initial=0)),
         longest=float(arrays.lengths.max(initial=0)),
@@ -114,7 +123,7 @@ def formula_of(model: Model, arrays: Arrays, *, accurate: bool) -> Formula:
     if accurate:
         slope = k1 * b / max(np.float32(1e-10), average)
         parts = slope * np.asarray(arrays.lengths).astype(np.float32)
-        return Formula(BM25_EXACT, _NO_FACTORS, _frozen(parts), slope, k1 * (one - b))
+        return Formula(BM25_EXACT, _NO_FACTORS, _frozen(_padded(parts)), slope, k1 * (one - b))
     lengths = LENGTHS.astype(np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):  # k1 may be 0
         saturation = one / (k1 * ((one - b) + b * lengths / average))
@@ -144,6 +153,12 @@ def idf(terms: Array, arrays: Arrays) -> Array:
     rest = arrays.documents - frequency
     inverse: Array = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
     return inverse
+
+
+def _padded(array: Array) -> Array:
+    padded: Array = np.zeros(len(array) + WINDOW, dtype=array.dtype)
+    padded[: len(array)] = array
+    return padded
 
 
 def _frozen(array: Array) -> Array:

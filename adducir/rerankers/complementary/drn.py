@@ -32,7 +32,8 @@ from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.models.learning import ExampleLearner
 from adducir.models.loading import load_tokenizer
-from adducir.models.machine import Precision, computing_in, seed_of
+from adducir.models.machine import Precision, seed_of
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.complementary.learning import Lesson, Truth
 from adducir.rerankers.complementary.losses import relevance_loss
@@ -179,11 +180,10 @@ class DRNModel(torch.nn.Module):
             question = found[: len(batch)]
             passages = found.new_zeros((*mask.shape, found.shape[1]))
             passages = passages.masked_scatter(mask[..., None], found[len(batch) :])
-            with torch.autocast(found.device.type, enabled=False):
-                if side is self.relevance:
-                    logits.append(side.head(question[:, None], passages)[:, 0])
-                else:
-                    logits.append(side.head(passages, passages, question))
+            if side is self.relevance:
+                logits.append(side.head(question[:, None], passages)[:, 0])
+            else:
+                logits.append(side.head(passages, passages, question))
         return DRNStates(logits[0], logits[1], mask)
 
     @torch.inference_mode()
@@ -196,7 +196,7 @@ class DRNModel(torch.nn.Module):
     ) -> DRNStates:
         """The logits without a gradient."""
         self.eval()
-        with computing_in(precision, self.relevance.encoder.device):
+        with computing_in(precision, self):
             found: DRNStates = self(batch, tokens)
             return found
 

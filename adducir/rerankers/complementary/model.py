@@ -18,7 +18,8 @@ from torch import Tensor
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.models.loading import load_tokenizer, longest_input
-from adducir.models.machine import Precision, computing_in, seed_of
+from adducir.models.machine import Precision, seed_of
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.complementary.beam import select_sets
 from adducir.rerankers.complementary.network import Vectoriser
@@ -124,8 +125,7 @@ class ComplementaryModel(torch.nn.Module):
         mask = mask_of([len(one.passages) for one in batch], found.device)
         vectors = found.new_zeros((*mask.shape, found.shape[1]))
         vectors = vectors.masked_scatter(mask[..., None], found[len(batch) :])
-        with torch.autocast(found.device.type, enabled=False):  # P(p|q) needs all its digits
-            logits = self.head(vectors.float())[..., 0]
+        logits = self.head(vectors)[..., 0]
         return States(logits, vectors, found[: len(batch)], mask)
 
     @torch.inference_mode()
@@ -138,7 +138,7 @@ class ComplementaryModel(torch.nn.Module):
     ) -> States:
         """Vectors and logits without a gradient."""
         self.eval()
-        with computing_in(precision, self.encoder.device):
+        with computing_in(precision, self.encoder):
             found: States = self(batch, tokens)
             return found
 

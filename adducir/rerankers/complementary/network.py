@@ -1,6 +1,7 @@
 """A transformer that makes a vector of each input: the first token's, or a mean."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -12,7 +13,8 @@ from torch.utils.checkpoint import checkpoint
 
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model
-from adducir.models.machine import Precision, computing_in
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.complementary.reading import Input
 from adducir.rerankers.inputs import padded
@@ -40,13 +42,13 @@ class Vectoriser(torch.nn.Module):
         self._filler = int(network.config.pad_token_id or 0)
 
     @classmethod
-    def load(cls, source: ModelSource, pooling: Pooling, *, whole: bool = True) -> "Vectoriser":
+    def load(cls, source: ModelSource, pooling: Pooling) -> "Vectoriser":
         """The network of a source.
 
         Raises:
             InputError, MachineError: It cannot be loaded.
         """
-        return cls(load_model(source, whole=whole), pooling)
+        return cls(load_model(source), pooling)
 
     @property
     def width(self) -> int:
@@ -89,20 +91,26 @@ class Vectoriser(torch.nn.Module):
         """
         if self._trained is None:
             return list(inputs)
-        stack = self._stack()
         self.eval()
         found = list(inputs)
-        self.network.encoder.layer = stack[: len(stack) - self._trained]
+        frozen = slice(0, len(self._stack()) - self._trained)
+        with torch.inference_mode(), computing_in(precision, self), self._layers(frozen):
+            for numbers in token_batches([len(one) for one in inputs], tokens, self.device):
+                some = [inputs[number] for number in numbers]
+                for number, states in zip(numbers, self._whole(some), strict=True):
+                    below = states[: len(inputs[number])].cpu().numpy().copy()
+                    found[number] = replace(inputs[number], below=below)
+        return found
+
+    @contextmanager
+    def _layers(self, chosen: slice) -> Iterator[None]:
+        """Let the network have some of its layers only."""
+        stack = self._stack()
+        self.network.encoder.layer = stack[chosen]
         try:
-            with torch.inference_mode(), computing_in(precision, self.device):
-                for numbers in token_batches([len(one) for one in inputs], tokens, self.device):
-                    some = [inputs[number] for number in numbers]
-                    for number, states in zip(numbers, self._whole(some), strict=True):
-                        below = states[: len(inputs[number])].cpu().numpy().copy()
-                        found[number] = replace(inputs[number], below=below)
+            yield
         finally:
             self.network.encoder.layer = stack
-        return found
 
     def _stack(self) -> Any:
         """The network's layers."""
@@ -136,10 +144,9 @@ class Vectoriser(torch.nn.Module):
         wide = create_bidirectional_mask(
             config=self.network.config, inputs_embeds=states, attention_mask=mask
         )
-        stack = self._stack()
-        for layer in stack[len(stack) - (self._trained or 0) :]:
-            states = layer(states, wide)
-        return states.float()
+        with self._layers(slice(len(self._stack()) - (self._trained or 0), None)):
+            made: Tensor = self.network.encoder(states, attention_mask=wide).last_hidden_state
+        return made
 
     def forward(self, batch: Sequence[Input]) -> Tensor:
         """(n, d) the vectors of one batch, in single precision."""

@@ -114,6 +114,7 @@ class EvidenceRecipe(Recipe):
     Attributes:
         description: For readers.
         base: The pretrained encoder.
+        tokenizer: The model whose tokenizer it takes, if it has none of its own.
         length: Tokens of an input; by default what the model can read, 512 at most.
         pooling: The vector of an input: the first token's, or the mean of the passage's own.
         layers: The topmost layers that are trained; by default all, and the embeddings. What the
@@ -124,6 +125,7 @@ class EvidenceRecipe(Recipe):
 
     description: str = ""
     base: str = MINILM
+    tokenizer: str | None = None
     length: Annotated[int, Field(ge=8)] | None = None
     pooling: Pooling = "first"
     layers: Positive | None = None

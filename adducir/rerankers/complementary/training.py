@@ -39,7 +39,7 @@ from adducir.study.recipe import validate
 from adducir.study.yaml import Document
 
 KIND = "evidence-selector"
-_MAKER_VERSION = 1
+_MAKER_VERSION = 2
 
 AnyRecipe = ComplementaryRecipe | DRNRecipe
 
@@ -63,7 +63,12 @@ class Course:
         """Those parts of the recipe that decide the model, without the names of sources."""
         told = self.recipe.model_dump(
             mode="json",
-            exclude={"description": True, "base": True, "data": {"train", "validation", "without"}},
+            exclude={
+                "description": True,
+                "base": True,
+                "tokenizer": True,
+                "data": {"train", "validation", "without"},
+            },
         )
         return told | {"held_out": bool(self.recipe.data.validation)}
 
@@ -116,7 +121,8 @@ def open_course(recipe: AnyRecipe, folder: Path) -> Course:
         InputError: A file cannot be read, or there is no such model.
         MachineError: A model's package is not installed.
     """
-    course = Course(recipe, folder, model_source(expanded(recipe.base), folder))
+    tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+    course = Course(recipe, folder, model_source(expanded(recipe.base), folder, tokenizer))
     course.inputs  # noqa: B018 - every file is read now
     return course
 
@@ -126,7 +132,6 @@ def train_evidence(
     output: Path,
     *,
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -138,7 +143,6 @@ def train_evidence(
         course: From :func:`open_course`.
         output: The folder of the product.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         rebuild: Train even if the product is current.
         progress: Told of questions, steps and losses.
 
@@ -157,7 +161,7 @@ def train_evidence(
         recipe=course.decides,
         inputs=course.inputs,
         maker_version=_MAKER_VERSION,
-        threads=threads,
+        threads=course.recipe.training.threads,
         rebuild=rebuild,
         progress=progress,
     )
@@ -255,12 +259,9 @@ def train_recipe(
     *,
     changes: Sequence[str] = (),
     device: str = "auto",
-    threads: int | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
     """Validate a recipe file and train what it says; see :func:`train_evidence`."""
     course = open_course(recipe_of(document, changes), folder)
-    return train_evidence(
-        course, output, device=device, threads=threads, rebuild=rebuild, progress=progress
-    )
+    return train_evidence(course, output, device=device, rebuild=rebuild, progress=progress)

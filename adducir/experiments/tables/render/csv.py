@@ -1,15 +1,16 @@
 """A result table as CSV that any reader takes as it is: one header line, data, no comments.
 
 Tidy: one line a cell and baseline. Numbers are exact (shortest form that reads back as the same
-double), nothing is rounded; a field without a value is empty. The footer has no place in CSV; the
-JSON holds everything.
+double), nothing is rounded; a field without a value is empty. A name or qid that a spreadsheet
+would take for a formula stands behind an apostrophe (:mod:`adducir.study.csv_files`). The footer
+has no place in CSV; the JSON holds everything.
 """
 
-import csv
 import io
 from collections.abc import Iterator
 
 from adducir.experiments.tables.table import Column, ResultTable, Row, TableCell, Versus
+from adducir.study.csv_files import CsvWriter
 from adducir.study.errors import UsageError
 
 HEADER = (
@@ -55,9 +56,9 @@ def render(table: ResultTable, *, per_topic: bool = False) -> str:
     if per_topic and not lines:
         raise UsageError("the table holds no values per topic.")
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(TOPIC_HEADER if per_topic else HEADER)
-    writer.writerows(lines)
+    writer = CsvWriter(out)
+    writer.row(TOPIC_HEADER if per_topic else HEADER)
+    writer.rows(lines)
     return out.getvalue()
 
 

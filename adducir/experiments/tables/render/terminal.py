@@ -159,7 +159,7 @@ def _header(head: str, block: Sequence[Printed], name_width: int, signs: Signs) 
         yield Text(under)
     height = max((len(column.header) for column in block), default=1)
     for level in range(height):
-        line = (head if level == height - 1 else "").ljust(name_width)
+        line = (one_line(head) if level == height - 1 else "").ljust(name_width)
         for column in block:
             skip = level - (height - len(column.header))
             line += GAP + _centred(column.header[skip] if skip >= 0 else "", column.width)
@@ -190,6 +190,7 @@ def _notes(table: ResultTable, fitted: Fit, signs: Signs) -> Iterator[str]:
     """Legend, shortened names and footer."""
     for kinds, meaning in legend(table):
         marked = " ".join(map(signs.of, kinds))
+        meaning = one_line(meaning)
         yield f"{marked}  {meaning}" if marked else signs.spell(meaning)
     full = [full_name(table, place) for place in range(len(table.rows))]
     for short, name in dict(zip(fitted.names, full, strict=True)).items():

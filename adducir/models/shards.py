@@ -1,0 +1,129 @@
+"""Arrays in a safetensors file that knows its own content: what is read is what was written.
+
+The file's metadata hold the SHA-256 of the names, types, shapes and values of its arrays, so that a
+file which no product's manifest lists (kept scores, the parts of work under way) is never taken for
+what it was not.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from adducir.study.errors import ProductError
+from adducir.study.files import publishing
+
+if TYPE_CHECKING:
+    import torch
+
+DIGEST = "sha256"
+
+
+def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays, whole or not at all.
+
+    Raises:
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    from safetensors.numpy import save_file
+
+    told = {DIGEST: _digest((name, one, one) for name, one in arrays.items())}
+    with publishing(path) as hidden:
+        save_file(dict(arrays), hidden, metadata=told)
+
+
+def read_shard(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file of :func:`write_shard`.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ProductError: It is damaged, or was not written by :func:`write_shard`.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "np") as file:
+            wanted = (file.metadata() or {}).get(DIGEST)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise
+    except (OSError, SafetensorError, ValueError, TypeError) as error:
+        raise _damaged(path) from error
+    if wanted != _digest((name, one, one) for name, one in arrays.items()):
+        raise _damaged(path)
+    return arrays
+
+
+def is_whole(path: Path) -> bool:
+    """Whether there is a file of :func:`write_shard`, undamaged."""
+    try:
+        read_shard(path)
+    except (FileNotFoundError, ProductError):
+        return False
+    return True
+
+
+def write_tensors(
+    path: Path, tensors: "Mapping[str, torch.Tensor]", told: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors and texts, whole or not at all.
+
+    Raises:
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    from safetensors.torch import save_file
+
+    with publishing(path) as hidden:
+        digest = _digest_of_tensors(tensors, told or {})
+        save_file(dict(tensors), hidden, metadata={**(told or {}), DIGEST: digest})
+
+
+def read_tensors(path: Path) -> "tuple[dict[str, torch.Tensor], dict[str, str]]":
+    """The tensors and texts of a file of :func:`write_tensors`.
+
+    Raises:
+        ProductError: It is damaged, or was not written by :func:`write_tensors`.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            told = dict(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, ValueError, TypeError, RuntimeError) as error:
+        raise _damaged(path) from error
+    wanted = told.pop(DIGEST, None)
+    if wanted != _digest_of_tensors(tensors, told):
+        raise _damaged(path)
+    return tensors, told
+
+
+def _digest_of_tensors(tensors: "Mapping[str, torch.Tensor]", told: Mapping[str, str]) -> str:
+    import torch
+
+    def bytes_of(tensor: torch.Tensor) -> NDArray[Any]:
+        array: NDArray[Any] = tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
+        return array
+
+    found = _digest((name, one, bytes_of(one)) for name, one in tensors.items())
+    return hashlib.sha256("\n".join([found, *map(repr, sorted(told.items()))]).encode()).hexdigest()
+
+
+def _digest(arrays: Iterable[tuple[str, Any, NDArray[Any]]]) -> str:
+    """Of names, what has a type and a shape, and the values; in the order of names."""
+    digest = hashlib.sha256()
+    for name, kind, values in sorted(arrays, key=lambda one: one[0]):
+        digest.update(f"{name} {kind.dtype} {list(kind.shape)}\n".encode())
+        # A copy only where the values do not lie in a row.
+        digest.update(values.tobytes() if not values.flags.c_contiguous else values.data.cast("B"))
+    return digest.hexdigest()
+
+
+def _damaged(path: Path) -> ProductError:
+    return ProductError(
+        "this file is damaged: it is not what was written.",
+        path=path,
+        mend=f"Delete {path.parent} and run this again, or build the product with --rebuild.",
+    )

@@ -1,0 +1,36 @@
+"""Texts from users' files: cut for a message, made harmless for a terminal, found repeated."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import TypeVar
+
+Item = TypeVar("Item", str, int)
+
+_LONGEST = 60
+# C0 but tab and line feed, DEL, C1, Unicode's line separators, and what turns the direction of the
+# text that follows (UAX #9).
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""The text with its control characters written out (``\x1b``), for a terminal to show.
+
+    A terminal takes them for commands: to change its title, to hide or reorder what stands around
+    them, to answer as if the user had typed. Tabs and line feeds stay; so does all that a script
+    needs (joiners, direction marks).
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """The text, cut in the middle where it is too long for a message."""
+    if len(text) <= most:
+        return text
+    half = (most - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"
+
+
+def repeated(items: Iterable[Item]) -> list[Item]:
+    """What comes more than once, in order of first appearance."""
+    return [item for item, count in Counter(items).items() if count > 1]

@@ -1,0 +1,192 @@
+"""Damaged indexes: an error that names the file, or the same figures; never others, never a crash."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from index_damage import damage, damaged_files
+from memory_corpus import ListCorpus
+
+from adducir.indexes import (
+    BM25,
+    QLD,
+    IndexSettings,
+    RM3Settings,
+    build_index,
+    build_memory_index,
+    open_index,
+)
+from adducir.indexes.memory.files import Arrays
+from adducir.study.errors import ProductError
+
+QUERIES = ["word3 word7 word11", "word1", "word20 word21 word22 word23", "word5 word5 word40"]
+
+
+def texts(count: int = 300) -> dict[str, str]:
+    rng = np.random.default_rng(5)
+    drawn = rng.zipf(1.4, (count, 30)) % 60
+    return {f"D{n:04d}": " ".join(f"word{word}" for word in row) for n, row in enumerate(drawn)}
+
+
+def figures(path: Path) -> list[object]:
+    """All that a user gets of an index: rankings, scores, expansions, texts."""
+    index = open_index(path)
+    try:
+        found: list[object] = []
+        for model, rm3 in ((BM25(), None), (QLD(), None), (BM25(), RM3Settings())):
+            hits = index.search(QUERIES, model, rm3=rm3, depth=20, threads=1)
+            found += [hits.counts.tolist(), hits.docnos.to_list(), hits.scores.tolist()]
+        found.append([(docno, fields) for docno, fields in index.documents])
+        return found
+    finally:
+        index.close()
+
+
+def outcomes(whole: Path, tmp_path: Path, seed: int, count: int) -> dict[str, int]:
+    """Damage copies of an index, one after another, and compare what a user gets."""
+    draw = random.Random(seed)
+    wanted = figures(whole)
+    seen = {"refused": 0, "same": 0}
+    for file in damaged_files(whole, draw, count):
+        name = file.relative_to(whole)
+        copy = tmp_path / "copy"
+        shutil.copytree(whole, copy)
+        damage(copy / name, draw)
+        try:
+            assert figures(copy) == wanted, f"other figures: {name}"
+            seen["same"] += 1
+        except ProductError as error:
+            assert "copy" in str(error.path), error
+            assert "again" in str(error) or "not written by Adducir" in str(error), error
+            seen["refused"] += 1
+        shutil.rmtree(copy)
+    return seen
+
+
+@pytest.fixture(scope="module", params=["memory", "lucene"])
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("whole") / "index"
+    builder = build_memory_index if request.param == "memory" else build_index
+    builder(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    return path
+
+
+def test_damages_are_refused_or_harmless(whole: Path, tmp_path: Path) -> None:
+    assert outcomes(whole, tmp_path, 1, 25)["refused"] >= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 3])
+def test_many_damages_are_refused_or_harmless(whole: Path, tmp_path: Path, seed: int) -> None:
+    assert outcomes(whole, tmp_path, seed, 200)["refused"] >= 150
+
+
+KERNELS = """
+import random, shutil, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3].split(":")
+from index_damage import damage
+import test_index_integrity as tests
+from adducir.study import manifest
+from adducir.study.errors import AdducirError
+import adducir.indexes.memory.index as index
+# As if a disk had changed what was verified before: nothing but the checks of shapes is left.
+index.open_product = lambda path, *kinds: manifest.read_manifest(path)
+whole, seed, count = Path(sys.argv[1]), int(sys.argv[2].split(",")[0]), int(sys.argv[2].split(",")[1])
+draw = random.Random(seed)
+files = sorted(p for p in whole.iterdir() if p.suffix in (".npy", ".txt", ".jsonl") and p.stat().st_size)
+for number in range(count):
+    file = draw.choice(files)
+    copy = whole.with_name("copy")
+    shutil.copytree(whole, copy)
+    for _ in range(draw.randrange(1, 20)):
+        if (copy / file.name).stat().st_size:
+            damage(copy / file.name, draw)
+    try:
+        tests.figures(copy)
+    except AdducirError:
+        pass
+    shutil.rmtree(copy)
+print("done")
+"""
+
+
+def kernels_survive(whole: Path, seed: int, count: int) -> None:
+    folders = f"{Path(__file__).parent}"
+    arguments = [str(whole), f"{seed},{count}", folders]
+    done = subprocess.run(
+        [sys.executable, "-c", KERNELS, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout == "done\n"
+
+
+def large(folder: Path) -> Path:
+    """An index of several windows, so that all of the kernels' ways are gone."""
+    path = folder / "large"
+    rng = np.random.default_rng(6)
+    drawn = rng.zipf(1.3, (40_000, 6)) % 60
+    many = {f"D{n:06d}": " ".join(f"word{word}" for word in row) for n, row in enumerate(drawn)}
+    build_memory_index(ListCorpus(many), path, IndexSettings())
+    return path
+
+
+def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    kernels_survive(path, 11, 40)
+
+
+@pytest.mark.slow
+def test_kernels_survive_in_many_windows(tmp_path: Path) -> None:
+    kernels_survive(large(tmp_path), 12, 150)
+
+
+def test_offsets_must_rise_and_end_where_the_postings_do(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    Arrays.open(path)
+    for name in ("postings.offsets", "forward.offsets"):
+        for place, value in ((2, 1 << 40), (3, -1), (0, 1), (-1, 7)):
+            copy = tmp_path / "copy"
+            shutil.copytree(path, copy)
+            offsets = np.load(copy / f"{name}.npy")
+            offsets[place] = value
+            np.save(copy / f"{name}.npy", offsets)
+            with pytest.raises(ProductError, match=f"{name}.npy: the index is damaged"):
+                Arrays.open(copy)
+            shutil.rmtree(copy)
+
+
+def test_arrays_of_other_sizes_or_types_do_not_fit(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    for name in ("postings.tfs", "norms", "postings.docs"):
+        copy = tmp_path / "copy"
+        shutil.copytree(path, copy)
+        array = np.load(copy / f"{name}.npy")
+        np.save(copy / f"{name}.npy", array.astype(np.complex64))
+        with pytest.raises(ProductError, match="damaged"):
+            Arrays.open(copy)
+        np.save(copy / f"{name}.npy", array[:-1])
+        with pytest.raises(ProductError, match="damaged"):
+            Arrays.open(copy)
+        shutil.rmtree(copy)
+    (path / "terms.txt").write_text("one\n")
+    with pytest.raises(ProductError, match=r"terms\.txt"):
+        _ = Arrays.open(path).terms
+
+
+def test_a_damaged_setting_of_the_manifest_is_no_other_figure(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["counts"]["documents"] += 1000  # N of the variants of BM25
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ProductError, match=r"manifest\.json is damaged"):
+        open_index(path)

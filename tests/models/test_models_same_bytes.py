@@ -1,0 +1,77 @@
+"""What is saved depends on what decides it alone: no random number of the process, no order."""
+
+import hashlib
+
+import numpy as np
+import pytest
+import torch
+
+from adducir.deepct.model import TermWeighter
+from adducir.deepct.settings import Settings as DeepCTSettings
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.sources import encoder_source
+from adducir.encoders.vectors import read_shard, write_shard
+from adducir.models.sources import model_source
+from adducir.rerankers.complementary.drn import DRNModel
+from adducir.rerankers.complementary.model import ComplementaryModel
+from adducir.rerankers.complementary.settings import DRNSelection
+from adducir.rerankers.complementary.settings import Settings as EvidenceSettings
+from adducir.rerankers.cross_encoder import CrossEncoder
+
+DRN = EvidenceSettings(kind="drn", selection=DRNSelection())
+TRAINERS = {
+    "encoder, shared": lambda name: DualEncoder.load(encoder_source(name)),
+    "encoder, separate": lambda name: DualEncoder.load(encoder_source(name), towers="separate"),
+    "deepct": lambda name: TermWeighter.untrained(
+        model_source(name), DeepCTSettings(text=("text",)), 7
+    ),
+    "complementary": lambda name: ComplementaryModel.untrained(
+        model_source(name), EvidenceSettings(), 7
+    ),
+    "drn": lambda name: DRNModel.untrained(model_source(name), DRN, 7),
+}
+
+
+class Saved:
+    """A cross-encoder that saves itself as its trainer does."""
+
+    def __init__(self, name):
+        self.model = CrossEncoder.untrained(model_source(name), seed=7)
+
+    def save(self, folder):
+        self.model.network.save_pretrained(folder)
+        self.model.tokenizer.save_pretrained(folder)
+
+
+TRAINERS["cross-encoder"] = Saved
+
+
+def digests(folder):
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        path.relative_to(folder): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+@pytest.mark.parametrize("base", ["roberta", "tiny"])
+def test_the_same_model_has_the_same_bytes(trainer, base, request, tmp_path):
+    name = str(request.getfixturevalue(base))
+    for number in (1, 2):
+        torch.manual_seed(number)
+        (tmp_path / f"{number}").mkdir()
+        for part in ("relevance", "novelty"):
+            (tmp_path / f"{number}" / part).mkdir()
+        TRAINERS[trainer](name).save(tmp_path / f"{number}")
+    assert digests(tmp_path / "1") == digests(tmp_path / "2")
+
+
+def test_a_shard_of_vectors_has_one_form(tmp_path):
+    # safetensors writes several keys of metadata in an order that changes from call to call.
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    forms = set()
+    for _ in range(12):
+        write_shard(tmp_path / "one.safetensors", ["a", "b"], values)
+        forms.add((tmp_path / "one.safetensors").read_bytes())
+    assert len(forms) == 1
+    assert (read_shard(tmp_path / "one.safetensors", ["a", "b"]) == values).all()

@@ -1,0 +1,70 @@
+"""Kinds of other packages are found, checked and used like our own."""
+
+import sys
+
+import pytest
+from plugin_package import install
+
+from adducir.runs.fusion import FUSION, FusionMethod
+from adducir.study.errors import MachineError, UsageError
+from adducir.study.registry import Family
+
+BORDA = '''
+"""Borda's count, of an author who is not of Adducir."""
+from pydantic import Field
+from adducir.runs.fusion import FusionMethod
+
+class Borda(FusionMethod):
+    """Points for each document that is ranked below."""
+    bonus: float = Field(0.0, ge=0, description="Points for being ranked at all.")
+
+    def contributions(self, run):
+        return run.lengths[run.topics] - run.ranks - 1 + self.bonus
+
+class Stranger:
+    pass
+'''
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    folder = tmp_path / "site"
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    sys.modules.pop("borda_fusion", None)
+
+
+def family():
+    own = {name: FUSION._own[name] for name in ("rrf", "combsum")}
+    return Family("fusion", FusionMethod, own, what="fusion method")
+
+
+def test_a_package_brings_a_kind(site):
+    install(site, "borda_fusion", BORDA, {"adducir.fusion": {"borda": "Borda"}})
+    found = family()
+    assert list(found) == ["rrf", "combsum", "borda"]
+    assert "borda_fusion" not in sys.modules  # names are known without importing anything
+    assert found.make("borda", {"bonus": "2"}).model_dump() == {"bonus": 2.0}
+    assert found.origin("borda") == {"package": "borda_fusion", "version": "1.2"}
+    assert found.origin("rrf") == {}
+
+
+def test_two_kinds_of_one_name_are_refused(site):
+    install(site, "borda_fusion", BORDA, {"adducir.fusion": {"rrf": "Borda"}})
+    with pytest.raises(MachineError, match="borda_fusion and Adducir itself both have"):
+        list(family())
+
+
+def test_what_is_no_kind_of_the_family_is_refused(site):
+    install(site, "borda_fusion", BORDA, {"adducir.fusion": {"x": "Stranger", "y": "Nobody"}})
+    for name, what in (("x", "is no fusion method"), ("y", "cannot be imported")):
+        with pytest.raises(MachineError, match=what):
+            family().make(name)
+
+
+def test_wrong_values_are_named(site):
+    install(site, "borda_fusion", BORDA, {"adducir.fusion": {"borda": "Borda"}})
+    with pytest.raises(UsageError, match="bonus"):
+        family().make("borda", {"bonus": -1})
+    with pytest.raises(UsageError, match="which has `bonus`"):
+        family().make("borda", {"malus": 1})

@@ -1,0 +1,19 @@
+"""A user's script, which `make lint` checks with every expression typed."""
+
+import adducir as ad
+
+
+def main() -> None:
+    qrels = ad.Qrels.of({"1": {"a": 1, "b": 0}, "2": {"c": 2}})
+    one = ad.Run.of({"1": {"a": 2.0, "b": 1.0}, "2": {"d": 1.0, "c": 0.5}}, tag="one")
+    two = ad.Run.of({"1": {"b": 2.0, "a": 1.0}, "2": {"c": 1.0}}, tag="two")
+    fused = ad.fuse([one, two], tag="fused")
+    scores = [ad.evaluate(run, qrels, "nDCG@3 P@1") for run in (one, two, fused)]
+    comparison = ad.compare(scores, baseline="one")
+    table = ad.build_table(comparison, scores)
+    best: str = comparison.best(comparison.measures[0])
+    print(ad.render(table, "markdown"), best, scores[0].mean("P@1"), len(fused), fused.depth)
+
+
+if __name__ == "__main__":
+    main()
