@@ -40,6 +40,7 @@ LACKING = {
         "${ADDUCIR_COLLECTIONS}/touche/runs/2020/best-ndcg.txt:",
         "the model bert-base-uncased,",
         "the model castorini/monobert-large-msmarco,",
+        "the tokenizer bert-large-uncased,",
     ),
     "touche-lexical.yaml": ("the documents of argsme/2020-04-01,", "runs/2021/best-bpref.txt:"),
     "exemplification.yaml": (
