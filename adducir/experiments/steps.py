@@ -222,7 +222,8 @@ class Plan:
     def _warnings(self) -> Iterator[tuple[str, str]]:
         """What of the given runs would lower figures without anybody's wish."""
         for (system, name), run in self.opened.given_runs.items():
-            judged = self.opened.topic_sets[name].qrels.qids
+            topic_set = self.opened.topic_sets.get(name)  # None in a dry run without its data
+            judged = topic_set.qrels.qids if topic_set is not None else []
             lacking = sorted(set(judged).difference(run.qids))
             if lacking:
                 what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {name}"

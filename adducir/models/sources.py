@@ -10,6 +10,7 @@ import importlib.util
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from adducir.study.absent import fetched_later, may_download, without_downloads
@@ -114,12 +115,14 @@ class ModelSource:
             ) from error
         return Path(found)
 
-    def _is_here(self) -> bool:
+    def is_cached(self, patterns: Sequence[str]) -> bool:
+        """Whether a file of some patterns was fetched from the Hub before; asks no network."""
         try:
             with without_downloads():
-                return any(self.fetched((*TEXTS, "*.safetensors")).glob("*.safetensors"))
+                folder = self.fetched(patterns)
         except MachineError:
             return False
+        return any(True for pattern in patterns for _ in folder.glob(pattern))
 
 
 def model_source(
@@ -138,10 +141,21 @@ def model_source(
         MachineError: It is ``minilm``, and the package is not installed.
     """
     source = _source(name, folder, ("config.json",))
+    if source.folder is None:
+        weights = partial(source.is_cached, ("*.safetensors",))
+        fetched_later(_of_the_hub("model", name), weights, source.local)
     if tokenizer is None:
         return source
     files = ("tokenizer_config.json", "tokenizer.json", "config.json")
-    return replace(source, tokenizer=_source(tokenizer, folder, files))
+    other = _source(tokenizer, folder, files)
+    if other.folder is None:
+        texts = partial(other.is_cached, TEXTS)
+        fetched_later(_of_the_hub("tokenizer", tokenizer), texts, other.local_tokenizer)
+    return replace(source, tokenizer=other)
+
+
+def _of_the_hub(what: str, name: str) -> str:
+    return f"the {what} {name}, which is fetched from the Hugging Face Hub"
 
 
 def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
@@ -161,13 +175,7 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
             absent=not path.exists(),
         )
     hub_id, _, revision = name.partition("@")
-    source = ModelSource(hub_id, None, revision or None)
-    fetched_later(
-        f"the model {name}, which is fetched from the Hugging Face Hub",
-        source._is_here,
-        source.local,
-    )
-    return source
+    return ModelSource(hub_id, None, revision or None)
 
 
 def _minilm() -> Path:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from experiment_studies import Study
+from experiment_studies import GIVEN, Study
 
 from adducir.cli.app import main
 from adducir.study.errors import AdducirError, InputError, MachineError
@@ -40,6 +40,7 @@ LACKING = {
         "${ADDUCIR_COLLECTIONS}/touche/runs/2020/best-ndcg.txt:",
         "the model bert-base-uncased,",
         "the model castorini/monobert-large-msmarco,",
+        "the tokenizer bert-large-uncased,",
     ),
     "touche-lexical.yaml": ("the documents of argsme/2020-04-01,", "runs/2021/best-bpref.txt:"),
     "exemplification.yaml": (
@@ -183,6 +184,23 @@ def test_all_that_is_missing_is_in_one_message(study: Study) -> None:
     found = [line.split(" ", 4) for line in study.plan(dry_run=True).needs.lines()]
     assert [Path(words[3].rstrip(":")).name for words in found] == ["pets.jsonl", "qrels.txt"]
     assert [words[4].rpartition(" by ")[2] for words in found] == ["corpora.pets", "topics.t"]
+
+
+def test_each_part_may_be_absent_where_the_others_are_there(tmp_path: Path) -> None:
+    mixed = GIVEN.replace("A+B: {fuse: [A, B]}", "A+B: {fuse: [A, B]}\n  C: {index: pets}")
+    mixed = mixed.replace("topics:", "corpora: {pets: {source: data/pets.jsonl}}\ntopics:")
+    mixed = mixed.replace("topics:", "indexes: {pets: {corpus: pets, engine: memory}}\ntopics:")
+    for number, name in enumerate(("topics.tsv", "qrels.txt", "a.run", "pets.jsonl")):
+        study = Study(tmp_path / f"{number}", mixed)
+        (study.folder / "data" / name).unlink()
+        plan = study.plan(dry_run=True)
+        (note,) = plan.needs.lines()
+        assert name in note
+        lines = "\n".join(plan.lines())
+        waits = {"topics.tsv": "ABC+", "qrels.txt": "ABC+", "a.run": "A+", "pets.jsonl": "C"}[name]
+        for system in ("A+B", "C"):
+            unknown = f"{system}.t.trec.gz: whether it is there is unknown" in lines
+            assert unknown == bool({*system} & {*waits})
 
 
 def test_a_dry_run_with_all_data_lacks_nothing(study: Study) -> None:

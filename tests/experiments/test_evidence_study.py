@@ -1,6 +1,7 @@
 """A study of evidence sets: two data sets, two rounds, two seeds, on a tiny model."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -125,3 +126,16 @@ def test_a_question_is_tested_once(place):
     )
     with pytest.raises(InputError, match="tested in two rounds"):
         plan_study(file)
+
+
+def test_models_are_fetched_before_anything_is_trained(place, monkeypatch, capsys, tmp_path):
+    study = shutil.copytree(place, tmp_path / "study")
+    monkeypatch.chdir(study)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    asked = ["experiment", "experiments/sets.yaml", "--set", "systems.ours.set=[base=no/such]"]
+    asked += ["--set", "seeds=[7]"]
+    assert main([*asked, "--dry-run"]) == 0
+    assert "not at hand: the model no/such, " in capsys.readouterr().out
+    assert main(asked) == 4
+    assert "no/such" in capsys.readouterr().err
+    assert not [path for path in (study / "rerankers").rglob("*-7") if path.is_dir()]

@@ -1,5 +1,6 @@
 """Real collections, from their files to figures that others have published or computed."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -72,9 +73,11 @@ def test_argsme_subset_by_overrides_of_the_study(collections: Path, tmp_path: Pa
         f"topics.2020.qrels={touche}/qrels/{qrels}",
         f"topics.2021.source={touche}/topics/topics-task-1-2021-only-titles.xml",
         f"topics.2021.qrels={touche}/qrels/touche-task1-51-100-relevance.qrels",
+        f"systems.Best participant by nDCG.run={participants(touche, 'OpenNlp')}",
+        f"systems.Best participant by Bpref.run={participants(touche, 'Simple')}",
         # A corner of each grid, for the whole of it takes minutes.
         "systems.BM25 (tuned).tune.grid.k1=[0.6, 1.2]",
-        "systems.DirichletLM (tuned).tune.grid.mu=[500, 1000]",
+        "systems.DirichletLM (tuned).tune.grid.mu=[0, 500, 1000]",
         "systems.BM25+RM3 (tuned).tune.grid={fb_terms: 8, original_query_weight: [0.4, 0.8]}",
         "systems.DirichletLM+RM3 (tuned).tune.grid={fb_docs: 8, original_query_weight: [0.4, 0.8]}",
     )
@@ -83,16 +86,54 @@ def test_argsme_subset_by_overrides_of_the_study(collections: Path, tmp_path: Pa
     found = means(outcome)
     untuned = ("BM25", "BM25+RM3", "DirichletLM", "DirichletLM+RM3")
     systems = (*untuned, *(f"{name} (tuned)" for name in untuned))
-    assert {key[0] for key in found} == set(systems)
+    given = {"Best participant by nDCG", "Best participant by Bpref"}
+    assert {key[0] for key in found} == set(systems) | given
     settings = outcome.table.provenance["chosen settings, by fold"]
     assert {name: set(folds) for name, folds in settings.items()} == {
         f"{name} (tuned)": {"2020", "2021"} for name in untuned
     }
+    # With mu 0 every document scores 0: no fold chooses it.
+    assert all(one["mu"] > 0 for one in settings["DirichletLM (tuned)"].values())
     for system in systems:
         assert 0.7 < found[system, "2020", "nDCG(judged_only=True)@5"] < 1
         assert 0 < found[system, "2020", "Judged@5"] < 1
     manifest = LuceneIndex(tmp_path / "indexes/argsme").manifest
     assert manifest.counts["documents"] == 4967
+
+
+def participants(touche: Path, run: str) -> str:
+    """The runs of a participant, a file for each year."""
+    runs = {year: f"{touche}/runs/{year}/Elrond{run}Run.txt.gz" for year in ("2020", "2021")}
+    return json.dumps(runs)
+
+
+def test_a_participant_has_a_run_for_each_year(collections: Path, tmp_path: Path) -> None:
+    touche = collections / "touche"
+    qrels = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
+    file = tmp_path / "experiments" / "participants.yaml"
+    file.parent.mkdir()
+    file.write_text(
+        f"""topics:
+  "2020":
+    source: {touche}/topics/topics-task-1-2020.xml
+    qrels: {touche}/qrels/{qrels}
+  "2021":
+    source: {touche}/topics/topics-task-1-2021-only-titles.xml
+    qrels: {touche}/qrels/touche-task1-51-100-relevance.qrels
+systems:
+  OpenNlp: {{run: {participants(touche, "OpenNlp")}}}
+  Simple: {{run: {participants(touche, "Simple")}}}
+measures: [nDCG@5]
+comparison: {{baseline: OpenNlp}}
+""",
+        encoding="utf-8",
+    )
+    found = means(run_experiment(plan_experiment(file)))
+    # As the collection's provenance has them, recomputed by trec_eval's rules.
+    assert found["OpenNlp", "2020", "nDCG@5"] == pytest.approx(0.6197, abs=1e-4)
+    assert found["OpenNlp", "2021", "nDCG@5"] == pytest.approx(0.6745, abs=1e-4)
+    assert found["Simple", "2020", "nDCG@5"] == pytest.approx(0.3966, abs=1e-4)
+    assert found["Simple", "2021", "nDCG@5"] == pytest.approx(0.6742, abs=1e-4)
 
 
 def test_argsme_bm25_figure_on_topics_2020(collections: Path, tmp_path: Path) -> None:

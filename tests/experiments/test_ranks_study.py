@@ -128,7 +128,11 @@ def test_a_study_from_one_file(place, capsys, monkeypatch):
     settings = json.loads((place / "encoders/study/ours/L/encoder.json").read_text())
     assert (settings["context"]["left"], settings["context"]["right"]) == (None, 0)
     # What is there is not made again.
-    made = sorted(place.glob("*/study/**/manifest.json"))
+    made = [
+        path
+        for path in sorted(place.glob("*/study/**/manifest.json"))
+        if "experiments" not in path.parts
+    ]
     assert len(made) == 2 + 2 * 6
     before = [path.stat().st_mtime_ns for path in made]
     assert main(["experiment", file]) == 0
@@ -329,3 +333,31 @@ def test_tokens_of_each_side(place):
     two = by_bm25(task, LexicalPart(), ContextRecipe(tokens=2))
     same = by_bm25(task, LexicalPart(), ContextRecipe(words=2))
     assert two.better.tolist() == same.better.tolist()
+
+
+def test_models_are_fetched_before_anything_is_ranked(place, monkeypatch, capsys, tmp_path):
+    study = shutil.copytree(place, tmp_path / "study")
+    shutil.rmtree(study / "runs", ignore_errors=True)
+    monkeypatch.chdir(study)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    asked = ["experiment", "experiments/study.yaml", "--set", "systems.zero.encoder=no/such"]
+    assert main([*asked, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "not at hand: the model no/such, " in out
+    assert out.count("systems.zero") == 1
+    assert main(asked) == 4
+    assert "no/such" in capsys.readouterr().err
+    assert not (study / "runs").exists()
+
+
+def test_a_plan_without_a_file_of_spans_says_what_it_does_not_know(place, capsys, tmp_path):
+    study = shutil.copytree(place, tmp_path / "study")
+    (study / "spans.jsonl").unlink()
+    assert main(["experiment", str(study / "experiments/study.yaml"), "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("ours/L-1: whether it is there is unknown without its data")
+    counts = {line.rpartition(": ")[2].split(", ")[-1] for line in lines if line[:4] == "runs"}
+    assert len(counts) == 2
+    (note,) = [line for line in lines if line.startswith("not at hand")]
+    assert "spans.jsonl: no such file" in note
+    assert main(["experiment", str(study / "experiments/study.yaml")]) == 3

@@ -84,7 +84,7 @@ class StudyPlan:
             name = model.relative_to(self.folder)
             yield f"{name}: whether it is there is unknown without its data"
 
-    def fetch(self, progress: Progress) -> None:
+    def fetch(self, progress: Progress, *, rebuild: bool = False) -> None:
         """Fetch the models that trainings begin with, before the first of them is begun.
 
         Raises:
@@ -93,7 +93,7 @@ class StudyPlan:
         places = {
             ("systems", step.system)
             for step in self.steps
-            if not is_current(step.model, step.course.fingerprint)
+            if rebuild or not is_current(step.model, step.course.fingerprint)
         }
         self.needs.fetch(places, progress)
 

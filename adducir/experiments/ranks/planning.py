@@ -94,31 +94,35 @@ class RanksPlan:
 
     def lines(self) -> Iterator[str]:
         """The plan for readers: a line an encoder and a line a step."""
-        for link in dict.fromkeys(
-            (link.output, step.system) for step in self.steps for link in step.chain
-        ):
-            if link[1] in self.needs.lacking("systems"):
+        users: dict[Path, set[str]] = {}
+        for step in self.steps:
+            for link in step.chain:
+                users.setdefault(link.output, set()).add(step.system)
+        for output, systems in users.items():
+            if systems <= self.needs.lacking("systems"):
                 state = "whether it is there is unknown without its data"
             else:
-                state = "there" if self._is_there(link[0]) else "to train"
-            yield f"{link[0].relative_to(self.folder)}: {state}"
+                state = "there" if self._is_there(output) else "to train"
+            yield f"{output.relative_to(self.folder)}: {state}"
         for step in self.steps:
             data = self.data.get(step.data)
             count = f"{len(data.spans):,} contexts" if data else "contexts unknown without the data"
             name = f"{step.system}, {step.context}: {count}"
             yield f"{step.output.relative_to(self.folder)}: {name}"
 
-    def fetch(self, progress: Progress) -> None:
+    def fetch(self, progress: Progress, *, rebuild: bool = False) -> None:
         """Fetch the models of the steps that are not done, before the first of them is begun.
 
         Raises:
             AdducirError: Something cannot be fetched; all of it in one message.
         """
-        to_do = {step.system for step in self.steps if not step.output.is_dir()}
+        to_do = {step.system for step in self.steps if rebuild or not step.output.is_dir()}
         done = {
             step.system
             for step in self.steps
-            if step.chain and all(self._is_there(link.output) for link in step.chain)
+            if not rebuild
+            and step.chain
+            and all(self._is_there(link.output) for link in step.chain)
         }
         self.needs.fetch({("systems", name) for name in to_do - done}, progress)
 

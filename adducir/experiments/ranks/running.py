@@ -54,7 +54,7 @@ def run_study(
         AdducirError: A model cannot be loaded, the disk is full, and the like.
     """
     refuse_other_folder(plan.output)
-    plan.fetch(progress)
+    plan.fetch(progress, rebuild=rebuild)
     work = _Work(plan, device, threads, rebuild, progress)
     for place, step in enumerate(plan.steps, 1):
         progress.note(f"{place} of {len(plan.steps)}: {step.data}, {step.system}, {step.context}")

@@ -1,0 +1,76 @@
+"""The Touché study's files say what its authors' public code says."""
+
+from pathlib import Path
+
+import pytest
+
+from adducir.deepct.recipe import DeepCTRecipe
+from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe
+from adducir.rerankers.registry import read_recipe
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
+
+ROOT = Path(__file__).parents[2]
+# notebooks/grid_searches of webis-de/argmining24-deepct-lexical-argument-retrieval, without k3.
+BM25 = {"k1": [0.6, 1.2, 1.6, 2.2, 2.8, 3.4, 4.0, 4.4], "b": [0.15, 0.35, 0.55, 0.75]}
+DLM = {"mu": list(range(0, 10000, 250))}
+RM3 = {
+    "fb_terms": list(range(4, 16, 2)),
+    "fb_docs": list(range(4, 10, 2)),
+    "original_query_weight": [0.2, 0.4, 0.6, 0.8, 1.0],
+}
+DEFAULTS = {"bm25": {"k1": 1.2, "b": 0.75}, "qld": {"mu": 2500}}
+
+
+def study(name: str) -> ExperimentRecipe:
+    return validate(load(ROOT / "experiments" / name), ExperimentRecipe)
+
+
+def searches(name: str) -> dict[str, SystemRecipe]:
+    return {key: one for key, one in study(name).systems.items() if one.index is not None}
+
+
+@pytest.mark.parametrize("name", ["touche.yaml", "touche-lexical.yaml"])
+def test_grids_and_objective_are_the_authors(name: str) -> None:
+    tuned = {key: one for key, one in searches(name).items() if one.tune is not None}
+    assert len(tuned) == {"touche.yaml": 28, "touche-lexical.yaml": 4}[name]
+    for system in tuned.values():
+        assert system.tune is not None
+        expected = RM3 if system.rm3 else BM25 if system.model == "bm25" else DLM
+        values = system.tune.values
+        assert values.keys() == expected.keys()
+        for key, some in expected.items():
+            assert [float(value) for value in values[key]] == pytest.approx(some)
+        assert (system.tune.objective, system.tune.folds) == ("nDCG@5", "topics")
+        assert system.fixed == (DEFAULTS[system.model] if system.rm3 else {})
+
+
+def test_untuned_rows_have_the_authors_defaults() -> None:
+    for name in ("touche.yaml", "touche-lexical.yaml"):
+        untuned = [one for one in searches(name).values() if one.tune is None]
+        assert len(untuned) == {"touche.yaml": 2, "touche-lexical.yaml": 4}[name]
+        assert all(one.parameters == DEFAULTS[one.model] for one in untuned)
+
+
+def test_rows_of_the_best_participants_and_of_rerankers() -> None:
+    recipe = study("touche.yaml")
+    best = [one.run for one in recipe.systems.values() if one.run is not None]
+    assert [set(files) for files in best if isinstance(files, dict)] == [{"2020", "2021"}] * 2
+    reranked = [one for one in recipe.systems.values() if one.rerank is not None]
+    assert {(one.rerank, one.depth) for one in reranked} == {("BM25", 1000)}
+    bases = {read_recipe(ROOT / str(one.by)).base for one in reranked}
+    assert bases >= {"castorini/monobert-large-msmarco", "castorini/monot5-3b-msmarco"}
+
+
+def test_deepct_is_trained_as_the_paper_says_and_as_the_code_does() -> None:
+    paths = sorted((ROOT / "deepct").glob("argsme-*.yaml"))
+    assert len(paths) == 6
+    code = ("passages.length=300", "passages.unit=words", "training_length=128")
+    for path in paths:
+        recipe = validate(load(path), DeepCTRecipe)
+        training = recipe.training
+        assert (training.epochs, training.batch_size, training.learning_rate) == (3, 16, 2e-5)
+        assert (recipe.passages.length, recipe.passages.unit) == (500, "pieces")
+        assert (recipe.held_out.share, recipe.stopwords) == (0, "nltk")
+        assert recipe.training_length is None
+        assert validate(load(path), DeepCTRecipe, code).training_length == 128
