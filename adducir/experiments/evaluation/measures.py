@@ -175,16 +175,15 @@ def _literal(text: str, piece: str) -> Any:
         return text.lower() == "true"
     try:
         value = ast.literal_eval(text)
-        parts = (*value, *value.values()) if isinstance(value, dict) else (value,)
-        if any(isinstance(one, int) and abs(one) > LARGEST for one in parts):
-            raise UsageError(f"{shortened(piece)!r}: a number in it is too large.")
-        return value
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"[A-Za-z][\w-]*", text):
             return text  # dcg=exp-log2 without its quotes
-    raise UsageError(
-        f"{shortened(piece)!r}: {shortened(text)!r} is not a number, True, False or a text."
-    )
+        what = f"{shortened(text)!r} is not a number, True, False or a text."
+        raise UsageError(f"{shortened(piece)!r}: {what}") from None
+    parts = (*value, *value.values()) if isinstance(value, dict) else (value,)
+    if any(isinstance(one, int) and abs(one) > LARGEST for one in parts):
+        raise UsageError(f"{shortened(piece)!r}: a number in it is too large.")
+    return value
 
 
 def _unknown(piece: str, name: str) -> UsageError:
