@@ -34,7 +34,6 @@ from adducir.models.settings import read_settings
 from adducir.runs.check import check_file
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
-from adducir.study.manifest import MANIFEST, read_manifest
 from adducir.study.yaml import load
 
 
@@ -91,19 +90,6 @@ _RELIC = json.dumps(
     {"A book": {"quotes": {"1": [["l"], 0, 1, ["r"]]}, "sentences": ["One."] * 100}}
 )
 _KEY = "item,truth,group,docno_1,docno_2,task\nq1,1,g,d1,d2,m\n"
-_MANIFEST = {
-    "format": "adducir-product/1",
-    "kind": "index",
-    "fingerprint": "f",
-    "maker_version": 1,
-    "recipe": {"a": [1]},
-    "inputs": {},
-    "counts": {"documents": 1},
-    "files": {"a.npy": {"bytes": 1, "sha256": "0"}},
-    "versions": {},
-    "started": "2024-01-01T00:00:00+00:00",
-    "seconds": 1.5,
-}
 _BOOK = (
     "Title: A Book\n\n*** START OF THE PROJECT GUTENBERG EBOOK A BOOK ***\n\nProduced by A. B.\n\n"
     "CHAPTER I\n\nSome fish live in salt and in fresh water (e.g. flounder). It was, for example,\n"
@@ -154,7 +140,6 @@ READERS = (
         _beside(".ir-metadata.yml", read_metadata),
     ),
     Reader("recipe", "a.yaml", _YAML, load),
-    Reader("manifest", MANIFEST, _line(_MANIFEST), lambda path: read_manifest(path.parent)),
     Reader("settings", "settings.json", _line({"a": [1]}), read_settings),
     Reader("book to ask", "ask.txt", _BOOK, open_book),
     Reader("primary source", "primary.txt", _BOOK, read_book),

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.study.errors import InputError, ProductError
-from adducir.study.files import writing_text
-from adducir.study.json_lines import json_document
+from adducir.study.files import read_text, writing_text
 
 MANIFEST = "manifest.json"
 _FORMAT_NAME = "adducir-product/"
@@ -73,9 +72,13 @@ def read_manifest(path: Path) -> Manifest:
             mend="Name the folder that was given as --output when it was built.",
         )
     try:
-        plain = json_document(path / MANIFEST)
+        text = read_text(path / MANIFEST)
     except InputError as error:
         raise _damaged(path, error.what) from error
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
     return _checked(plain, path)
 
 
