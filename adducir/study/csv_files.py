@@ -1,6 +1,6 @@
 r"""CSV as people open it: read with exact errors, written so that no text runs as a formula.
 
-Spreadsheets take a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return for
+Spreadsheets take a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end for
 a formula, quoted or not, and what stands in documents, queries and ids is not ours. So a text cell
 that begins so is written with an apostrophe before it, unless it is a plain number; numbers are
 never changed. A text that begins with apostrophes and then such a character gets one more, and
@@ -8,6 +8,7 @@ reading takes one off, so that what is read is what was written.
 """
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,8 +17,8 @@ from typing import TextIO
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
 
-_FORMULA = re.compile(r"'*+[=+\-@\t\r]")
-_GUARDED = re.compile(r"'++[=+\-@\t\r]")
+_FORMULA = re.compile(r"'*+[=+\-@\t\r\n]")
+_GUARDED = re.compile(r"'++[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
 # Python's limit of 131,072 characters is there for readers of unknown dialects; a context that
 # judges get may be longer.
@@ -32,11 +33,18 @@ class CsvWriter:
     """
 
     def __init__(self, handle: TextIO) -> None:
-        self._writer = csv.writer(handle, lineterminator="\n")
+        self._handle = handle
+        self._line = io.StringIO()
+        # The writer quotes a cell for the characters of its line end only, and readers want a
+        # carriage return to be quoted as well.
+        self._writer = csv.writer(self._line, lineterminator="\r\n")
 
     def row(self, cells: Iterable[object]) -> None:
         """Write one line; texts are guarded, numbers and None are not."""
         self._writer.writerow([guarded(one) if isinstance(one, str) else one for one in cells])
+        self._handle.write(self._line.getvalue().removesuffix("\r\n") + "\n")
+        self._line.seek(0)
+        self._line.truncate()
 
     def rows(self, lines: Iterable[Iterable[object]]) -> None:
         """Write several lines."""

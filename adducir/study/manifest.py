@@ -96,9 +96,13 @@ def read_manifest(path: Path) -> Manifest:
             mend="Name the folder that was given as --output when it was built.",
         )
     try:
-        plain = json_document(path / MANIFEST)
+        text = read_text(path / MANIFEST)
     except InputError as error:
         raise _damaged(path, error.what) from error
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
     return _checked(plain, path)
 
 

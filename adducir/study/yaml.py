@@ -174,7 +174,7 @@ def _fault_of(error: yaml.MarkedYAMLError, text: str, path: Path | None) -> Inpu
     mend = None
     if "\t" in source[: len(source) - len(source.lstrip())]:
         mend = "Indent with spaces, not with tabs."
-    elif re.search(r"[{,].*\$\{", source):
+    elif (opened := re.search(r"[{,]", source)) and "${" in source[opened.end() :]:
         mend = "Put a text that holds ${...} in quotes where it stands in { }."
     elif "mapping values are not allowed" in words:
         mend = "Put a text that holds ': ' in quotes, or check the indentation."

@@ -210,3 +210,53 @@ def test_opening_a_corpus_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "to a friend.txt").write_text("Dear\nfriend")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"packed"))
+    (tmp_path / "a.txt").write_text("first")
+    (tmp_path / "notes.md").write_text("Notes")
+    corpus = open_corpus(tmp_path)
+    assert corpus.format == "text"
+    assert {one.docno: one.fields for one in corpus} == {
+        "a.txt": {"text": "first"},
+        "b.txt.gz": {"text": "packed"},
+        "letters/to_a_friend.txt": {"text": "Dear\nfriend"},
+    }
+    assert corpus.default_fields == ("text",)
+    assert corpus.size_hint() == 3
+    assert [str(one) for one in corpus.places("a.txt")] == [f"{tmp_path / 'a.txt'}:1"]
+    assert [one.name for one in corpus.skipped] == ["notes.md"]
+
+
+def test_names_of_plain_texts_decide_what_they_are(tmp_path):
+    (tmp_path / "a.txt").write_text("first")
+    before = open_corpus(tmp_path).identity()
+    (tmp_path / "a.txt").rename(tmp_path / "b.txt")
+    assert open_corpus(tmp_path).identity() != before
+
+
+def test_a_single_plain_text_is_a_document_where_it_is_asked_for(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("first")
+    assert docnos(open_corpus(path, format="text")) == ["a.txt"]
+    with pytest.raises(InputError, match="With the format text"):
+        docnos(open_corpus(path))
+    with pytest.raises(UsageError, match="docno_field means nothing"):
+        open_corpus(path, format="text", docno_field="id")
+
+
+def test_plain_texts_beside_other_documents_are_passed_over_unless_named(tmp_path):
+    write(tmp_path / "a.jsonl", "a")
+    (tmp_path / "README.txt").write_text("Read me")
+    assert docnos(open_corpus(tmp_path)) == ["a"]
+    assert docnos(open_corpus(tmp_path, format="text")) == ["README.txt"]
+
+
+def test_plain_texts_of_one_docno_are_refused(tmp_path):
+    (tmp_path / "a b.txt").write_text("x")
+    (tmp_path / "a_b.txt").write_text("y")
+    with pytest.raises(InputError, match=r"a_b\.txt"):
+        docnos(refuse_duplicates(open_corpus(tmp_path)))

@@ -5,6 +5,7 @@ import pytest
 from adducir.corpora.quotations.citations import is_citation, without_citations
 from adducir.corpora.quotations.language import english_share, is_english
 from adducir.corpora.quotations.pages import without_pages
+from adducir.corpora.quotations.segmenting import are_elided
 from adducir.corpora.quotations.wrapping import is_heading, mend_breaks, paragraphs
 
 
@@ -136,3 +137,23 @@ def test_english_is() -> None:
     assert is_english("Mrs. Norris, Fanny Price!")  # too short to tell, and Latin letters
     assert english_share("") == 0
     assert english_share("The sea, the SEA!") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "elided"),
+    [
+        ("and so ...", "x", True),
+        ("and so . . . ", "x", True),
+        ("and so ...” ]", "x", True),
+        ("and so …)", "x", True),
+        ("and so * * *", "x", True),
+        ("and so ..", "x", False),
+        ("and so ... on", "x", False),
+        ("and so ...]]", "x", True),
+        ("and so", "... x", True),
+        ("and so", "“ . . . x", False),
+        ("and so", "“. . . x", True),
+    ],
+)
+def test_ellipses_between_sentences(before: str, after: str, elided: bool) -> None:
+    assert are_elided(before, after) is elided

@@ -367,3 +367,13 @@ def test_the_order_of_a_kept_run_is_its_files(given: Study) -> None:
     given.write("b.run", *run_lines({"1": "d8", "2": "d6"}))
     outcome = given.run()
     assert [cell.mean for cell in outcome.table.rows[1].cells] == [0, 0]
+
+
+def test_a_dry_run_warns_of_given_runs_that_lack_judged_topics(tmp_path: Path) -> None:
+    study = Study(tmp_path, GIVEN)
+    study.write("b.run", "1 Q0 d1 1 1.0 t", "5 Q0 d1 1 1.0 t")
+    lines = study.plan().lines()
+    warned = [line for line in lines if line.startswith("warn")]
+    assert warned == [
+        "warn   the run of B lacks 3 of the 4 judged topics of t, which count 0: 2, 3, 4"
+    ]

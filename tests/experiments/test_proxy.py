@@ -302,3 +302,21 @@ def test_wilsons_interval_needs_numbers_that_can_be():
     for successes, trials in ((2, 1), (-1, 3)):
         with pytest.raises(UsageError, match="cannot be of"):
             wilson_interval(successes, trials)
+
+
+def test_formulas_of_a_task_are_harmless_and_read_as_they_were(tmp_path):
+    texts = {"=t": "=1+1", "-a": "@SUM(A1)\rx", "+b": "'=2"}
+    asked = [Question("=q", "-2+3+cmd|' /C calc'!A0", "=t")]
+    task = make_task(asked, {"=q": ["-a", "+b"]}, texts)
+    write_task(task, tmp_path / "task.csv")
+    write_key(task, tmp_path / "key.csv")
+    for name in ("task.csv", "key.csv"):
+        with (tmp_path / name).open(encoding="utf-8", newline="") as handle:
+            for row in csv.reader(handle):
+                assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
+    key = read_key(tmp_path / "key.csv")
+    assert key == key_of(task)
+    filled = (tmp_path / "task.csv").read_text(encoding="utf-8").replace(",,", ",2,")
+    (tmp_path / "anna.csv").write_text(filled, encoding="utf-8")
+    (choices,) = read_choices(tmp_path / "anna.csv", key, "anna")
+    assert choices.chosen.tolist() == [2]

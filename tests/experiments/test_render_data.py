@@ -119,3 +119,18 @@ def test_json_has_no_number_that_json_lacks() -> None:
         "names": ["a", "b"],
     }
     assert data["facts"]["path"] == str(object)
+
+
+def test_no_text_of_a_csv_is_a_formula() -> None:
+    cell = TableCell(0.5, 2, best=True, values=(0.25, -0.75))
+    evil = "=HYPERLINK(1)"
+    table = ResultTable(
+        columns=(Column("P@1", group=evil, topics=(evil, "-7")),),
+        rows=(Row(evil, cells=(cell,), section="@x"),),
+    )
+    for per_topic in (False, True):
+        lines = list(csv.reader(io.StringIO(render_csv(table, per_topic=per_topic))))
+        cells = [cell for line in lines for cell in line]
+        assert f"'{evil}" in cells
+        assert not any(cell.startswith(("=", "@", "+")) for cell in cells)
+    assert [f"'{evil}", "'@x", f"'{evil}", "-7", "P@1", "-0.75"] in lines  # numbers stay

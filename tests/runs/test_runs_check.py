@@ -320,3 +320,21 @@ def test_the_room_loads_nothing_heavy_until_it_is_used():
         "assert not {'torch', 'pandas', 'scipy', 'pyterrier', 'jnius'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_small_numbers_that_meet_by_chance_are_no_query_in_the_ranking():
+    topics = [str(number) for number in range(1, 51)]
+    ranked = [str(number) for number in range(1, 101)]
+    run = run_of([row for qid in topics for row in ranking(qid, ranked)])
+    assert "query-in-ranking" not in codes(check(run))
+    assert "query-in-ranking" not in codes(check(run_of(ranking("1", ["1", "2"]))))
+
+
+def test_small_numbers_that_meet_for_nearly_every_topic_are_named():
+    topics = [str(number) for number in range(1, 51)]
+    rows = [row for qid in topics for row in ranking(qid, [qid, f"{int(qid) * 9973}"])]
+    found = check(run_of(rows))
+    assert codes(found)["query-in-ranking"] == "warning"
+    assert message(found, "query-in-ranking").startswith("50 topics")
+    large = [row for qid in ("12345678", "87654321") for row in ranking(qid, [qid, "1"])]
+    assert codes(check(run_of(large)))["query-in-ranking"] == "warning"

@@ -25,6 +25,8 @@ from adducir.experiments.evaluation.trec_names import (
     split_trec_name,
 )
 from adducir.study.errors import UsageError
+from adducir.study.numbers import LARGEST
+from adducir.study.texts import shortened
 
 __all__ = ["Measure", "check_measure", "parse_measure", "parse_measures"]
 
@@ -172,11 +174,16 @@ def _literal(text: str, piece: str) -> Any:
     if text.lower() in {"true", "false"}:
         return text.lower() == "true"
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"[A-Za-z][\w-]*", text):
             return text  # dcg=exp-log2 without its quotes
-    raise UsageError(f"{piece!r}: {text!r} is not a number, True, False or a text.")
+        what = f"{shortened(text)!r} is not a number, True, False or a text."
+        raise UsageError(f"{shortened(piece)!r}: {what}") from None
+    parts = (*value, *value.values()) if isinstance(value, dict) else (value,)
+    if any(isinstance(one, int) and abs(one) > LARGEST for one in parts):
+        raise UsageError(f"{shortened(piece)!r}: a number in it is too large.")
+    return value
 
 
 def _unknown(piece: str, name: str) -> UsageError:

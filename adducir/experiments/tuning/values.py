@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 
 from adducir.study.errors import UsageError
+from adducir.study.texts import shortened
 
 Number = int | float
 
 MOST_VALUES = 100_000
 """A range that has more values is a slip of the pen."""
+_MOST_PLACES = 100
 
 
 def decimal(value: Number | str | Decimal) -> Decimal:
@@ -27,6 +29,8 @@ def decimal(value: Number | str | Decimal) -> Decimal:
         raise UsageError(f"{value!r} is no number.") from error
     if not number.is_finite():
         raise UsageError(f"{value!r} is not a finite number.")
+    if number and abs(number.adjusted()) > _MOST_PLACES:
+        raise UsageError(f"{shortened(str(value))} has more than {_MOST_PLACES} places.")
     return number
 
 

@@ -1,0 +1,180 @@
+"""Every reader of users' files, with a small file that it reads: for tests of hostile input."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from adducir.corpora.cacm import read_cacm
+from adducir.corpora.evidence_sets.chosen import read_chosen
+from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa
+from adducir.corpora.evidence_sets.mnli import read_mnli
+from adducir.corpora.evidence_sets.record_files import read_questions
+from adducir.corpora.jsonl import read_jsonl
+from adducir.corpora.qrels_files import read_qrels
+from adducir.corpora.quotations.pools import read_pools
+from adducir.corpora.quotations.relic_files import read_relic
+from adducir.corpora.quotations.sources import read_book, read_work
+from adducir.corpora.quotations.submission import read_submission
+from adducir.corpora.spans.book import open_book
+from adducir.corpora.spans.examples import extract_examples
+from adducir.corpora.spans.record import read_spans
+from adducir.corpora.spans.texts import read_texts
+from adducir.corpora.topics import load_topics
+from adducir.corpora.trec import read_trec
+from adducir.corpora.tsv import read_tsv
+from adducir.deepct.stopwords import stop_words
+from adducir.experiments.agreement.reading import read_ratings
+from adducir.experiments.evaluation.rank_files import read_ranks
+from adducir.experiments.proxy.choices import read_choices
+from adducir.experiments.proxy.files import read_key
+from adducir.experiments.tuning.folds import _entries as fold_entries
+from adducir.indexes.memory.pairs import read_pairs
+from adducir.models.settings import read_settings
+from adducir.runs.check import check_file
+from adducir.runs.metadata import read_metadata
+from adducir.runs.read import read_run
+from adducir.study.yaml import load
+
+
+class Reader(NamedTuple):
+    """A reader: what its files are called, one that it reads, and how it is called."""
+
+    name: str
+    file: str
+    sample: str
+    read: Callable[[Path], object]
+
+
+def _all(read: Callable[..., Iterable[Any]]) -> Callable[[Path], object]:
+    return lambda path: list(read(path))
+
+
+def _beside(name: str, read: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Read a file that belongs to the one of another name."""
+    return lambda path: read(path.with_name(path.name.removesuffix(name)))
+
+
+def _pools(path: Path) -> object:
+    (path.parent / "corpus.jsonl").write_text('{"_id": "p1", "text": "A."}\n', encoding="utf-8")
+    (path.parent / "qrels.txt").write_text("q1 0 p1 1\n", encoding="utf-8")
+    return read_pools(path.parent)
+
+
+def _submission(path: Path) -> object:
+    test = path.with_name("test.json")
+    test.write_text(_RELIC, encoding="utf-8")
+    return read_submission(path, read_relic(test))
+
+
+def _ranks(path: Path) -> object:
+    return read_ranks(path, "s")
+
+
+def _choices(path: Path) -> object:
+    key = path.with_name("key.csv")
+    key.write_text(_KEY, encoding="utf-8")
+    return read_choices(path, read_key(key), "anna")
+
+
+_ARRAY = [
+    {
+        "_id": "q1",
+        "question": "Who?",
+        "supporting_facts": [["A", 0]],
+        "context": [["A", ["One.", "Two."]], ["B", ["Three."]]],
+        "answer": "One",
+    }
+]
+_RELIC = json.dumps(
+    {"A book": {"quotes": {"1": [["l"], 0, 1, ["r"]]}, "sentences": ["One."] * 100}}
+)
+_KEY = "item,truth,group,docno_1,docno_2,task\nq1,1,g,d1,d2,m\n"
+_BOOK = (
+    "Title: A Book\n\n*** START OF THE PROJECT GUTENBERG EBOOK A BOOK ***\n\nProduced by A. B.\n\n"
+    "CHAPTER I\n\nSome fish live in salt and in fresh water (e.g. flounder). It was, for example,\n"
+    "the best of times; it was the worst ... of times [1]. “So it is,” he said (Austen 45).\n\n"
+    "*** END OF THE PROJECT GUTENBERG EBOOK A BOOK ***\n"
+)
+_TREC = "<DOC>\n<DOCNO>d1</DOCNO>\n<TITLE>A &amp; b</TITLE>\n<TEXT>c <!-- d --> e</TEXT>\n</DOC>\n"
+_XML = (
+    "<?xml version='1.0'?><topics><topic><number>1</number><title>A &amp;</title></topic></topics>"
+)
+_CLASSIC = "<top>\n<num> Number: 301\n<title> A b\n<desc> Description:\nc &amp; d\n</top>\n"
+_JSONL = '{"id": "d1", "title": "A", "text": "b c", "year": 1999, "tags": ["x"]}\n'
+_QUESTION = {
+    "id": "q1",
+    "question": "Who?",
+    "passages": [{"id": "p1", "title": "A", "text": "b"}, {"id": "p2", "title": "", "text": "c"}],
+    "gold": [[0]],
+    "sets": [{"members": [0, 1], "label": True}],
+}
+_SPAN = {"id": "s1", "group": "g", "left": ["a"], "span": ["b"], "right": [], "extra": {"x": [1]}}
+_ELI5 = {"q_id": "q", "title": "T?", "answers": {"a_id": ["a"], "text": ["It is, e.g. this."]}}
+_CACM = {"docid": "CACM-1", "contents": "a < b", "html_text": "a\n1\t5\t1"}
+_MNLI = "sentence1\tsentence2\tgold_label\nA b\tc d\tentailment\n"
+_YAML = "a: 1\nb: {c: [1.5, yes, ~, 'x'], d: &e text}\nf: *e\ng: |\n  line\n  line\n"
+
+
+def _line(value: object) -> str:
+    return json.dumps(value) + "\n"
+
+
+READERS = (
+    Reader("topics in XML", "topics.xml", _XML, load_topics),
+    Reader("classic topics", "topics.txt", _CLASSIC, load_topics),
+    Reader("topics as JSON lines", "topics.jsonl", '{"qid": "1", "query": "a b"}\n', load_topics),
+    Reader("topics as TSV", "topics.tsv", "qid\tquery\n1\ta b\n2\tc\n", load_topics),
+    Reader("topics as documents", "topics.trec", _TREC, load_topics),
+    Reader("TREC documents", "a.trec", _TREC, _all(read_trec)),
+    Reader("documents as JSON lines", "a.jsonl", _JSONL, _all(read_jsonl)),
+    Reader("documents as TSV", "a.tsv", "docno\ttext\nd1\ta b\n", _all(read_tsv)),
+    Reader("CACM", "cacm.jsonl", _line(_CACM), _all(read_cacm)),
+    Reader("qrels", "qrels.txt", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -1\n", read_qrels),
+    Reader("run", "a.trec.gz.txt", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", read_run),
+    Reader("run to check", "b.trec", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", check_file),
+    Reader(
+        "metadata",
+        "a.trec.ir-metadata.yml",
+        "ir_metadata.start\ntag: a\nplatform: {os: [x]}\nir_metadata.end\n",
+        _beside(".ir-metadata.yml", read_metadata),
+    ),
+    Reader("recipe", "a.yaml", _YAML, load),
+    Reader("settings", "settings.json", _line({"a": [1]}), read_settings),
+    Reader("book to ask", "ask.txt", _BOOK, open_book),
+    Reader("primary source", "primary.txt", _BOOK, read_book),
+    Reader("work of criticism", "work.txt", _BOOK, read_work),
+    Reader(
+        "examples in a book",
+        "examples.txt",
+        _BOOK,
+        lambda path: list(extract_examples(read_texts([path]))),
+    ),
+    Reader(
+        "examples in answers",
+        "answers.jsonl",
+        _line(_ELI5),
+        lambda path: list(extract_examples(read_texts([path]))),
+    ),
+    Reader("masked spans", "spans.jsonl", _line(_SPAN), _all(read_spans)),
+    Reader("RELiC", "relic.json", _RELIC, read_relic),
+    Reader("RELiC's submission", "rankings.json", _line({"1": list(range(100))}), _submission),
+    Reader("pools", "queries.jsonl", '{"qid": "q1", "text": "a [masked sentence(s)] b"}\n', _pools),
+    Reader("HotpotQA", "hotpot.json", json.dumps(_ARRAY), _all(read_hotpotqa)),
+    Reader("MNLI", "mnli.txt", _MNLI, _all(read_mnli)),
+    Reader("questions", "questions.jsonl", _line(_QUESTION), _all(read_questions)),
+    Reader("chosen sets", "chosen.jsonl", '{"id": "q1", "chosen": ["p1"]}\n', _all(read_chosen)),
+    Reader("ranks", "a.tsv", "qid\trank\tcandidates\nq1\t1\t9\nq2\t\t9\n", _ranks),
+    Reader(
+        "ranks as JSON lines", "a.ranks.jsonl", '{"qid": "q", "rank": 1, "candidates": 2}\n', _ranks
+    ),
+    Reader("ratings", "a.csv", 'item,rater,system,rating\n"q,1",a,s,1\nq2,a,s,2\n', read_ratings),
+    Reader("key", "key.csv", _KEY, read_key),
+    Reader("choices", "anna.csv", "item,context,choice,task\nq1,a b,1,m\n", _choices),
+    Reader("choices as JSON lines", "b.jsonl", '{"item": "q1", "choice": 2}\n', _choices),
+    Reader("folds", "folds.txt", "q1 1\nq2 2\n", _all(fold_entries)),
+    Reader("folds as JSON", "folds.json", '[["q1", 2], ["q3"]]', _all(fold_entries)),
+    Reader("weights", "pairs.jsonl", '{"docno": "d1", "weights": {"a": 1}}\n', _all(read_pairs)),
+    Reader("stop list", "stop.txt", "the\nand\n", stop_words),
+)
+"""All of them; each reads its sample without an error."""
