@@ -45,7 +45,7 @@ def convert(
 
     For example, a model of the Hub, and a folder that comes without a tokenizer:
 
-    adducir convert castorini/LiT5-Distill-base
+    adducir convert castorini/monot5-base-msmarco
 
     adducir convert downloads/monobert --output models/monobert --tokenizer bert-large-uncased
     """

@@ -96,13 +96,9 @@ def read_manifest(path: Path) -> Manifest:
             mend="Name the folder that was given as --output when it was built.",
         )
     try:
-        text = read_text(path / MANIFEST)
+        plain = json_document(path / MANIFEST)
     except InputError as error:
         raise _damaged(path, error.what) from error
-    try:
-        plain = json.loads(text)
-    except ValueError as error:
-        raise _damaged(path, str(error)) from error
     return _checked(plain, path)
 
 
