@@ -116,6 +116,7 @@ class SystemRecipe(Recipe):
         set: Changes of the recipes, as ``--set`` has them.
         contexts: The contexts that it is ranked with; none for all.
         lengths: Tokens that are read; not of ``bm25`` and ``train``.
+        pooling: Of ``encoder``: how token vectors become one; by default as its folder says.
     """
 
     bm25: LexicalPart | None = None
@@ -126,6 +127,7 @@ class SystemRecipe(Recipe):
     set: tuple[str, ...] = ()
     contexts: tuple[ContextName, ...] = ()
     lengths: LengthPart = LengthPart()
+    pooling: Literal["first", "mean", "pooler"] | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> "SystemRecipe":
@@ -139,6 +141,8 @@ class SystemRecipe(Recipe):
             raise ValueError("`set` changes what `train` names")
         if self.lengths != LengthPart() and (self.bm25 or listed(self.train)):
             raise ValueError("`lengths` mean nothing to `bm25`; those of `train` are its recipe's")
+        if self.pooling and not self.encoder:
+            raise ValueError("`pooling` means nothing without `encoder`")
         return self
 
     @property

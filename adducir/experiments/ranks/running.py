@@ -98,6 +98,7 @@ class _Work:
             decides |= {
                 "kind": "colbert" if system.colbert else "maxsim" if system.maxsim else "vectors",
                 "lengths": system.lengths.model_dump(mode="json"),
+                "pooling": system.pooling,
                 "precision": recipe.precision,
             }
             late = model_source(expanded(system.late), self.plan.folder) if system.late else None
@@ -167,6 +168,7 @@ class _Work:
             source,
             context=ContextPart(**read.model_dump(), mask=masked),
             lengths=None if system.lengths == LengthPart() else system.lengths,
+            pooling=system.pooling,
         )
         encoder.to(choose_device(self.device))
         return by_encoder(encoder, tasks, kept, precision=precision, progress=self.progress)
