@@ -57,11 +57,14 @@ class Standings:
         better: (Q,) candidates that score better than the truth.
         tied: (Q,) candidates that score as the truth does, itself among them.
         candidates: (Q,) all candidates.
+        first: (Q,) the number of the candidate that is ranked first, of several the first, where
+            that is known.
     """
 
     better: Integers
     tied: Integers
     candidates: Integers
+    first: Integers | None = None
 
     @property
     def ranks(self) -> Integers:
@@ -155,7 +158,7 @@ def standings(
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
         raise UsageError(f"a true candidate's number is not below {size:,}, the candidates.")
-    better, tied = np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=np.int64)
+    better, tied, tops = (np.zeros(queries, dtype=np.int64) for _ in range(3))
     step = max(1, block // max(size, 1))
     for first in range(0, queries, step):
         last = min(first + step, queries)
@@ -165,7 +168,8 @@ def standings(
             raise UsageError("a score is not a number.")
         better[first:last] = (some > truth) @ counts
         tied[first:last] = (some == truth) @ counts
-    return Standings(better, tied, np.full(queries, counts.sum(), dtype=np.int64))
+        tops[first:last] = some.argmax(axis=1)
+    return Standings(better, tied, np.full(queries, counts.sum(), dtype=np.int64), tops)
 
 
 def best(

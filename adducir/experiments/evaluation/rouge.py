@@ -37,6 +37,11 @@ _ANY = re.compile(r"[^\W_]+")
 _SURROGATES = range(0xD800, 0xE000)
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text, as ``rouge_score`` cuts it."""
+    return _LATIN.findall(text.lower())
+
+
 class RougeL:
     """ROUGE-L between texts, each cut into tokens once.
 

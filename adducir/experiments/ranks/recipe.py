@@ -163,6 +163,7 @@ class RanksStudy(Recipe):
         random: Whether the exact expectation of a random ranking stands in the tables.
         cutoffs: The k of R@k.
         ties: How candidates count that score as the truth does.
+        rouge: Whether ROUGE-L of what is ranked first, with the gold text, is a column.
         by: Tables of the contexts' groups by these keys as well: ``length``, ``group``.
         precision: What networks compute in when candidates are ranked.
         comparison: Which differences are tested, within a context; baselines are systems.
@@ -177,6 +178,7 @@ class RanksStudy(Recipe):
     random: bool = True
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
     ties: Ties = "pessimistic"
+    rouge: bool = False
     by: tuple[Literal["length", "group"], ...] = ()
     precision: Precision = "float32"
     comparison: ComparisonRecipe | None = None
