@@ -75,27 +75,15 @@ class Tower:
         layout = read_layout(folder)
         tokenizer = load_tokenizer(source)
         dense = [read_dense(one) for one in layout.dense]
-        # What a tower with a pooler was saved as, in sentence-transformers' terms.
-        is_pooled = layout.pooling == "first" and bool(dense)
-        wanted: Pooling | None = None if pooling == "pooler" else pooling
-        if pooling == "pooler" and not is_pooled:
-            wanted = "first"
-            if seed is not None:
-                torch.manual_seed(seed)
-            new = seed is not None
-            model: Any = load_model(source, _kind_of(source), pooler=True, new_head=new)
-            layer = pooler_of(model)
-            if layer is None:
-                raise InputError(
-                    f"a {type(model).__name__} has no pooler.",
-                    path=folder,
-                    mend="Set `pooling` to first or mean.",
-                )
-            dense = [layer, *dense]
+        if pooling != "pooler":
+            model: Any = load_model(source, _kind_of(source))
+        elif layout.pooling == "first" and dense:  # what a tower with a pooler was saved as
+            model, pooling = load_model(source, _kind_of(source)), "first"
         else:
-            model = load_model(source, _kind_of(source))
+            model, layer = _with_pooler(source, seed)
+            dense, pooling = [layer, *dense], "first"
         own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
-        chosen: Pooling = "own" if own else (wanted or layout.pooling or "mean")
+        chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
         network = Network(model, chosen, dense, normalise=layout.normalise)
         longest = min(longest_input(model, tokenizer), layout.length or 1 << 30)
         return cls(network, Reader(tokenizer, longest), layout)
@@ -115,6 +103,21 @@ class Tower:
             torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
         )
         return found
+
+
+def _with_pooler(source: ModelSource, seed: int | None) -> tuple[Any, torch.nn.Module]:
+    """A model and the pooler that was its own; a new one by the seed where it may be missing."""
+    if seed is not None:
+        torch.manual_seed(seed)
+    model = load_model(source, _kind_of(source), pooler=True, new_head=seed is not None)
+    layer = pooler_of(model)
+    if layer is None:
+        raise InputError(
+            f"a {type(model).__name__} has no pooler.",
+            path=source.local(),
+            mend="Set `pooling` to first or mean.",
+        )
+    return model, layer
 
 
 def _kind_of(source: ModelSource) -> str:
