@@ -27,6 +27,13 @@ def agreement(
     level: Annotated[
         asked.Level, typer.Option("--level", help="What ratings mean to Krippendorff's alpha.")
     ] = asked.Level.ORDINAL,
+    unigrams: Annotated[
+        bool,
+        typer.Option(
+            "--unigrams",
+            help="Ratings are texts that raters marked: tell how far they have the same words.",
+        ),
+    ] = False,
     mean_ranks: Annotated[
         bool,
         typer.Option(
@@ -69,12 +76,14 @@ def agreement(
 ) -> None:
     """Tell how far raters agree, and how they rate and rank each system.
 
-    Krippendorff's alpha and Fleiss' kappa with bootstrap intervals, the rates at which all and
-    none agree, mean ratings and mean ranks with t intervals over items.
+    Krippendorff's alpha and Fleiss' kappa (of two raters Cohen's, too) with bootstrap intervals,
+    the rates at which all and none agree, mean ratings and mean ranks with t intervals over items.
     """
     testing = Testing(
         tuple(baseline or ()), test, correction, None, alpha, None, None, None, None, None
     )
+    if unigrams and level not in (asked.Level.ORDINAL, asked.Level.NOMINAL):
+        raise UsageError("--unigrams takes texts, which have no level but nominal.")
 
     from adducir.cli.tables import show_table
     from adducir.experiments.agreement.reading import read_ratings
@@ -90,7 +99,8 @@ def agreement(
             raise UsageError(f"--mean-ranks means nothing without ranks in {ratings}.")
         found = with_mean_ranks(found)
     study = Study(
-        level=level.value,
+        level="nominal" if unigrams else level.value,
+        unigrams=unigrams,
         drawing=Drawing(samples, seed, confidence),
         testing=testing.said() if testing.differences else {},
         style=Style(decimals=decimals),

@@ -46,6 +46,9 @@ COMMANDS = {
     "select": Entry("Choose the set of passages that answers a question together.", STEPS),
     "sets": Entry("Test and tabulate chosen sets of passages against the true ones.", STEPS),
     "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STEPS),
+    "rouge": Entry(
+        "Compare the candidates that systems rank first with the gold text, by ROUGE-L.", STEPS
+    ),
     "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", STEPS),
     "proxy make": Entry(
         "Make a choice among the truth and a run's best other candidates, for human judges.", STEPS
@@ -66,6 +69,7 @@ COMMANDS = {
     ),
     "ask": Entry("Find the passages of a book that fit a prompt best.", STEPS),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", STEPS),
+    "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STEPS),
     "train": Entry("Train an encoder or a reranker.", STEPS),
     "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", STEPS),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),

@@ -2,14 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
-from adducir.corpora.spans.record import MaskedSpan, read_spans
+from adducir.corpora.spans.record import MaskedSpan, candidates_of, read_spans
 from adducir.encoders.model import DualEncoder, Side
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
@@ -94,20 +94,6 @@ def items_of_spans(path: Path, side: SpanSide) -> Items:
     if side == "context":
         return Items({"items": "contexts"}, identity, "query", None, contexts, str(path))
     return Items({"items": "spans"}, identity, "document", None, spans, str(path))
-
-
-def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
-    """The texts of all different candidates, by their docnos, in order of appearance.
-
-    Raises:
-        InputError: A candidate has two texts.
-    """
-    texts: dict[str, str] = {}
-    for span in spans:
-        docno = span.candidate or span.id
-        if texts.setdefault(docno, span.text) != span.text:
-            raise InputError(f"the candidate {docno!r} has two texts.", path=path)
-    return texts
 
 
 def encode(

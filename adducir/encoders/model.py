@@ -8,7 +8,7 @@ as similarity all vectors have length 1.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from adducir.corpora.spans.record import MaskedSpan, context
 from adducir.encoders.layout import Layout, read_dense, read_layout, write_layout
-from adducir.encoders.network import Network, Pooling
+from adducir.encoders.network import AnyPooling, Network, Pooling, pooler_of
 from adducir.encoders.reading import Ids, Reader, padded
 from adducir.encoders.settings import (
     DOCUMENT_FOLDER,
@@ -31,13 +31,14 @@ from adducir.encoders.settings import (
 from adducir.encoders.sources import EncoderSource
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
-from adducir.models.machine import Precision
+from adducir.models.machine import Precision, seed_of
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
 
 Floats = NDArray[np.float32]
 Side = Literal["query", "document"]
+SIDES: tuple[Side, ...] = get_args(Side)
 
 
 @dataclass(eq=False)
@@ -55,24 +56,34 @@ class Tower:
     layout: Layout
 
     @classmethod
-    def load(cls, source: ModelSource, pooling: Pooling | None = None) -> "Tower":
+    def load(
+        cls, source: ModelSource, pooling: AnyPooling | None = None, *, seed: int | None = None
+    ) -> "Tower":
         """A tower from a model.
 
         Args:
             source: The model.
             pooling: None for the one that its folder names; of a plain transformer the mean of
                 the tokens, as sentence-transformers takes it.
+            seed: Of a new pooler, where the tower is to be trained and its model lacks one.
 
         Raises:
-            InputError, MachineError: It cannot be loaded.
+            InputError: It cannot be loaded, or has no pooler that ``pooling`` asks for.
+            MachineError: It cannot be fetched.
         """
         folder = source.local()
         layout = read_layout(folder)
         tokenizer = load_tokenizer(source)
-        model: Any = load_model(source, _kind_of(source))
+        dense = [read_dense(one) for one in layout.dense]
+        if pooling != "pooler":
+            model: Any = load_model(source, _kind_of(source))
+        elif layout.pooling == "first" and dense:  # what a tower with a pooler was saved as
+            model, pooling = load_model(source, _kind_of(source)), "first"
+        else:
+            model, layer = _with_pooler(source, seed)
+            dense, pooling = [layer, *dense], "first"
         own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
         chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
-        dense = [read_dense(one) for one in layout.dense]
         network = Network(model, chosen, dense, normalise=layout.normalise)
         longest = min(longest_input(model, tokenizer), layout.length or 1 << 30)
         return cls(network, Reader(tokenizer, longest), layout)
@@ -92,6 +103,21 @@ class Tower:
             torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
         )
         return found
+
+
+def _with_pooler(source: ModelSource, seed: int | None) -> tuple[Any, torch.nn.Module]:
+    """A model and the pooler that was its own; a new one by the seed where it may be missing."""
+    if seed is not None:
+        torch.manual_seed(seed)
+    model = load_model(source, _kind_of(source), pooler=True, new_head=seed is not None)
+    layer = pooler_of(model)
+    if layer is None:
+        raise InputError(
+            f"a {type(model).__name__} has no pooler.",
+            path=source.local(),
+            mend="Set `pooling` to first or mean.",
+        )
+    return model, layer
 
 
 def _kind_of(source: ModelSource) -> str:
@@ -130,8 +156,9 @@ class DualEncoder(torch.nn.Module):
         context: ContextPart | None = None,
         lengths: LengthPart | None = None,
         similarity: Similarity | None = None,
-        pooling: Pooling | None = None,
+        pooling: AnyPooling | None = None,
         towers: Towers | None = None,
+        seed: int | None = None,
     ) -> "DualEncoder":
         """An encoder by its source.
 
@@ -145,6 +172,7 @@ class DualEncoder(torch.nn.Module):
             similarity: How vectors are compared; normalised ones are compared by cosine anyway.
             pooling: How token vectors become one.
             towers: ``separate`` makes two towers of one.
+            seed: Of new poolers, where the encoder is to be trained and its model lacks one.
 
         Raises:
             InputError: It cannot be loaded, or two towers were to be made one.
@@ -153,11 +181,12 @@ class DualEncoder(torch.nn.Module):
         base = source.settings or Settings(towers="shared" if source.is_shared else "separate")
         if towers == "shared" and not source.is_shared:
             raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
-        query = Tower.load(source.query, pooling)
+        seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
+        query = Tower.load(source.query, pooling, seed=seeds[0])
         if source.is_shared and towers != "separate":
             document = query
         else:
-            document = Tower.load(source.document, pooling)
+            document = Tower.load(source.document, pooling, seed=seeds[1])
         named = base.similarity if source.settings else query.layout.similarity
         is_cosine = (similarity or named) == "cosine" or query.network.normalise
         query.network.normalise = document.network.normalise = is_cosine

@@ -10,6 +10,10 @@ their maximum, their sum over the root of their number; that of the last token; 
 the network itself gives (DPR)."""
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
+AnyPooling = Pooling | Literal["pooler"]
+"""The same, or BERT's pooler: a dense layer with tanh on the vector of the first token, which
+transformers calls ``pooler_output``. A tower has it as ``first`` with that layer behind."""
+
 
 class Network(torch.nn.Module):
     """Token ids in, one vector a text out.
@@ -83,3 +87,15 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Te
         return hidden.masked_fill(shown == 0, float("-inf")).amax(dim=1)
     count = shown.sum(dim=1).clamp(min=1)
     return (hidden * shown).sum(dim=1) / (count.sqrt() if pooling == "mean_sqrt" else count)
+
+
+def pooler_of(transformer: Any) -> "torch.nn.Module | None":
+    """BERT's pooler as a layer of its own, taken out of a transformer; None where it has none."""
+    pooler = getattr(transformer, "pooler", None)
+    dense = getattr(pooler, "dense", None)
+    if not isinstance(dense, torch.nn.Linear):
+        return None
+    if not isinstance(getattr(pooler, "activation", None), torch.nn.Tanh):
+        return None
+    transformer.pooler = None
+    return torch.nn.Sequential(dense, torch.nn.Tanh())

@@ -5,7 +5,7 @@ different batches, and so may a product that a matrix library computes at anothe
 different text is encoded and scored once, and counts as often as it is there.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from adducir.corpora.quotations.pools import Pools
 from adducir.corpora.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
-from adducir.corpora.spans.record import MaskedSpan
-from adducir.encoders.encoding import candidates_of
+from adducir.corpora.spans.record import MaskedSpan, candidates_of
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.models.machine import Precision
@@ -39,7 +38,7 @@ class SpanTask:
         spans: The Q contexts.
         texts: The N candidates.
         docnos: Their names.
-        gold: (Q,) the number of the true candidate of each context.
+        gold: (Q,) the number of the true candidate of each context; -1 where it is hidden.
         keys: Properties of the contexts, each (Q,), to break figures down by.
     """
 
@@ -58,11 +57,14 @@ class Standings:
         better: (Q,) candidates that score better than the truth.
         tied: (Q,) candidates that score as the truth does, itself among them.
         candidates: (Q,) all candidates.
+        first: (Q,) the number of the candidate that is ranked first, of several the first, where
+            that is known.
     """
 
     better: Integers
     tied: Integers
     candidates: Integers
+    first: Integers | None = None
 
     @property
     def ranks(self) -> Integers:
@@ -87,21 +89,25 @@ def collection_task(spans: Sequence[MaskedSpan], more: Sequence[MaskedSpan] = ()
     return SpanTask(spans, list(texts.values()), list(texts), gold)
 
 
-def book_tasks(books: Mapping[str, RelicBook]) -> Iterator[SpanTask]:
+def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
     """All passages of a book of the quotation's own length are candidates (RELiC's task).
 
-    Hidden quotations are left out, since their truth is not known.
+    Args:
+        books: The books with their quotations.
+        hidden: Whether quotations whose place is hidden are among the contexts, too.
     """
     for title, book in books.items():
-        known = [s for s in spans_of_relic({title: book}) if s.extra["start"] is not None]
-        for length in sorted({span.extra["length"] for span in known}):
-            spans = [span for span in known if span.extra["length"] == length]
+        every = spans_of_relic({title: book})
+        chosen = [span for span in every if hidden or span.extra["start"] is not None]
+        for length in sorted({span.extra["length"] for span in chosen}):
+            spans = [span for span in chosen if span.extra["length"] == length]
+            places = [-1 if (place := s.extra["start"]) is None else place for s in spans]
             starts = candidate_starts(len(book.sentences), length)
             yield SpanTask(
                 spans,
                 [" ".join(book.sentences[start : start + length]) for start in starts],
                 [docno_of(title, start, length) for start in starts],
-                np.array([span.extra["start"] for span in spans], dtype=np.int64),
+                np.array(places, dtype=np.int64),
                 {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
             )
 
@@ -152,7 +158,7 @@ def standings(
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
         raise UsageError(f"a true candidate's number is not below {size:,}, the candidates.")
-    better, tied = np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=np.int64)
+    better, tied, tops = (np.zeros(queries, dtype=np.int64) for _ in range(3))
     step = max(1, block // max(size, 1))
     for first in range(0, queries, step):
         last = min(first + step, queries)
@@ -162,7 +168,8 @@ def standings(
             raise UsageError("a score is not a number.")
         better[first:last] = (some > truth) @ counts
         tied[first:last] = (some == truth) @ counts
-    return Standings(better, tied, np.full(queries, counts.sum(), dtype=np.int64))
+        tops[first:last] = some.argmax(axis=1)
+    return Standings(better, tied, np.full(queries, counts.sum(), dtype=np.int64), tops)
 
 
 def best(
@@ -255,15 +262,49 @@ def rank_task(encoder: DualEncoder, task: SpanTask, **options: Any) -> Standings
     return standings(scores, same.of[task.gold], same.counts)
 
 
+def best_of_task(
+    encoder: DualEncoder, task: SpanTask, depth: int, **options: Any
+) -> tuple[Integers, Floats]:
+    """Numbers and scores of the best candidates of each context, as :func:`best` gives them.
+
+    Options are those of :func:`task_scores`.
+    """
+    scores, same = task_scores(encoder, task, **options)
+    return best(scores, len(task.spans), same, depth)
+
+
 def run_task(
     encoder: DualEncoder, task: SpanTask, depth: int = 1000, *, tag: str, **options: Any
 ) -> Run:
     """A run with the best candidates of each context; options as for :func:`task_scores`."""
-    scores, same = task_scores(encoder, task, **options)
-    numbers, found = best(scores, len(task.spans), same, depth)
-    rows = {
-        "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
-        "docno": np.array(task.docnos)[numbers.ravel()],
-        "score": found.ravel().astype(np.float64),
-    }
-    return Run.ranked(pl.DataFrame(rows), tag)
+    return run_tasks(encoder, [task], depth, tag=tag, **options)
+
+
+def run_tasks(
+    encoder: DualEncoder, tasks: Iterable[SpanTask], depth: int = 1000, *, tag: str, **options: Any
+) -> Run:
+    """One run for several tasks, whose contexts have different ids; see :func:`run_task`."""
+    frames = []
+    for task in tasks:
+        numbers, found = best_of_task(encoder, task, depth, **options)
+        rows = {
+            "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
+            "docno": np.array(task.docnos)[numbers.ravel()],
+            "score": found.ravel().astype(np.float64),
+        }
+        frames.append(pl.DataFrame(rows))
+    return Run.ranked(pl.concat(frames), tag)
+
+
+def relic_rankings(
+    encoder: DualEncoder, books: Mapping[str, RelicBook], depth: int, **options: Any
+) -> dict[str, list[int]]:
+    """The numbers of the best candidates of every quotation, hidden or not, best first.
+
+    What :func:`adducir.corpora.quotations.submission.write_submission` takes.
+    """
+    rankings: dict[str, list[int]] = {}
+    for task in book_tasks(books, hidden=True):
+        numbers, _ = best_of_task(encoder, task, depth, **options)
+        rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
+    return rankings

@@ -91,7 +91,7 @@ class EncoderRecipe(Recipe):
     base: str = MINILM
     tokenizer: str | None = None
     towers: Towers = "separate"
-    pooling: Literal["first", "mean"] | None = None
+    pooling: Literal["first", "mean", "pooler"] | None = None
     similarity: Similarity | None = None
     temperature: Annotated[float, Field(gt=0)] | None = None
     context: ContextPart = ContextPart()

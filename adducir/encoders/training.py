@@ -151,6 +151,7 @@ def _make(
         similarity=recipe.similarity,
         pooling=recipe.pooling or _paper_s_pooling(course.base),
         towers=recipe.towers,
+        seed=recipe.training.seed,
     )
     spans = read_lesson(recipe.data, course.folder)
     told = spans.record()
@@ -172,7 +173,7 @@ def _make(
     encoder.save(folder)
     history.save(folder)
     chosen = {
-        "pooling": encoder.query.network.pooling,
+        "pooling": recipe.pooling or encoder.query.network.pooling,
         "temperature": temperature_of(recipe, encoder),
     }
     text = card(name, course, encoder.settings, chosen, told, history)

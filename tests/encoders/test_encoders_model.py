@@ -1,11 +1,14 @@
 """Towers, pooling, cutting, layouts: against plain loops and against sentence-transformers."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from some_spans import some_spans
+from transformers import AutoModel
 
 from adducir.corpora.spans.record import MaskedSpan
 from adducir.encoders.model import DualEncoder
@@ -318,3 +321,42 @@ def test_each_side_keeps_its_nearest_tokens(reader, masked):
         gap = ["[MASK]"] if masked else []
         wanted = [*left.split(), *gap, *right.split()]
         assert tokens_of(reader, ids) == ["[CLS]", *wanted, "[SEP]"]
+
+
+def test_the_pooler_is_transformers_own(tiny, reader, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    encoder = load(tiny, pooling="pooler")
+    ids = reader.texts(TEXTS)
+    with torch.inference_mode():
+        wanted = [
+            AutoModel.from_pretrained(tiny)(torch.tensor(one)[None]).pooler_output[0].numpy()
+            for one in ids
+        ]
+    np.testing.assert_allclose(encoder.vectors(ids, "document"), wanted, atol=1e-5)
+    encoder.save(tmp_path)
+    again = load(tmp_path)
+    np.testing.assert_array_equal(again.encode_documents(TEXTS), encoder.encode_documents(TEXTS))
+    # A chain that asks for it once more does not get another one behind it.
+    assert len(load(tmp_path, pooling="pooler", seed=1).query.network.dense) == 1
+    peer = SentenceTransformer(str(tmp_path), device="cpu")
+    np.testing.assert_allclose(peer.encode(TEXTS), encoder.encode_documents(TEXTS), atol=1e-5)
+
+
+def test_a_new_pooler_is_drawn_by_the_seed_or_refused(tiny, tmp_path):
+    bare = tmp_path / "bare"
+    shutil.copytree(tiny, bare)
+    tensors = load_file(bare / "model.safetensors")
+    kept = {name: value for name, value in tensors.items() if not name.startswith("pooler.")}
+    save_file(kept, bare / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match="pooler"):
+        load(bare, pooling="pooler")
+
+    def drawn(seed):
+        encoder = load(bare, pooling="pooler", towers="separate", seed=seed)
+        return [tower.network.dense[0][0].weight for tower in (encoder.query, encoder.document)]
+
+    one, two = drawn(1)
+    assert not torch.equal(one, two)
+    assert torch.equal(drawn(1)[0], one)
+    assert not torch.equal(drawn(2)[0], one)

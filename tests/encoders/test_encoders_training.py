@@ -254,3 +254,16 @@ def test_threads_on_the_command_line_are_the_recipe_s(study):
     assert [one.recipe["training"]["threads"] for one in said] == [2, 2, 1]
     assert said[0] == said[1]
     assert said[0].fingerprint != said[2].fingerprint
+
+
+def test_a_pooler_is_trained_with_the_tower_and_kept(study):
+    folders = [study / "encoders" / name for name in ("one", "two")]
+    for folder in folders:
+        train_encoder(course(study, "pooling=pooler", "training.epochs=1"), folder)
+        assert "| pooling | pooler |" in (folder / "README.md").read_text()
+    layers = [folder / "query" / "2_Dense" / "model.safetensors" for folder in folders]
+    assert layers[0].read_bytes() == layers[1].read_bytes()
+    loaded = DualEncoder.load(encoder_source(str(folders[0]))).query.network
+    base = DualEncoder.load(course(study).base, pooling="pooler").query.network
+    assert loaded.pooling == "first"
+    assert not torch.equal(loaded.dense[0][0].weight, base.dense[0][0].weight)

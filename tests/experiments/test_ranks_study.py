@@ -20,9 +20,12 @@ from tiny import tiny_bert
 from adducir.cli.app import main
 from adducir.corpora.quotations import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans.record import MaskedSpan, context, write_spans
-from adducir.encoders.ranking import collection_task
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.ranking import best_of_task, collection_task
 from adducir.encoders.settings import LengthPart
+from adducir.encoders.sources import encoder_source
 from adducir.experiments.evaluation.rank_files import read_ranks
+from adducir.experiments.evaluation.rouge import RougeL
 from adducir.experiments.ranks.planning import plan_study
 from adducir.experiments.ranks.ranking import by_bm25, nearest
 from adducir.experiments.ranks.recipe import (
@@ -361,3 +364,38 @@ def test_a_plan_without_a_file_of_spans_says_what_it_does_not_know(place, capsys
     (note,) = [line for line in lines if line.startswith("not at hand")]
     assert "spans.jsonl: no such file" in note
     assert main(["experiment", str(study / "experiments/study.yaml")]) == 3
+
+
+def test_rouge_of_what_is_ranked_first(place, monkeypatch):
+    monkeypatch.chdir(place)
+    (place / "experiments" / "rouge.yaml").write_text(
+        """kind: ranks
+data: {A: {spans: spans.jsonl, candidates: more.jsonl}}
+contexts: {L: {right: 0}}
+systems: {BM25: {bm25: {}}, zero: {encoder: tiny}, late: {maxsim: tiny}}
+rouge: true
+"""
+    )
+    assert main(["experiment", "experiments/rouge.yaml"]) == 0
+    table = json.loads((place / "experiments/rouge/table.json").read_text())
+    assert [one["measure"] for one in table["columns"]][-2:] == ["ROUGE-L", "Median rank"]
+    assert table["rows"][0]["cells"][-2]["mean"] is None  # random
+    plan = plan_study(Path("experiments/rouge.yaml"))
+    (task,) = plan.data["A"].tasks()
+    encoder = DualEncoder.load(encoder_source("tiny"))
+    part = encoder.settings.context.model_copy(update={"right": 0})
+    encoder.settings = encoder.settings.model_copy(update={"context": part})
+    numbers, _ = best_of_task(encoder, task, 1)
+    rouge = RougeL()
+    wanted = [
+        rouge.score(task.texts[gold], task.texts[first])
+        for gold, (first,) in zip(task.gold, numbers, strict=True)
+    ]
+    found = {
+        name: read_ranks(place / f"runs/rouge/A/{name}/L/ranks.tsv", "x")[name]
+        for name in ("BM25", "zero")
+    }
+    np.testing.assert_array_equal(found["zero"].rouge, wanted)
+    # Where the gold candidate is alone in the first place, its ROUGE-L is 1.
+    for one in found.values():
+        assert (one.rouge[(one.better == 0) & (one.tied == 1)] == 1).all()

@@ -89,6 +89,20 @@ def context(
     return _last_words(before, words), _first_words(after, words)
 
 
+def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
+    """The texts of all different candidates, by their docnos, in order of appearance.
+
+    Raises:
+        InputError: A candidate has two texts.
+    """
+    texts: dict[str, str] = {}
+    for span in spans:
+        docno = span.candidate or span.id
+        if texts.setdefault(docno, span.text) != span.text:
+            raise InputError(f"the candidate {docno!r} has two texts.", path=path)
+    return texts
+
+
 def _first_words(text: str, count: int) -> str:
     ends = [match.end() for match in _WORD.finditer(text)]
     return text if len(ends) <= count else text[: ends[count - 1] if count else 0]

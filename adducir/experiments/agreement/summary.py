@@ -14,6 +14,7 @@ from adducir.experiments.agreement.intervals import (
 )
 from adducir.experiments.agreement.kappa import Kappa, fleiss_kappa, kappas
 from adducir.experiments.agreement.ratings import Floats, Integers, Ratings, What
+from adducir.experiments.agreement.two_raters import Pairs, mean_overlaps, overlaps, pairs_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class Agreement:
         left_out: Units with another number of ratings, which kappa leaves out.
         units: Units with any rating.
         single: Units with one rating only, which say nothing about agreement.
+        cohen: Cohen's kappa; None where there are not exactly two raters.
+        cohen_interval: Its interval; None where it is undefined.
+        overlap: Mean unigram overlap of the raters' texts; None where it was not asked for.
+        overlap_interval: Its interval.
     """
 
     alpha: float
@@ -47,6 +52,10 @@ class Agreement:
     left_out: int
     units: int
     single: int
+    cohen: float | None = None
+    cohen_interval: Interval | None = None
+    overlap: float | None = None
+    overlap_interval: Interval | None = None
 
 
 def agreement_of(
@@ -56,6 +65,7 @@ def agreement_of(
     *,
     system: str | None = None,
     categories: int | None = None,
+    unigrams: bool = False,
     drawing: Drawing | None = None,
 ) -> Agreement:
     """Measure the agreement on the answers of a system, or of all systems.
@@ -67,6 +77,7 @@ def agreement_of(
         system: Only this system's answers.
         categories: How many categories raters could choose from, where that is more than they
             used; the free-marginal kappa depends on it.
+        unigrams: Whether ratings are texts, whose overlap is wanted.
         drawing: How to make intervals; by default 2,000 samples, seed 0, level .95.
 
     Raises:
@@ -78,6 +89,8 @@ def agreement_of(
     raters = counts.raters
     alpha, interval = _alpha(counts, level, drawing)
     kappa, kappa_interval, left_out = _kappa(counts, categories, drawing)
+    cohen, cohen_interval = _cohen(pairs_of(ratings, what, system), drawing)
+    overlap, overlap_interval = _overlap(ratings, system, drawing) if unigrams else (None, None)
     return Agreement(
         alpha=alpha,
         alpha_interval=interval,
@@ -86,7 +99,28 @@ def agreement_of(
         left_out=left_out,
         units=raters.size,
         single=int((raters == 1).sum()),
+        cohen=cohen,
+        cohen_interval=cohen_interval,
+        overlap=overlap,
+        overlap_interval=overlap_interval,
     )
+
+
+def _cohen(pairs: Pairs | None, drawing: Drawing) -> tuple[float | None, Interval | None]:
+    if pairs is None:
+        return None, None
+    kappa = float(pairs.kappas(np.ones((1, pairs.items.size)))[0])
+    return kappa, _interval(kappa, pairs.kappas, pairs.items, drawing)
+
+
+def _overlap(
+    ratings: Ratings, system: str | None, drawing: Drawing
+) -> tuple[float, Interval | None]:
+    values, items = overlaps(ratings, system)
+    if not values.size:
+        return float("nan"), None
+    mean = float(values.mean())
+    return mean, _interval(mean, lambda drawn: mean_overlaps(values, drawn), items, drawing)
 
 
 def _alpha(counts: Counts, level: Level, drawing: Drawing) -> tuple[float, Interval | None]:

@@ -43,6 +43,7 @@ class Study:
 
     Attributes:
         level: What alpha takes values to mean.
+        unigrams: Whether ratings are texts, whose words' overlap is told.
         drawing: How intervals are made; its level is that of all intervals.
         testing: Arguments of :func:`adducir.experiments.comparison.compare.compare`, ``baseline``
             among them; empty: no tests.
@@ -51,6 +52,7 @@ class Study:
     """
 
     level: Level = "ordinal"
+    unigrams: bool = False
     drawing: Drawing = field(default_factory=Drawing)
     testing: Mapping[str, Any] = field(default_factory=dict)
     style: Style = field(default_factory=Style)
@@ -103,7 +105,12 @@ class _Group:
         self.means: dict[str, SystemMean] = {one.system: one for one in means}
         self.agreements: dict[str, Agreement] = {
             system or ALL: agreement_of(
-                ratings, what, study.level, system=system, drawing=study.drawing
+                ratings,
+                what,
+                study.level,
+                system=system,
+                unigrams=study.unigrams and what == "rating",
+                drawing=study.drawing,
             )
             for system in [*ratings.systems, None]
         }
@@ -133,7 +140,16 @@ class _Group:
         return [
             mean,
             *(Column(name, group, descriptive=True, summed=whole) for name, whole in _COLUMNS),
+            *(Column(name, group, descriptive=True) for name in self._more()),
         ]
+
+    def _more(self) -> dict[str, str]:
+        """What is told of two raters, or of texts: columns, and the attributes that they show."""
+        found: dict[str, str] = {}
+        for name, key in (("Cohen's kappa", "cohen"), ("unigram overlap", "overlap")):
+            if getattr(self.agreements[ALL], key) is not None:
+                found |= {name: key, f"{name} low": key, f"{name} high": key}
+        return found
 
     def cells(self, row: str) -> list[TableCell]:
         """A row's cells: those of a system, or of all."""
@@ -159,6 +175,11 @@ class _Group:
             *_ends(found.kappa_interval),
             kappa.all_agree if kappa else None,
             kappa.none_agree if kappa else None,
+            *(
+                value
+                for key in dict.fromkeys(self._more().values())
+                for value in (getattr(found, key), *_ends(getattr(found, f"{key}_interval")))
+            ),
         ]
 
     def sentences(self, several: bool) -> list[str]:
@@ -175,6 +196,11 @@ class _Group:
             f"{drawing.samples:,} samples, seed {drawing.seed}.",
             *self._left_out(several),
         ]
+        if self.agreements[ALL].overlap is not None:
+            said.append(
+                "Unigram overlap: 2 |A and B| / (|A| + |B|) of the words of two raters' texts, "
+                "averaged over the raters of an answer."
+            )
         if self.comparison is not None:
             said += statements(self.comparison)[1:]
         return said

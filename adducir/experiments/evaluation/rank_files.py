@@ -6,6 +6,7 @@
                  not rank it, and it counts as the last
 ``candidates``   how many candidates the query has
 ``system``       optional; without it the file is of one system, named after the file
+``rouge_l``      optional: ROUGE-L of the candidate that is ranked first, with the gold text
 ``tied``         optional: candidates that score as the truth does, itself among them (1)
 any other        a property of the query, such as ``length``, to break the figures down by
 ===============  ===============================================================================
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from adducir.experiments.evaluation.judgements import Floats
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_lines, writing_text
@@ -24,7 +26,8 @@ from adducir.study.nearest import nearest
 from adducir.study.numbers import whole_number
 
 REQUIRED = ("qid", "rank", "candidates")
-KNOWN = (*REQUIRED, "system", "tied")
+ROUGE = "rouge_l"
+KNOWN = (*REQUIRED, "system", "tied", ROUGE)
 
 
 def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
@@ -62,15 +65,19 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
     """Write ranks as TSV, as :func:`read_ranks` reads them.
 
     Raises:
-        UsageError: Systems have other keys, or a text holds a tab or a line break.
+        UsageError: Systems have other keys, one has ROUGE-L and another has not, or a text holds a
+            tab or a line break.
         InputError, MachineError: The file cannot be written.
     """
     keys = {tuple(ranks.keys) for ranks in systems.values()}
     if len(keys) > 1:
         raise UsageError("the systems' queries have different keys.")
     names = next(iter(keys), ())
+    if len({ranks.rouge is None for ranks in systems.values()}) > 1:
+        raise UsageError("some systems have ROUGE-L, others have not.")
+    rouge = (ROUGE,) if any(ranks.rouge is not None for ranks in systems.values()) else ()
     with writing_text(path) as handle:
-        handle.write("\t".join(("system", *REQUIRED, "tied", *names)) + "\n")
+        handle.write("\t".join(("system", *REQUIRED, "tied", *rouge, *names)) + "\n")
         for system, ranks in systems.items():
             for place, qid in enumerate(ranks.qids):
                 missing = ranks.unranked is not None and ranks.unranked[place]
@@ -80,6 +87,7 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                     "" if missing else str(ranks.better[place] + 1),
                     str(ranks.candidates[place]),
                     str(ranks.tied[place]),
+                    *((repr(float(ranks.rouge[place])),) if ranks.rouge is not None else ()),
                     *(ranks.keys[name][place] for name in names),
                 )
                 if any(set(cell) & set("\t\n\r") for cell in cells):
@@ -142,6 +150,7 @@ def _check_columns(record: Mapping[str, str], path: Path, line: int) -> None:
 def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRanks:
     """The standings of one system."""
     better, tied, number, missing = [], [], [], []
+    rouge: list[float] = []
     keys: dict[str, list[str]] = {}
     for line, record in rows.values():
         candidates = _whole(record["candidates"], "candidates", path, line)
@@ -159,6 +168,8 @@ def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRa
         tied.append(same)
         number.append(candidates)
         missing.append(unranked)
+        if ROUGE in record:
+            rouge.append(_share(record[ROUGE], ROUGE, path, line))
         for name in record:
             if name not in KNOWN:
                 keys.setdefault(name, []).append(record[name])
@@ -173,7 +184,25 @@ def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRa
         np.array(number, dtype=np.int64),
         {name: tuple(values) for name, values in keys.items()},
         np.array(missing),
+        _whole_column(rouge, len(better), path),
     )
+
+
+def _whole_column(values: list[float], rows: int, path: Path) -> Floats | None:
+    """A column that all rows have, or none."""
+    if values and len(values) < rows:
+        raise InputError(f"not every object has {ROUGE!r}.", path=path)
+    return np.array(values) if values else None
+
+
+def _share(text: str, name: str, path: Path, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise InputError(f"{name} is {text!r}, not a number of 0 to 1.", path=path, line=line)
+    return value
 
 
 def _whole(text: str, name: str, path: Path, line: int) -> int:

@@ -36,6 +36,8 @@ RANK = NamedMeasure("Rank")
 """The rank of the truth, from 1; the lower the better."""
 RECIPROCAL = NamedMeasure("RR")
 """1 / rank."""
+ROUGE = NamedMeasure("ROUGE-L")
+"""Of what is ranked first, with the gold text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ class GoldRanks:
         candidates: (Q,) all candidates.
         keys: Properties of the queries to break figures down by, each (Q,) texts.
         unranked: (Q,) where the system did not rank the truth; it counts as the last candidate.
+        rouge: (Q,) ROUGE-L of the candidate that the system ranks first, with the gold text.
 
     Raises:
         UsageError: Numbers that cannot be, or arrays of unequal lengths.
@@ -60,10 +63,12 @@ class GoldRanks:
     candidates: Integers
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unranked: NDArray[np.bool_] | None = None
+    rouge: Floats | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.better), len(self.tied), len(self.candidates)}
         lengths.update(map(len, self.keys.values()))
+        lengths.update(len(one) for one in (self.unranked, self.rouge) if one is not None)
         if lengths != {len(self.qids)}:
             raise UsageError("there must be one rank, and one value of each key, a query.")
         if len(set(self.qids)) < len(self.qids):
@@ -102,6 +107,7 @@ class GoldRanks:
             self.candidates[places],
             {key: tuple(values[place] for place in places) for key, values in self.keys.items()},
             None if self.unranked is None else self.unranked[places],
+            None if self.rouge is None else self.rouge[places],
         )
 
 
@@ -170,7 +176,7 @@ def rank_scores(
     cutoffs: Sequence[int] = CUTOFFS,
     ties: Ties = "pessimistic",
 ) -> Scores:
-    """R@k, RR and Rank of every query, as comparisons and tables take them.
+    """R@k, RR, Rank and perhaps ROUGE-L of every query, as comparisons and tables take them.
 
     Args:
         system: The system's name.
@@ -190,6 +196,8 @@ def rank_scores(
     columns = {NamedMeasure(f"R@{cutoff}"): recall(ranks, cutoff, ties) for cutoff in cutoffs}
     columns[RECIPROCAL] = reciprocal_rank(ranks, ties)
     columns[RANK] = rank(ranks, ties)
+    if ranks.rouge is not None:
+        columns[ROUGE] = ranks.rouge
     values = np.column_stack(list(columns.values()))
     values.setflags(write=False)
     return Scores(system, ranks.qids, tuple(columns), values)

@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adducir.corpora.spans.record import MaskedSpan, candidates_of
 from adducir.experiments.evaluation.judgements import Floats
 from adducir.experiments.evaluation.named import NamedMeasure
 from adducir.experiments.evaluation.scores import Scores
-from adducir.study.errors import UsageError
+from adducir.runs.run import Run
+from adducir.study.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from nltk.stem.porter import PorterStemmer
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
 _LATIN = re.compile(r"[a-z0-9]+")
 _ANY = re.compile(r"[^\W_]+")
 _SURROGATES = range(0xD800, 0xE000)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, as ``rouge_score`` cuts it."""
+    return _LATIN.findall(text.lower())
 
 
 class RougeL:
@@ -144,3 +151,45 @@ def rouge_scores(
         missing=tuple(qid for qid in truths if not retrieved.get(qid)),
         extra=tuple(qid for qid in retrieved if qid not in truths),
     )
+
+
+def rouge_of_run(
+    system: str,
+    run: Run,
+    spans: Sequence[MaskedSpan],
+    candidates: Sequence[MaskedSpan] = (),
+    *,
+    depth: int = 1,
+    without_gold: bool = False,
+    rouge: RougeL | None = None,
+) -> Scores:
+    """ROUGE-L of the texts that a run ranks first for masked spans; see :func:`rouge_scores`.
+
+    Args:
+        system: The system's name.
+        run: Its qids are the spans' ids, its docnos their candidates.
+        spans: The spans, whose texts are gold.
+        candidates: Spans that are candidates only.
+        depth: The k of best and mean.
+        without_gold: Leave the gold candidate out, as where the study asks how near the others
+            come.
+        rouge: How texts are compared.
+
+    Raises:
+        InputError: A docno of the run is no candidate, or a candidate has two texts.
+        UsageError: No span, or ``depth`` below 1.
+    """
+    texts = candidates_of([*spans, *candidates])
+    gold = {span.id: span.candidate or span.id for span in spans}
+    retrieved: dict[str, list[str]] = {}
+    frame = run.frame.select("qid", "docno")
+    for qid, docno in frame.iter_rows():
+        if docno not in texts:
+            raise InputError(
+                f"the run of {system} ranks {docno!r}, which is no candidate.",
+                mend="Name all files of candidates, with --candidates.",
+            )
+        if not (without_gold and gold.get(qid) == docno):
+            retrieved.setdefault(qid, []).append(texts[docno])
+    truths = {span.id: span.text for span in spans}
+    return rouge_scores(system, truths, retrieved, depth=depth, rouge=rouge)

@@ -1,6 +1,8 @@
 """Ranks the truths of a data set by one system: BM25, vectors, or late interaction."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from adducir.encoders.ranking import (
 )
 from adducir.encoders.reading import shared_room
 from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.experiments.evaluation.rouge import RougeL
 from adducir.experiments.ranks.recipe import ContextRecipe, LexicalPart
 from adducir.models.batches import computed, token_batches
 from adducir.models.machine import Precision
@@ -33,7 +36,12 @@ Texts = dict[int, Any]
 
 
 def by_bm25(
-    tasks: Sequence[SpanTask], part: LexicalPart, read: ContextRecipe, threads: int | None = None
+    tasks: Sequence[SpanTask],
+    part: LexicalPart,
+    read: ContextRecipe,
+    threads: int | None = None,
+    *,
+    rouge: bool = False,
 ) -> GoldRanks:
     """The ranks that BM25 gives, with the statistics of each set of candidates by itself.
 
@@ -42,9 +50,16 @@ def by_bm25(
         part: The formula's parameters and the analysis.
         read: What is read of contexts.
         threads: Threads that score; by default one a core.
+        rouge: Whether ROUGE-L of what is ranked first is wanted, for which all is scored again.
     """
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.candidates import Okapi, RankingTask, gold_ranks_of_sets, lower_split
+    from adducir.indexes.candidates import (
+        Okapi,
+        RankingTask,
+        gold_ranks_of_sets,
+        lower_split,
+        rank_sets,
+    )
 
     # The tokens of BM25 are words.
     words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
@@ -63,11 +78,13 @@ def by_bm25(
     found = []
     against = gold_ranks_of_sets(sets(), model, ties="against", **options)
     expected = gold_ranks_of_sets(sets(), model, ties="expected", **options)
-    for task, last, middle in zip(tasks, against, expected, strict=True):
+    best = rank_sets(sets(), model, 1, **options) if rouge else repeat(None, len(tasks))
+    for task, last, middle, top in zip(tasks, against, expected, best, strict=True):
         # last = better + tied, middle = better + (tied + 1) / 2
         tied = np.rint(2 * (last - middle) + 1).astype(np.int64)
         size = np.full(len(last), len(task.texts), dtype=np.int64)
-        found.append(Standings(last - tied, tied, size))
+        first = None if top is None else top.numbers[:, 0].astype(np.int64)
+        found.append(Standings(last - tied, tied, size, first))
     return gold_ranks(tasks, found)
 
 
@@ -137,7 +154,8 @@ def _ranked(
         for place, (task, one) in enumerate(zip(tasks, same, strict=True)):
             texts = [task.texts[first] for first in one.firsts.tolist()]
             given = scores(place, task, texts)
-            found.append(standings(given, one.of[task.gold], one.counts, block=1 << 22))
+            stood = standings(given, one.of[task.gold], one.counts, block=1 << 22)
+            found.append(replace(stood, first=one.firsts[stood.first]))
     finally:
         progress.finish()
     return gold_ranks(tasks, found)
@@ -186,12 +204,20 @@ def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None =
 
 
 def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[Standings]) -> GoldRanks:
-    """The standings of all tasks together, with the contexts' keys."""
+    """The standings of all tasks together, with the contexts' keys and ROUGE-L."""
     names = list(tasks[0].keys)
+    rouge = RougeL()
+    near = [
+        rouge.score(task.texts[gold], task.texts[first])
+        for task, one in zip(tasks, found, strict=True)
+        if one.first is not None
+        for gold, first in zip(task.gold.tolist(), one.first.tolist(), strict=True)
+    ]
     return GoldRanks(
         tuple(span.id for task in tasks for span in task.spans),
         np.concatenate([one.better for one in found]),
         np.concatenate([one.tied for one in found]),
         np.concatenate([one.candidates for one in found]),
         {name: tuple(value for task in tasks for value in task.keys[name]) for name in names},
+        rouge=np.array(near) if near else None,
     )

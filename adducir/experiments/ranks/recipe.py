@@ -116,6 +116,7 @@ class SystemRecipe(Recipe):
         set: Changes of the recipes, as ``--set`` has them.
         contexts: The contexts that it is ranked with; none for all.
         lengths: Tokens that are read; not of ``bm25`` and ``train``.
+        pooling: Of ``encoder``: how token vectors become one; by default as its folder says.
     """
 
     bm25: LexicalPart | None = None
@@ -126,6 +127,7 @@ class SystemRecipe(Recipe):
     set: tuple[str, ...] = ()
     contexts: tuple[ContextName, ...] = ()
     lengths: LengthPart = LengthPart()
+    pooling: Literal["first", "mean", "pooler"] | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> "SystemRecipe":
@@ -139,6 +141,8 @@ class SystemRecipe(Recipe):
             raise ValueError("`set` changes what `train` names")
         if self.lengths != LengthPart() and (self.bm25 or listed(self.train)):
             raise ValueError("`lengths` mean nothing to `bm25`; those of `train` are its recipe's")
+        if self.pooling and not self.encoder:
+            raise ValueError("`pooling` means nothing without `encoder`")
         return self
 
     @property
@@ -159,6 +163,7 @@ class RanksStudy(Recipe):
         random: Whether the exact expectation of a random ranking stands in the tables.
         cutoffs: The k of R@k.
         ties: How candidates count that score as the truth does.
+        rouge: Whether ROUGE-L of what is ranked first, with the gold text, is a column.
         by: Tables of the contexts' groups by these keys as well: ``length``, ``group``.
         precision: What networks compute in when candidates are ranked.
         comparison: Which differences are tested, within a context; baselines are systems.
@@ -173,6 +178,7 @@ class RanksStudy(Recipe):
     random: bool = True
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
     ties: Ties = "pessimistic"
+    rouge: bool = False
     by: tuple[Literal["length", "group"], ...] = ()
     precision: Precision = "float32"
     comparison: ComparisonRecipe | None = None

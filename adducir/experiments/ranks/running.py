@@ -1,6 +1,7 @@
 """Runs a planned study of ranks: training, ranking, measuring, testing, the tables."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,13 +104,17 @@ class _Work:
         system, read = recipe.systems[step.system], recipe.contexts[step.context]
         source = self._source(step, system)
         inputs = {"data": self.plan.data[step.data].identity}
-        decides: dict[str, Any] = {"context": read.model_dump(mode="json")}
+        decides: dict[str, Any] = {
+            "context": read.model_dump(mode="json"),
+            "rouge": recipe.rouge,
+        }
         if system.bm25:
             decides["bm25"] = system.bm25.model_dump(mode="json")
         else:
             decides |= {
                 "kind": "colbert" if system.colbert else "maxsim" if system.maxsim else "vectors",
                 "lengths": system.lengths.model_dump(mode="json"),
+                "pooling": system.pooling,
                 "precision": recipe.precision,
             }
             late = model_source(expanded(system.late), self.plan.folder) if system.late else None
@@ -118,6 +123,8 @@ class _Work:
         def make(folder: Path) -> Mapping[str, Any]:
             with using_threads(self.threads):
                 ranks = self._ranks(step, system, read, source)
+            if not recipe.rouge:
+                ranks = replace(ranks, rouge=None)
             write_ranks(folder / RANKS_FILE, {step.system: ranks})
             return {"contexts": len(ranks.qids)}
 
@@ -162,7 +169,7 @@ class _Work:
             self._tasks = step.data, list(self.plan.data[step.data].tasks())
         tasks = self._tasks[1]
         if system.bm25:
-            return by_bm25(tasks, system.bm25, read, self.threads)
+            return by_bm25(tasks, system.bm25, read, self.threads, rouge=self.plan.recipe.rouge)
         # A trained encoder is another one for each context.
         key = (step.data, str(step.output) if step.chain else step.system)
         if self._kept[0] != key:
@@ -179,6 +186,7 @@ class _Work:
             source,
             context=ContextPart(**read.model_dump(), mask=masked),
             lengths=None if system.lengths == LengthPart() else system.lengths,
+            pooling=system.pooling,
         )
         encoder.to(choose_device(self.device))
         return by_encoder(encoder, tasks, kept, precision=precision, progress=self.progress)

@@ -154,6 +154,8 @@ def _random_row(groups: Mapping[str, Mapping[str, GoldRanks]], cutoffs: Sequence
         scores = rank_scores(RANDOM, at_random(_any(group)), cutoffs=cutoffs, ties="expected")
         means = scores.values.mean(axis=0)
         cells += [TableCell(float(mean), len(scores.qids)) for mean in means]
+        if _any(group).rouge is not None:
+            cells.append(TableCell())  # what a random ranking puts first is any candidate
     return Row(RANDOM, tuple(cells))
 
 

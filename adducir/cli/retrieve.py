@@ -1,0 +1,149 @@
+"""``adducir retrieve``."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from adducir.cli import options
+from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    from adducir.encoders.model import DualEncoder
+    from adducir.encoders.ranking import SpanTask
+
+
+def retrieve(
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="An encoder, as for `adducir encode`.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A run; with --relic a name that ends in .json is a submission.",
+        ),
+    ],
+    spans: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--spans", metavar="FILE", help="Masked spans, all candidates; can be repeated."
+        ),
+    ] = None,
+    candidates: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--candidates",
+            metavar="FILE",
+            help="With --spans: spans that are candidates only; can be repeated.",
+        ),
+    ] = None,
+    relic: Annotated[
+        Path | None,
+        typer.Option(
+            "--relic",
+            metavar="FILE",
+            help="RELiC's JSON instead: the passages of a quotation's book are its candidates.",
+        ),
+    ] = None,
+    left: Annotated[
+        int | None,
+        typer.Option(
+            "--left",
+            min=0,
+            help="Sentences on the left of the mask.",
+            show_default="as it was trained",
+        ),
+    ] = None,
+    right: Annotated[
+        int | None,
+        typer.Option(
+            "--right", min=0, help="Sentences on the right.", show_default="as it was trained"
+        ),
+    ] = None,
+    depth: Annotated[int, typer.Option("--depth", min=1, help="Candidates of a context.")] = 100,
+    device: options.Device = options.DeviceName.AUTO,
+    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    threads: options.Threads = None,
+    tag: options.Tag = None,
+) -> None:
+    """Rank the candidates of masked contexts with an encoder.
+
+    Writes a run with the best candidates of each context, or the file that RELiC's leaderboard
+    takes for its hidden test set: the numbers of the 100 best passages of each quotation.
+    """
+    if (relic is None) == (not spans):
+        raise UsageError("give one of --spans and --relic.")
+    if candidates and relic is not None:
+        raise UsageError("--candidates means nothing without --spans.")
+    submits = relic is not None and output.suffix == ".json"
+    if submits and (depth != _submitted() or tag is not None):
+        raise UsageError(f"a submission has {_submitted()} candidates of each, and no tag.")
+    inputs = [relic] if relic is not None else [*(spans or ()), *(candidates or ())]
+    options.refuse_overwriting(output, inputs)
+
+    from adducir.cli.console import near, note, open_progress
+    from adducir.encoders.ranking import relic_rankings, run_tasks
+    from adducir.models.machine import using_threads
+
+    encoder = _opened(model, left, right, device.value)
+    with open_progress() as progress, using_threads(threads):
+        how: dict[str, Any] = {"precision": precision.value, "progress": progress}
+        if relic is not None and submits:
+            from adducir.corpora.quotations import read_relic, write_submission
+
+            books = read_relic(relic)
+            count = write_submission(relic_rankings(encoder, books, depth, **how), books, output)
+        else:
+            from adducir.runs.write import write_run
+
+            tasks = list(_tasks(spans or [], candidates or [], relic))
+            run = run_tasks(encoder, tasks, depth, tag=options.tag_of(output, tag), **how)
+            about = {"name": model, "precision": precision.value, "depth": depth}
+            write_run(run, output, {"method": {"retrieval": [about]}})
+            count = sum(len(task.spans) for task in tasks)
+    note(f"{near(output)}: the best {depth} candidates of {count:,} contexts")
+
+
+def _submitted() -> int:
+    from adducir.corpora.quotations.submission import DEPTH
+
+    return DEPTH
+
+
+def _opened(model: str, left: int | None, right: int | None, device: str) -> "DualEncoder":
+    """The encoder, reading those sentences of a context that were asked for."""
+    from adducir.encoders.model import DualEncoder
+    from adducir.encoders.settings import Settings
+    from adducir.encoders.sources import encoder_source
+    from adducir.models.machine import choose_device
+
+    source = encoder_source(model)
+    asked = {key: value for key, value in (("left", left), ("right", right)) if value is not None}
+    own = (source.settings or Settings()).context
+    encoder = DualEncoder.load(source, context=own.model_copy(update=asked))
+    return encoder.to(choose_device(device))
+
+
+def _tasks(spans: list[Path], candidates: list[Path], relic: Path | None) -> "Iterator[SpanTask]":
+    from adducir.corpora.spans.record import read_spans
+    from adducir.encoders.ranking import book_tasks, collection_task
+
+    if relic is not None:
+        from adducir.corpora.quotations import read_relic
+
+        yield from book_tasks(read_relic(relic), hidden=True)
+        return
+    some, more = (
+        [span for path in paths for span in read_spans(path)] for paths in (spans, candidates)
+    )
+    yield collection_task(some, more)

@@ -1,0 +1,119 @@
+"""``adducir rouge``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import adducir
+from adducir.cli import evaluate_options as asked
+from adducir.cli import options
+from adducir.cli.ranks import Baselines
+from adducir.study.errors import UsageError
+
+
+def rouge(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN",
+            help="Runs over masked spans, such as `adducir retrieve` writes; each is a system.",
+            show_default=False,
+        ),
+    ],
+    spans: Annotated[
+        list[Path],
+        typer.Option(
+            "--spans", metavar="FILE", help="The spans with their gold texts; can be repeated."
+        ),
+    ],
+    candidates: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--candidates",
+            metavar="FILE",
+            help="Spans that are candidates only; can be repeated.",
+        ),
+    ] = None,
+    depth: Annotated[
+        int,
+        typer.Option("--depth", min=1, help="Add the best and the mean of so many candidates."),
+    ] = 1,
+    stem: Annotated[bool, typer.Option("--stem", help="Compare Porter stems.")] = False,
+    without_gold: Annotated[
+        bool,
+        typer.Option("--without-gold", help="Leave the gold candidate itself out of the runs."),
+    ] = False,
+    baseline: Baselines = None,
+    test: asked.TestName = None,
+    correction: asked.CorrectionName = None,
+    family: asked.FamilyName = None,
+    alpha: asked.Alpha = None,
+    permutations: asked.Permutations = None,
+    seed: asked.Seed = None,
+    confidence: asked.Confidence = None,
+    show: asked.Shown = None,
+    decimals: asked.Decimals = 3,
+    format_name: options.TableFormat = None,
+    output: options.Output = None,
+) -> None:
+    """Compare the candidates that systems rank first with the gold text, by ROUGE-L.
+
+    A span that a run lacks counts 0 and is reported.
+    """
+    testing = asked.Testing(
+        tuple(baseline or ()),
+        test,
+        correction,
+        family,
+        alpha,
+        None,
+        None,
+        permutations,
+        seed,
+        confidence,
+    )
+    details = testing.details(show)
+    more = candidates or []
+    options.refuse_overwriting(output, [*runs, *spans, *more])
+
+    from adducir.cli import names
+    from adducir.cli.tables import show_table
+    from adducir.corpora.spans.record import read_spans
+    from adducir.experiments.evaluation.rouge import RougeL, rouge_of_run
+    from adducir.experiments.evaluation.scores import Scores
+    from adducir.experiments.tables.build import Layout
+    from adducir.experiments.tables.sets import set_table
+    from adducir.experiments.tables.style import Style
+    from adducir.runs.read import read_run
+    from adducir.study.files import file_digest
+
+    gold = [span for path in spans for span in read_spans(path)]
+    others = [span for path in more for span in read_spans(path)]
+    model = RougeL(stem=stem)
+    scores: list[Scores] = []
+    for path in runs:
+        name = Path(names.stem(path)).stem
+        if name in (one.system for one in scores):
+            raise UsageError(f"two runs are systems called {name}.", mend="Rename one of them.")
+        scores.append(
+            rouge_of_run(
+                name,
+                read_run(path),
+                gold,
+                others,
+                depth=depth,
+                without_gold=without_gold,
+                rouge=model,
+            )
+        )
+    digests = {str(path): file_digest(path) for path in (*runs, *spans, *more)}
+    table = set_table(
+        {"": scores},
+        testing=testing.said() if testing.differences else {},
+        layout=Layout(
+            style=Style(decimals=decimals, details=details),
+            provenance={"adducir": adducir.__version__, "files": digests},
+        ),
+    )
+    show_table(table, format_name, output)
