@@ -15,7 +15,6 @@ from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
     KIND,
     NAME,
-    digest_of_docnos,
     read_shard,
     tie_of,
     told_by_shard,

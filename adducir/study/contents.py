@@ -34,7 +34,9 @@ def damages(folder: Path, expected: Mapping[str, FileEntry]) -> list[str]:
     Raises:
         InputError: A file cannot be read.
     """
-    found = {name: what for name, entry in expected.items() if (what := missized(folder, name, entry))}
+    found = {
+        name: what for name, entry in expected.items() if (what := missized(folder, name, entry))
+    }
     for name, entry in entries(folder).items():
         if name not in expected:
             found[name] = "not in the manifest"

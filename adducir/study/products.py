@@ -11,7 +11,6 @@ the next build at that place, under the lock, finishes or clears up the rest.
 
 import os
 import platform
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -37,8 +36,8 @@ from adducir.study.manifest import (
 )
 from adducir.study.progress import SILENT, Progress
 from adducir.study.scratch import parts_of, remove_parts
-from adducir.study.verified import changes
 from adducir.study.swapping import clear_up, publish, sibling, siblings
+from adducir.study.verified import changes
 from adducir.study.writable import refuse_unwritable
 
 __all__ = [

@@ -62,5 +62,3 @@ def siblings(target: Path, what: str) -> list[Path]:
     """What stands under such names, of whatever process."""
     start = f".{target.name}.{what}-"
     return sorted(path for path in target.parent.iterdir() if path.name.startswith(start))
-
-

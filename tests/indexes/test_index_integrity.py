@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from index_damage import damage, damaged_files
+from file_damage import damage, damaged_files
 from memory_corpus import ListCorpus
 
 from adducir.indexes import (
@@ -90,7 +90,7 @@ KERNELS = """
 import random, shutil, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3].split(":")
-from index_damage import damage
+from file_damage import damage
 import test_index_integrity as tests
 from adducir.study import manifest
 from adducir.study.errors import AdducirError
@@ -117,7 +117,7 @@ print("done")
 
 
 def kernels_survive(whole: Path, seed: int, count: int) -> None:
-    folders = f"{Path(__file__).parent}"
+    folders = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
     arguments = [str(whole), f"{seed},{count}", folders]
     done = subprocess.run(
         [sys.executable, "-c", KERNELS, *arguments], capture_output=True, text=True, check=False

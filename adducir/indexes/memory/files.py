@@ -83,7 +83,11 @@ class Arrays:
             ("collection", self.collection, self.collection.dtype in (np.int64, np.float64)),
             ("forward.bytes", self.forward, self.forward.dtype == np.uint8),
             ("postings.offsets", self.offsets, is_rising(self.offsets, terms, postings)),
-            ("forward.offsets", self.forward_offsets, is_rising(self.forward_offsets, documents, code)),
+            (
+                "forward.offsets",
+                self.forward_offsets,
+                is_rising(self.forward_offsets, documents, code),
+            ),
         ):
             if array.ndim != 1 or not is_right:
                 raise damaged(self.folder / f"{name}.npy")

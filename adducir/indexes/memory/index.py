@@ -22,7 +22,7 @@ from adducir.indexes.memory.rm3 import Feedback
 from adducir.indexes.memory.searching import Ranked, Searcher, Terms
 from adducir.indexes.memory.variants import rank_variant
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
-from adducir.study.errors import ProductError, UsageError
+from adducir.study.errors import UsageError
 from adducir.study.verified import open_product
 
 
