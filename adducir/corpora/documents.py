@@ -18,6 +18,8 @@ from adducir.study.progress import SILENT, Progress
 
 LONGEST_DOCNO = 1024
 """Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""
+SHORT_DOCNO = LONGEST_DOCNO // 4
+"""Characters of a docno that have no more bytes than that, whatever they are."""
 
 
 class Document(NamedTuple):
@@ -111,7 +113,7 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
         InputError: The docno is empty, holds white space or a NUL, or is longer than
             ``LONGEST_DOCNO``.
     """
-    if len(docno) > LONGEST_DOCNO // 4 and len(docno.encode(errors="replace")) > LONGEST_DOCNO:
+    if len(docno) > SHORT_DOCNO and len(docno.encode(errors="replace")) > LONGEST_DOCNO:
         raise InputError(
             f"the docno {docno[:40]!r}... is longer than {LONGEST_DOCNO:,} bytes.",
             path=path,
