@@ -79,15 +79,15 @@ def test_a_damaged_part_of_killed_work_is_made_again(trained: Path, study: Path)
     weigh_corpus(trained, corpus, study / "whole", shard=5)
     wanted = (study / "whole" / "weights-000001.safetensors").read_bytes()
 
-    class Killed(Exception):
+    class KilledError(Exception):
         pass
 
     class Progress(Silent):
         def advance(self, count: int) -> None:
             if (parts := list(study.glob(".w.parts-*/weights-000001*"))) and parts[0].stat():
-                raise Killed
+                raise KilledError
 
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         weigh_corpus(trained, corpus, study / "w", shard=5, progress=Progress())
     (part,) = study.glob(".w.parts-*/weights-000001.safetensors")
     content = bytearray(part.read_bytes())

@@ -1,4 +1,4 @@
-"""Damaged indexes: an error that names the file, or the same figures; never others, never a crash."""
+"""Damaged indexes: an error that names the file, or the same figures; never a crash."""
 
 import json
 import random
@@ -97,9 +97,9 @@ from adducir.study.errors import AdducirError
 import adducir.indexes.memory.index as index
 # As if a disk had changed what was verified before: nothing but the checks of shapes is left.
 index.open_product = lambda path, *kinds: manifest.read_manifest(path)
-whole, seed, count = Path(sys.argv[1]), int(sys.argv[2].split(",")[0]), int(sys.argv[2].split(",")[1])
+whole, (seed, count) = Path(sys.argv[1]), map(int, sys.argv[2].split(","))
 draw = random.Random(seed)
-files = sorted(p for p in whole.iterdir() if p.suffix in (".npy", ".txt", ".jsonl") and p.stat().st_size)
+files = sorted(p for p in whole.iterdir() if p.name != "manifest.json" and p.stat().st_size)
 for number in range(count):
     file = draw.choice(files)
     copy = whole.with_name("copy")

@@ -125,10 +125,10 @@ def test_a_process_of_few_addresses_ends_with_an_error_or_well(limit: int) -> No
     """Java's own way is to end the process with code 1."""
     code = "from adducir.cli.app import main; import sys; sys.exit(main(sys.argv[1:]))"
     arguments = ["index", "bundled:arguments", "--fields", "premise", "-o", "small"]
+    limited, rest = "ulimit -v", 'exec "$0" "$@"'
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            ["sh", "-c", f'ulimit -v {limit} && exec "$0" "$@"', sys.executable, "-c", code]
-            + arguments,
+            ["sh", "-c", f"{limited} {limit} && {rest}", sys.executable, "-c", code, *arguments],
             cwd=folder,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,

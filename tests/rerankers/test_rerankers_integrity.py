@@ -29,7 +29,7 @@ def test_a_damaged_shard_gives_no_other_scores(tmp_path: Path, count: int) -> No
     cache.flush()
     cache.put(keys[100:], scores[100:])
     cache.flush()
-    first, second = sorted(cache.folder.glob("scores-*.safetensors"))
+    _, second = sorted(cache.folder.glob("scores-*.safetensors"))
     whole, draw, lost = second.read_bytes(), random.Random(2), 0
     for _ in range(count):
         damage(second, draw)
