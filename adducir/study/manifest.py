@@ -106,7 +106,11 @@ def _checked(plain: Any, path: Path) -> Manifest:
     """The manifest in a JSON value, if it is one."""
     form = plain.get("format") if isinstance(plain, dict) else None
     if not isinstance(form, str) or not form.startswith(_FORMAT_NAME):
-        raise ProductError(f"its {MANIFEST} was not written by Adducir.", path=path)
+        raise ProductError(
+            f"its {MANIFEST} was not written by Adducir, or is damaged.",
+            path=path,
+            mend="Build it again; if Adducir did not make this folder, move that file away.",
+        )
     if form not in (FORMAT, _WITHOUT_DIGEST):
         raise ProductError(
             f"its manifest is in the format {form[:40]}; this version of Adducir knows {FORMAT}.",
