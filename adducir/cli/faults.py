@@ -107,9 +107,10 @@ def _meaning(error: BaseException) -> AdducirError | None:
         return error
     if hasattr(error, "format_message"):  # typer's own, about the command line
         return _usage(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
         return MachineError(
-            "not enough memory.", mend="Close other programs, or use a machine with more."
+            "not enough memory.",
+            mend="Close other programs, raise a limit (ulimit -v), or use a machine with more.",
         )
     if isinstance(error, OSError) and error.errno in _NO_SPACE:
         return MachineError(

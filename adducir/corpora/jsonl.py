@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from adducir.corpora.documents import Document, check_docno
+from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno
 from adducir.corpora.values import fields_of
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
@@ -47,7 +47,7 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
         docno = record.pop(key, None)
         if type(docno) is not str:
             docno = _as_docno(docno, key, record, path, number)
-        if docno.split() != [docno] or "\0" in docno:
+        if docno.split() != [docno] or "\0" in docno or len(docno) > SHORT_DOCNO:
             check_docno(docno, path, number)
         if set(map(type, record.values())) == _ALL_TEXT:
             yield number, Document(docno, record)

@@ -140,7 +140,7 @@ def _make(
             settings.vectors,
             settings.accurate_length,
             threads,
-            max(16, min(2048, jvm.heap_megabytes() // 3)),
+            max(16, min(2048, jvm.settled_heap() // 3)),
         )
         progress.start("indexing", corpus.size_hint(), "documents")
         try:

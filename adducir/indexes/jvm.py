@@ -30,6 +30,15 @@ BRIDGE_JAR = Path(__file__).with_name("bridge.jar")
 _HEAP_VARIABLE = "ADDUCIR_JAVA_HEAP"
 _HOME_VARIABLE = "ADDUCIR_JAVA_HOME"
 _SYSTEM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/java", "/opt/jdk")
+_BESIDE_HEAP = 1280
+"""Megabytes of addresses that Java takes beside its heap, where these are bounded."""
+_LEAST_HEAP = 256
+# By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
+_FEW_ADDRESSES = (
+    "-XX:+UseSerialGC",
+    "-XX:CompressedClassSpaceSize=128m",
+    "-XX:ReservedCodeCacheSize=128m",
+)
 _VECTOR_MODULE = "jdk.incubator.vector"
 
 
@@ -156,27 +165,62 @@ def memory_limit() -> int:
     return int(limit)
 
 
+def address_space_left() -> int | None:
+    """The addresses that this process may still map, in bytes; None where nothing bounds them."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return None
+    return max(0, most - psutil.Process().memory_info().vms)
+
+
 def heap_megabytes() -> int:
     """Java's largest heap: a third of the memory, at most 8 GB, or ``ADDUCIR_JAVA_HEAP`` (MB).
 
     Lucene maps its files; the heap holds only buffers and hits, so more is seldom of use, and a
     heap larger than the machine gets the process killed without a word.
+
+    Raises:
+        MachineError: ``ADDUCIR_JAVA_HEAP`` is no such number, or the process may map too little
+            for Java to start (``ulimit -v``): Java would end the process.
     """
+    most = memory_limit() >> 20
+    left = address_space_left()
+    if left is not None:
+        most = min(most, (left >> 20) - _BESIDE_HEAP)
+        if most < _LEAST_HEAP:
+            raise MachineError(
+                f"Java needs {_BESIDE_HEAP + _LEAST_HEAP:,} megabytes of addresses, and this "
+                f"process may map {left >> 20:,} more (ulimit -v).",
+                mend="Raise the limit: ulimit -v unlimited.",
+            )
     wished = os.environ.get(_HEAP_VARIABLE)
     if wished is None:
-        return max(256, min(memory_limit() // 3, 8 << 30) >> 20)
+        return max(_LEAST_HEAP, min(most // 3, 8192))
     if not wished.isdecimal() or int(wished) < 64:
         raise MachineError(
             f"{_HEAP_VARIABLE} is {wished!r}, not a number of megabytes of at least 64.",
             mend=f"Set it to a plain number, as in {_HEAP_VARIABLE}=4096, or unset it.",
         )
-    most = memory_limit() >> 20
     if int(wished) > most:
         raise MachineError(
             f"{_HEAP_VARIABLE} is {wished}, and this process may use {most:,} megabytes.",
             mend="Set it to less, or unset it.",
         )
     return int(wished)
+
+
+@functools.cache
+def settled_heap() -> int:
+    """:func:`heap_megabytes` as it was when the machine was started.
+
+    Raises:
+        MachineError: As :func:`heap_megabytes`.
+    """
+    return heap_megabytes()
 
 
 def log_file() -> Path:
@@ -187,7 +231,7 @@ def log_file() -> Path:
 def _options(java: Java) -> list[str]:
     settings = Path(__file__).parent
     options = [
-        f"-Xmx{heap_megabytes()}m",
+        f"-Xmx{settled_heap()}m",
         # Signals stay Python's: an interrupted build must be able to clear up.
         "-Xrs",
         "-Djava.awt.headless=true",
@@ -197,6 +241,8 @@ def _options(java: Java) -> list[str]:
         f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
         "-Dslf4j.internal.verbosity=ERROR",
     ]
+    if address_space_left() is not None:
+        options += _FEW_ADDRESSES
     if _VECTOR_MODULE in java.modules:
         options.append(f"--add-modules={_VECTOR_MODULE}")
     if (java.version or 0) >= 22:

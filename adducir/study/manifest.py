@@ -106,7 +106,11 @@ def _checked(plain: Any, path: Path) -> Manifest:
     """The manifest in a JSON value, if it is one."""
     form = plain.get("format") if isinstance(plain, dict) else None
     if not isinstance(form, str) or not form.startswith(_FORMAT_NAME):
-        raise ProductError(f"its {MANIFEST} was not written by Adducir.", path=path)
+        raise ProductError(
+            f"its {MANIFEST} was not written by Adducir, or is damaged.",
+            path=path,
+            mend="Build it again; if Adducir did not make this folder, move that file away.",
+        )
     if form not in (FORMAT, _WITHOUT_DIGEST):
         raise ProductError(
             f"its manifest is in the format {form[:40]}; this version of Adducir knows {FORMAT}.",
@@ -133,16 +137,21 @@ def _checked(plain: Any, path: Path) -> Manifest:
 
 def _wrong_type(manifest: Manifest) -> str | None:
     """What is of another type than it must be, in words."""
-    texts = (manifest.kind, manifest.fingerprint, manifest.started)
-    mappings = (manifest.recipe, manifest.counts, manifest.inputs, manifest.versions)
+    texts: tuple[Any, ...] = (manifest.kind, manifest.fingerprint, manifest.started)
+    mappings: tuple[Any, ...] = (
+        *(manifest.recipe, manifest.counts, manifest.inputs, manifest.versions),
+    )
+    version: Any = manifest.maker_version
     if not all(isinstance(text, str) for text in texts):
         return "kind, fingerprint or started is no text"
     if not all(isinstance(mapping, dict) for mapping in mappings):
         return "recipe, counts, inputs or versions is no object"
-    if not isinstance(manifest.maker_version, int):
+    if not isinstance(version, int):
         return "maker_version is no number"
     for name, entry in manifest.files.items():
-        if not isinstance(entry.bytes, int) or not isinstance(entry.sha256, str):
+        size: Any = entry.bytes
+        digest: Any = entry.sha256
+        if not isinstance(size, int) or not isinstance(digest, str):
             return f"the entry of {name[:80]!r} is none of a file"
         if not _is_inside(name):
             return f"{name[:80]!r} is no name of a file in a folder"

@@ -12,7 +12,6 @@ import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from adducir import __version__
@@ -80,19 +79,19 @@ def publishing_results(path: Path, progress: Progress = SILENT) -> Iterator[Path
         hidden = sibling(target, "building")
         try:
             hidden.mkdir()
-            started = datetime.now(UTC)
             yield hidden
             own = entries(hidden)
             _take_over(target, hidden)
             force_to_disk(hidden)
-            write_manifest(hidden, _manifest(own, started))
+            write_manifest(hidden, _manifest(own))
             publish(hidden, target)
         except BaseException:
             shutil.rmtree(hidden, ignore_errors=True)
             raise
 
 
-def _manifest(own: dict[str, FileEntry], started: datetime) -> Manifest:
+def _manifest(own: dict[str, FileEntry]) -> Manifest:
+    """Without a time: the same results have the same manifest."""
     contents = {name: entry.sha256 for name, entry in own.items()}
     return Manifest(
         kind=KIND,
@@ -103,8 +102,8 @@ def _manifest(own: dict[str, FileEntry], started: datetime) -> Manifest:
         counts={"files": len(own)},
         files=own,
         versions={"python": platform.python_version(), "adducir": __version__},
-        started=started.isoformat(timespec="seconds"),
-        seconds=round((datetime.now(UTC) - started).total_seconds(), 3),
+        started="",
+        seconds=0.0,
     )
 
 

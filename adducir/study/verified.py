@@ -86,7 +86,10 @@ def changes(path: Path, manifest: Manifest) -> dict[str, str]:
     if found:
         return found
     known, begun = _remembered(folder), time.time_ns()
-    stamps = {name: _stamp(folder / name, entry.sha256) for name, entry in files.items()}
+    try:
+        stamps = {name: _stamp(folder / name, entry.sha256) for name, entry in files.items()}
+    except OSError:  # another process replaces the product just now
+        return {MANIFEST: "the folder changes while it is read"}
     unread = [name for name, stamp in stamps.items() if known.get(name) != stamp]
     if not unread:
         return {}

@@ -37,7 +37,6 @@ def before(module, name, point, when=lambda *arguments: True):
 import adducir.experiments.making as making
 import adducir.experiments.running as running
 import adducir.indexes.build as build
-import adducir.runs.write as write
 import adducir.study.files as files
 import adducir.study.products as products
 from adducir.cli.console import PlainProgress
@@ -49,11 +48,11 @@ def hidden(ending):
 calls = []
 before(build.DocumentWriter, "add", "indexing", lambda *_: calls.append(1) or len(calls) == 5)
 before(products, "write_manifest", "indexed")
-before(products, "_publish", "unpublished")
+before(products, "publish", "unpublished")
 before(making, "_open", "built")
 before(making, "_make", "between", lambda plan, step, *_: step.path.name.startswith("QLD"))
 before(files, "sync", "writing run", hidden("trec.gz"))
-before(write, "write_metadata", "without metadata")
+before(files, "keep_rights", "without metadata", lambda old, _: old.name.endswith(".yml"))
 before(files, "sync", "writing metadata", hidden("ir-metadata.yml"))
 before(running, "_evaluate", "evaluating")
 before(files, "sync", "writing table", hidden("md"))

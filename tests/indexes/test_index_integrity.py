@@ -1,4 +1,4 @@
-"""Damaged indexes: an error that names the file, or the same figures; never others, never a crash."""
+"""Damaged indexes: an error that names the file, or the same figures; never a crash."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from index_damage import damage, damaged_files
+from file_damage import damage, damaged_files
 from memory_corpus import ListCorpus
 
 from adducir.indexes import (
@@ -90,16 +90,16 @@ KERNELS = """
 import random, shutil, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3].split(":")
-from index_damage import damage
+from file_damage import damage
 import test_index_integrity as tests
 from adducir.study import manifest
 from adducir.study.errors import AdducirError
 import adducir.indexes.memory.index as index
 # As if a disk had changed what was verified before: nothing but the checks of shapes is left.
 index.open_product = lambda path, *kinds: manifest.read_manifest(path)
-whole, seed, count = Path(sys.argv[1]), int(sys.argv[2].split(",")[0]), int(sys.argv[2].split(",")[1])
+whole, (seed, count) = Path(sys.argv[1]), map(int, sys.argv[2].split(","))
 draw = random.Random(seed)
-files = sorted(p for p in whole.iterdir() if p.suffix in (".npy", ".txt", ".jsonl") and p.stat().st_size)
+files = sorted(p for p in whole.iterdir() if p.name != "manifest.json" and p.stat().st_size)
 for number in range(count):
     file = draw.choice(files)
     copy = whole.with_name("copy")
@@ -117,7 +117,7 @@ print("done")
 
 
 def kernels_survive(whole: Path, seed: int, count: int) -> None:
-    folders = f"{Path(__file__).parent}"
+    folders = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
     arguments = [str(whole), f"{seed},{count}", folders]
     done = subprocess.run(
         [sys.executable, "-c", KERNELS, *arguments], capture_output=True, text=True, check=False

@@ -1,5 +1,9 @@
 """Finding Java, and the jar that must have been built from the sources beside it."""
 
+import os
+import subprocess
+import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -100,3 +104,39 @@ def test_heap_beyond_the_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "99999999")
     with pytest.raises(MachineError, match="this process may use"):
         jvm.heap_megabytes()
+
+
+def test_the_heap_is_bounded_by_the_addresses_of_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("ADDUCIR_JAVA_HEAP", raising=False)
+    monkeypatch.setattr(jvm, "address_space_left", lambda: 2600 << 20)
+    assert jvm.heap_megabytes() == (2600 - 1280) // 3
+    monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "1400")
+    with pytest.raises(MachineError, match="this process may use"):
+        jvm.heap_megabytes()
+    monkeypatch.setattr(jvm, "address_space_left", lambda: 1000 << 20)
+    with pytest.raises(MachineError, match=r"may map 1,000 more \(ulimit -v\)"):
+        jvm.heap_megabytes()
+
+
+@pytest.mark.parametrize("limit", [1_600_000, 3_500_000])
+def test_a_process_of_few_addresses_ends_with_an_error_or_well(limit: int) -> None:
+    """Java's own way is to end the process with code 1."""
+    code = "from adducir.cli.app import main; import sys; sys.exit(main(sys.argv[1:]))"
+    arguments = ["index", "bundled:arguments", "--fields", "premise", "-o", "small"]
+    limited, rest = "ulimit -v", 'exec "$0" "$@"'
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            ["sh", "-c", f"{limited} {limit} && {rest}", sys.executable, "-c", code, *arguments],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not list(Path(folder).glob("hs_err*"))
+    if done.returncode == 4:
+        assert "ulimit -v" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr

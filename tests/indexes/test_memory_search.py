@@ -230,9 +230,7 @@ class TestInterface:
             open_index(tmp_path / "nothing")
 
     def test_an_index_of_the_other_engine(self, pets: LuceneIndex) -> None:
-        with pytest.raises(
-            ProductError, match=r"'lucene-index', where .* 'memory-index' is needed"
-        ):
+        with pytest.raises(ProductError, match=r"'lucene-index', .* 'memory-index' is needed"):
             MemoryIndex(pets.path)
 
     def test_retrievers_take_either_engine(self, tmp_path: Path, pets: LuceneIndex) -> None:

@@ -224,7 +224,7 @@ def test_a_damaged_shard_is_told_and_passed_over(tmp_path):
     shard.write_bytes(shard.read_bytes()[:50])
     told = Told()
     assert len(ScoreCache(tmp_path, {"model": 1}, told)) == 490
-    assert "cannot be read and are computed anew" in told.lines[0]
+    assert "are damaged and are computed anew" in told.lines[0]
 
 
 @pytest.mark.parametrize("take", ["best", "mean", "first"])

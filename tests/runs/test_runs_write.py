@@ -4,7 +4,11 @@ import errno
 import gzip
 import os
 import platform
+import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,6 +23,7 @@ from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import write_run
 from adducir.study.errors import InputError, MachineError, UsageError
+from adducir.study.files import file_digest
 
 
 def run_of(rows, tag="sys"):
@@ -236,3 +241,66 @@ def test_metadata_is_readable_by_the_fields_own_tools(tmp_path):
     facts = yaml.safe_load(metadata_for(tmp_path / "a").read_text(encoding="utf-8"))
     assert {"platform", "implementation"} <= facts.keys()
     assert facts["method"]["retrieval"][0]["name"] == "é"
+
+
+def _killed_at(path: Path, tag: str, last: int) -> bool:
+    """Write a run of that tag in a child killed at the n-th change of a file; whether it was."""
+    code = f"""
+import os, signal
+from pathlib import Path
+import polars as pl
+from adducir.runs.run import SCHEMA, Run
+from adducir.runs.write import write_run
+frame = pl.DataFrame([("1", "{tag}", 1.0)], schema=SCHEMA, orient="row")
+run, seen = Run(frame, "{tag}"), 0
+from adducir.runs.metadata import platform_facts
+platform_facts()
+def count(event, arguments):
+    global seen
+    if event in ("os.rename", "os.remove", "os.chmod"):
+        seen += 1
+        if seen == {last}:
+            os.kill(os.getpid(), signal.SIGKILL)
+import sys
+sys.addaudithook(count)
+write_run(run, Path({str(path)!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode != 0
+
+
+def test_a_killed_writer_leaves_no_run_with_another_runs_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "a.trec"
+    assert not _killed_at(path, "old", 99)
+    last = 1
+    while _killed_at(path, "new", last):
+        tag = "new" if " new" in path.read_text() else "old"
+        if metadata_for(path).is_file():
+            assert read_metadata(path)["tag"] == tag
+            assert read_metadata(path)["run file"]["sha256"] == file_digest(path)
+        assert not _killed_at(path, "old", 99)
+        last += 1
+    assert last > 3
+    assert read_metadata(path)["tag"] == "new"
+
+
+def test_a_run_that_cannot_be_written_leaves_the_old_one_and_its_metadata(
+    tmp_path: Path, monkeypatch
+) -> None:
+    path = tmp_path / "a.trec"
+    old = run_of([("1", "a", 1.0)], "old")
+    write_run(old, path)
+    metadata_for(path).chmod(0o600)
+    before = path.read_bytes(), metadata_for(path).read_bytes()
+
+    def full(hidden: Path) -> None:
+        raise OSError(28, "No space left on device", str(hidden))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("adducir.runs.write.sync", full)
+        with pytest.raises(MachineError, match="no space left"):
+            write_run(old, path)
+    assert (path.read_bytes(), metadata_for(path).read_bytes()) == before
+    write_run(old, path)
+    assert metadata_for(path).stat().st_mode & 0o777 == 0o600

@@ -1,6 +1,5 @@
 """Results in several files appear together, whenever their writer is killed."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -125,7 +124,7 @@ def test_a_full_disk_leaves_the_older_results_and_is_told(tmp_path: Path) -> Non
     path = tmp_path / "demo"
     publish(path, "old")
     with (
-        pytest.raises(MachineError, match="no space left.*nothing was written"),
+        pytest.raises(MachineError, match=r"no space left.*nothing was written"),
         publishing_results(path) as folder,
     ):
         (folder / "grid.csv").write_text("new")
@@ -154,4 +153,4 @@ def test_other_folders_are_refused_before_the_work(tmp_path: Path, monkeypatch) 
         with pytest.raises(error, match=what), publishing_results(path):
             worked = True
         assert not worked
-    assert os.listdir(here) == []
+    assert list(here.iterdir()) == []

@@ -67,7 +67,8 @@ class Formula(NamedTuple):
         kind: ``BM25_BYTE``, ``BM25_EXACT`` or ``DIRICHLET``.
         factors: (256,) float64 by length byte: for BM25 s, which is a float; for QLD
             ln(mu / (dl + mu)).
-        parts: (N + WINDOW,) float32: the length's part of the denominator (BM25 with exact lengths).
+        parts: (N + WINDOW,) float32: the length's part of the denominator (BM25 with exact
+            lengths).
         slope: float32: that part for each token.
         constant: float32: the rest of that denominator.
     """

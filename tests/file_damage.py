@@ -23,7 +23,7 @@ def damage(path: Path, draw: random.Random) -> None:
     path.write_bytes(bytes(content))
 
 
-def damaged_files(folder: Path, draw: random.Random, count: int) -> "list[Path]":
+def damaged_files(folder: Path, draw: random.Random, count: int) -> list[Path]:
     """Files below a folder to damage, each as likely as any other."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
     return [draw.choice(files) for _ in range(count)]

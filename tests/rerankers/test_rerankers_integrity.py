@@ -1,0 +1,56 @@
+"""Damaged shards of kept scores are left out: no score is ever another one."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from file_damage import damage
+
+from adducir.rerankers.cache import ScoreCache, pair_keys
+from adducir.study.progress import Silent
+
+PAIRS = [(f"query {n % 7}", f"text {n}") for n in range(200)]
+
+
+class Notes(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_damaged_shard_gives_no_other_scores(tmp_path: Path, count: int) -> None:
+    keys, scores = pair_keys(PAIRS), np.random.default_rng(1).normal(size=len(PAIRS))
+    cache = ScoreCache(tmp_path, {"model": 1})
+    cache.put(keys[:100], scores[:100])
+    cache.flush()
+    cache.put(keys[100:], scores[100:])
+    cache.flush()
+    _, second = sorted(cache.folder.glob("scores-*.safetensors"))
+    whole, draw, lost = second.read_bytes(), random.Random(2), 0
+    for _ in range(count):
+        damage(second, draw)
+        notes = Notes()
+        found = ScoreCache(tmp_path, {"model": 1}, notes).look_up(keys)
+        known = ~np.isnan(found)
+        assert (found[known] == scores[known]).all()
+        assert known[:100].all()
+        if not known[100:].all():
+            lost += 1
+            assert not known[100:].any()
+            assert f"{second}: these scores are damaged and are computed anew" in notes.notes[0]
+        second.write_bytes(whole)
+    assert lost >= 0.9 * count
+
+
+def test_a_shard_that_does_not_tell_its_digest_is_left_out(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    cache = ScoreCache(tmp_path, {"model": 1})
+    cache.folder.mkdir()
+    keys = pair_keys(PAIRS)
+    save_file({"keys": keys, "values": np.zeros(200)}, cache.folder / "scores-1.safetensors")
+    assert not len(ScoreCache(tmp_path, {"model": 1}))
