@@ -27,7 +27,9 @@ from adducir.corpora.quotations.sources import Source
 
 LONGEST_RUN = 8
 """One run of a quotation has so many words: without, it is a retelling."""
-DENSE = 0.6
+UNMARKED_RUN = 20
+"""So many words in a row are a quotation though no quotation mark stands there."""
+DENSE = 0.7
 """The share of a quotation's words, in the criticism, that must be the book's."""
 QUOTED_PART = 0.5
 QUOTED_WORDS = 8
@@ -36,6 +38,7 @@ AS_LONG = 0.9
 """Where another book has so much of a quotation's words as well, neither is quoted."""
 
 _WORD = re.compile(r"[^\W_]+")
+_MARK = re.compile(r"[\"“”„«»]|''|(?<!\w)['‘]")
 
 
 class Chain(NamedTuple):
@@ -78,7 +81,7 @@ class SharedWords:
             Chain(matched(runs), number, runs)
             for number, (book, book_seeds) in enumerate(self._books)
             for runs in chains_of(shared_runs(book, book_seeds, words, seeds))
-            if self._is_quotation(runs)
+            if self._is_quotation(runs, words, work.sentences)
         )
         found = Found([], [0] * len(self._books), [shared[n] for n in range(len(self._books))])
         for chain in kept:
@@ -88,12 +91,16 @@ class SharedWords:
                 found.matches[chain.book] += block.matched
         return found
 
-    def _is_quotation(self, runs: Sequence[Run]) -> bool:
-        count = matched(runs)
-        if count < self._rules.words or max(run.length for run in runs) < LONGEST_RUN:
-            return False
+    def _is_quotation(self, runs: Sequence[Run], work: Words, sentences: Sequence[str]) -> bool:
+        """Whether the words are quoted, and not retold in other tense or person."""
+        count, longest = matched(runs), max(run.length for run in runs)
         _, _, first, last = span_of(runs)
-        return count >= DENSE * (last - first)
+        if count < max(self._rules.words, DENSE * (last - first)) or longest < LONGEST_RUN:
+            return False
+        if longest >= UNMARKED_RUN:
+            return True
+        within = sentences[work.sentences[first] : work.sentences[last - 1] + 1]
+        return any(_MARK.search(sentence) for sentence in within)
 
 
 def resolve_chains(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:

@@ -75,7 +75,9 @@ def windows_of(
         return
     before = sentences[block.first][: block.head].rstrip(_BEFORE)
     behind = sentences[block.last - 1][block.tail :].lstrip(_BEHIND) if block.tail else ""
-    nearest, following = _with(before, left[::-1], count), _with(behind, right, count)
+    around = " ".join(texts[max(0, block.start - 1) : block.end + 1])
+    nearest = _with(before, left[::-1], count, around)
+    following = _with(behind, right, count, around)
     past = min(block.end, block.start + rules.parts * rules.longest)
     for start in range(block.start, past, rules.longest):
         length = min(rules.longest, past - start)
@@ -85,9 +87,14 @@ def windows_of(
         yield Window(book, work.name, tuple(left), start, length, tuple(right), *place)
 
 
-def _with(fragment: str, sentences: Sequence[str], count: int) -> list[str]:
-    """The sentences of one side, nearest first, with the fragment that is nearest of all."""
-    kept = [fragment] if len(fragment.split()) >= _FRAGMENT else []
+def _with(fragment: str, sentences: Sequence[str], count: int, quoted: str) -> list[str]:
+    """The sentences of one side, nearest first, with the fragment that is nearest of all.
+
+    A fragment that has words of the book's in a row is the rest of the quotation, which the critic
+    changed somewhere.
+    """
+    own = len(fragment.split()) >= _FRAGMENT
+    kept = [fragment] if own and not share_words(normalise(fragment), quoted, _FRAGMENT) else []
     return [*kept, *sentences][:count]
 
 
