@@ -166,7 +166,7 @@ def _gap(before: Run, after: Run) -> int | None:
     inserted = after.work - before.work - before.length
     left_out = after.book - before.book - before.length
     least = min(inserted, left_out)
-    if -_OVERLAP <= least and after.length + least >= 1 and left_out <= _LEFT_OUT:
+    if least >= -_OVERLAP and after.length + least >= 1 and left_out <= _LEFT_OUT:
         return abs(inserted) + abs(left_out)
     return None
 

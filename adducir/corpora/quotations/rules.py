@@ -1,6 +1,8 @@
 """The numbers that the building of quotation windows depends on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from adducir.study.errors import UsageError
 
@@ -54,7 +56,9 @@ class Rules:
             UsageError: There are no such rules, or a number is out of its range.
         """
         if self.name not in NAMES:
-            raise UsageError(f"there are no rules {self.name!r}.", mend=f"Take {' or '.join(NAMES)}.")
+            raise UsageError(
+                f"there are no rules {self.name!r}.", mend=f"Take {' or '.join(NAMES)}."
+            )
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name not in ("name", "alike") and value is not None and value < 1:
@@ -65,7 +69,15 @@ class Rules:
             raise UsageError(f"fewest ({self.fewest}) is more than most ({self.most}).")
 
 
-def relic_rules(**changed: int | float) -> Rules:
-    """RELiC's rules with its numbers, but for those that are changed."""
-    numbers: dict[str, int | float] = {"echo": 25, "most": 500, **changed}
-    return Rules(name=RELIC, **numbers)  # type: ignore[arg-type]
+ONLY = {STRICT: ("parts",), RELIC: ("alike", "run")}
+"""The numbers that mean something to one of the rules alone."""
+
+
+def rules_of(name: str, numbers: Mapping[str, int | float]) -> Rules:
+    """The rules of a name with their own numbers, but for those that are given.
+
+    Raises:
+        UsageError: See :class:`Rules`.
+    """
+    own: dict[str, Any] = {"echo": 25, "most": 500} if name == RELIC else {}
+    return Rules(name=name, **{**own, **numbers})

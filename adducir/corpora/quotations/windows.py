@@ -69,9 +69,7 @@ def windows_of(
     quoted = " ".join(sentences[block.first : block.last])
     place = (block.first, quoted)
     if rules.name == RELIC:
-        yield Window(
-            book, work.name, tuple(left), block.start, block.length, tuple(right), *place
-        )
+        yield Window(book, work.name, tuple(left), block.start, block.length, tuple(right), *place)
         return
     before = sentences[block.first][: block.head].rstrip(_BEFORE)
     behind = sentences[block.last - 1][block.tail :].lstrip(_BEHIND) if block.tail else ""
