@@ -1,5 +1,6 @@
 """``adducir corpora examples``."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,13 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from adducir.corpora.spans.examples import Tally
+
+
+class UnitRules(StrEnum):
+    """How the edges of units are found."""
+
+    STRICT = "strict"
+    PAPER = "paper"
 
 
 def corpora_examples(
@@ -23,6 +31,10 @@ def corpora_examples(
     max_words: Annotated[
         int, typer.Option("--max-words", min=1, help="A longer unit is a table or a list.")
     ] = 256,
+    rules: Annotated[
+        UnitRules,
+        typer.Option("--rules", help="The edges of units; paper: as EGRET's paper has them."),
+    ] = UnitRules.STRICT,
 ) -> None:
     """Take examples in context out of answers and books.
 
@@ -41,7 +53,7 @@ def corpora_examples(
         progress.start("Taking examples", None, "units")
         texts = read_texts(sources, form.wanted, skipped)
         found = extract_examples(
-            texts, tally, words=words, min_words=min_words, max_words=max_words
+            texts, tally, words=words, min_words=min_words, max_words=max_words, rules=rules.value
         )
         write_spans((span for span in found if progress.advance(1) is None), output)
         progress.finish()

@@ -1,5 +1,6 @@
 """``adducir corpora quotations``."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,14 @@ from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
 if TYPE_CHECKING:
     from adducir.corpora.quotations.build import Built
     from adducir.corpora.quotations.report import Report
+    from adducir.corpora.quotations.rules import Rules
+
+
+class RulesName(StrEnum):
+    """The rules by which quotations are found."""
+
+    STRICT = "strict"
+    RELIC = "relic"
 
 
 def corpora_quotations(
@@ -49,48 +58,101 @@ def corpora_quotations(
     sample: Annotated[
         int, typer.Option("--sample", min=0, help="Print so many windows, for reading.")
     ] = 0,
-    words: Annotated[int, typer.Option("--words", help="Words that a sought sentence has.")] = 10,
-    alike: Annotated[float, typer.Option("--alike", help="QRatio that makes a match.")] = 80.0,
-    run: Annotated[
-        int, typer.Option("--run", help="Characters in a row by which a block grows.")
-    ] = 15,
+    rules: Annotated[
+        RulesName,
+        typer.Option("--rules", help="strict: words in a row; relic: alike sentences."),
+    ] = RulesName.STRICT,
+    words: Annotated[
+        int,
+        typer.Option(
+            "--words", help="Words of the book in a quotation; relic: of a sought sentence."
+        ),
+    ] = 10,
     context: Annotated[
         int, typer.Option("--context", help="Sentences of criticism on each side.")
     ] = 4,
     longest: Annotated[
         int, typer.Option("--longest", max=5, help="Sentences of a quotation, at most.")
     ] = 5,
+    parts_: Annotated[
+        int | None,
+        typer.Option("--parts", help="strict: windows of a longer one.", show_default="3"),
+    ] = None,
     fewest: Annotated[
         int, typer.Option("--fewest", help="Matches of a book that a work has, at least.")
     ] = 3,
     most: Annotated[
-        int, typer.Option("--most", help="Matches of a book that a work has, at most.")
-    ] = 500,
+        int | None,
+        typer.Option(
+            "--most",
+            help="Matches of a book that a work has, at most.",
+            show_default="half of its sentences; relic: 500",
+        ),
+    ] = None,
     echo: Annotated[
-        int,
-        typer.Option("--echo", help="Characters in a row that the context must not repeat."),
-    ] = 25,
+        int | None,
+        typer.Option(
+            "--echo",
+            help="Words in a row that the context must not repeat; relic: characters.",
+            show_default="8; relic: 25",
+        ),
+    ] = None,
+    alike: Annotated[
+        float | None,
+        typer.Option("--alike", help="relic: QRatio that makes a match.", show_default="80"),
+    ] = None,
+    run: Annotated[
+        int | None,
+        typer.Option(
+            "--run", help="relic: characters in a row by which a block grows.", show_default="15"
+        ),
+    ] = None,
 ) -> None:
-    """Find quotations of books in criticism, as RELiC does.
+    """Find quotations of books in criticism.
 
-    Each sentence of the books is sought in the criticism; what is found becomes a masked quotation
-    with the critic's sentences around it. Prints the counts of each book, and what was dropped and
+    What the criticism has of a book's words becomes a masked quotation with the critic's sentences
+    around it. Prints the counts of each book, and what was dropped and
     why.
     """
     wanted = parts.shares_of(shares)
 
     from adducir.cli.console import note, open_progress, show
     from adducir.corpora.quotations.construction import construct
-    from adducir.corpora.quotations.rules import Rules
 
-    rules = Rules(words, alike, run, context, longest, fewest, most, echo)
+    numbers = {
+        "words": words,
+        "context": context,
+        "longest": longest,
+        "parts": parts_,
+        "fewest": fewest,
+        "most": most,
+        "echo": echo,
+        "alike": alike,
+        "run": run,
+    }
+    chosen = _rules(rules, {name: value for name, value in numbers.items() if value is not None})
     with open_progress() as progress:
-        built = construct(primary, secondary, rules, progress)
+        built = construct(primary, secondary, chosen, progress)
     show(_report(built.report))
     for name, count in _write(built, output, spans, wanted, seed):
         note(f"wrote {name}: {count:,} quotations")
     if sample:
         show(_sample(built, sample, seed))
+
+
+def _rules(name: RulesName, numbers: dict[str, int | float]) -> "Rules":
+    """The rules with their numbers.
+
+    Raises:
+        UsageError: A number means nothing to them, or is out of its range.
+    """
+    from adducir.corpora.quotations.rules import ONLY, rules_of
+
+    for other, only in ONLY.items():
+        odd = [one for one in only if one in numbers]
+        if other != name.value and odd:
+            raise UsageError(f"--{odd[0]} means nothing with --rules {name.value}.")
+    return rules_of(name.value, numbers)
 
 
 def _write(

@@ -8,6 +8,7 @@ from adducir.study.lazy import offering
 
 _HOMES = {
     "Rules": "rules",
+    "rules_of": "rules",
     "find_quotations": "build",
     "Built": "build",
     "RelicBook": "relic",

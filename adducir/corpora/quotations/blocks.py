@@ -26,6 +26,8 @@ class Block:
         end: Past the last sentence of the book.
         book: The book's number.
         matched: Matches in it; other sentences were joined by growth.
+        head: The character of its first sentence of criticism that the quotation begins at.
+        tail: The character of the last one that it ends before; None: the sentence's end.
     """
 
     first: int
@@ -34,6 +36,8 @@ class Block:
     end: int
     book: int
     matched: int = 1
+    head: int = 0
+    tail: int | None = None
 
     @property
     def length(self) -> int:

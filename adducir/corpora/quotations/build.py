@@ -1,22 +1,15 @@
-"""RELiC's construction, from books and criticism to windows."""
+"""The construction of windows, from books and criticism."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adducir.corpora.quotations.blocks import Block, grow_blocks, join_matches
+from adducir.corpora.quotations.blocks import Block
+from adducir.corpora.quotations.finding import Finder, finder_of
 from adducir.corpora.quotations.language import is_english
-from adducir.corpora.quotations.matching import (
-    Present,
-    Sought,
-    find_matches,
-    present,
-    resolve,
-    seek,
-)
 from adducir.corpora.quotations.report import BookReport, Report
 from adducir.corpora.quotations.rules import NOT_CRITICISM, Rules
 from adducir.corpora.quotations.sources import Source
-from adducir.corpora.quotations.windows import Window, fault_of, without_duplicates
+from adducir.corpora.quotations.windows import Window, fault_of, windows_of, without_duplicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +37,14 @@ def find_quotations(
     Args:
         books: The primary sources.
         works: The secondary sources; each is held in memory only while it is searched.
-        rules: Thresholds; by default RELiC's.
+        rules: The way to find quotations, and its thresholds; by default the strict ones.
     """
     rules = rules or Rules()
     books = sorted(books, key=lambda book: book.name)
-    sought = [seek(book.sentences, rules.words) for book in books]
+    finder = finder_of(books, rules)
     reports = [
-        BookReport(book.name, len(book.sentences), len(one.places))
-        for book, one in zip(books, sought, strict=True)
+        BookReport(book.name, len(book.sentences), sought)
+        for book, sought in zip(books, finder.sought, strict=True)
     ]
     report = Report(reports)
     windows: list[Window] = []
@@ -62,7 +55,7 @@ def find_quotations(
             report.refused[work.name] = refusal
         else:
             report.works[work.name] = len(work.sentences)
-            windows += _windows_of(work, books, sought, rules, reports)
+            windows += _windows_of(work, books, finder, rules, reports)
     return Built(books, _finished(windows, reports, rules), report)
 
 
@@ -76,61 +69,42 @@ def _refusal(work: Source) -> str | None:
 def _windows_of(
     work: Source,
     books: Sequence[Source],
-    sought: Sequence[Sought],
+    finder: Finder,
     rules: Rules,
     reports: Sequence[BookReport],
 ) -> list[Window]:
     """The windows of one work, with faulty ones counted and left out."""
-    prepared = present(work.sentences)
-    blocks = _blocks(prepared, sought, rules, reports)
     windows: list[Window] = []
-    for block in blocks:
-        report = reports[block.book]
-        window = _window(block, work, books[block.book].name, rules)
-        fault = fault_of(window, sought[block.book].texts, rules)
-        if fault:
-            report.dropped[fault] += 1
-        else:
-            windows.append(window)
+    for block in _blocks(work, finder, rules, reports):
+        report, texts = reports[block.book], finder.texts[block.book]
+        for window in windows_of(block, work, books[block.book].name, texts, rules):
+            fault = fault_of(window, texts, rules)
+            if fault:
+                report.dropped[fault] += 1
+            else:
+                windows.append(window)
     return windows
 
 
 def _blocks(
-    work: Present, sought: Sequence[Sought], rules: Rules, reports: Sequence[BookReport]
+    work: Source, finder: Finder, rules: Rules, reports: Sequence[BookReport]
 ) -> list[Block]:
     """The quotations of a work, of the books that it quotes neither too rarely nor too often."""
-    found = [
-        match
-        for number, book in enumerate(sought)
-        for match in find_matches(number, book, work, rules.alike)
-    ]
-    matches = resolve(found)
-    blocks = grow_blocks(join_matches(matches), work.texts, [book.texts for book in sought], rules)
+    found = finder.find(work)
     kept: list[Block] = []
     for number, report in enumerate(reports):
-        count = sum(match.book == number for match in matches)
-        own = [block for block in blocks if block.book == number]
+        count = found.matches[number]
+        own = [block for block in found.blocks if block.book == number]
         report.matches += count
-        report.quotations += len(own)
-        if rules.fewest <= count <= rules.most:
+        report.quotations += len(own) + found.shared[number]
+        if found.shared[number]:
+            report.dropped["shared"] += found.shared[number]
+        most = report.sentences // 2 if rules.most is None else rules.most
+        if rules.fewest <= count <= max(most, rules.fewest):
             kept += own
         elif own:
             report.dropped["few" if count < rules.fewest else "many"] += len(own)
     return sorted(kept, key=lambda block: block.first)
-
-
-def _window(block: Block, work: Source, book: str, rules: Rules) -> Window:
-    sentences = work.sentences
-    return Window(
-        book,
-        work.name,
-        tuple(sentences[max(0, block.first - rules.context) : block.first]),
-        block.start,
-        block.length,
-        tuple(sentences[block.last : block.last + rules.context]),
-        block.first,
-        " ".join(sentences[block.first : block.last]),
-    )
 
 
 def _finished(

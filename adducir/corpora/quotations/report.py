@@ -9,6 +9,7 @@ REASONS = {
     "foreign": "the work is not English",
     "few": "the work has too few matches of the book",
     "many": "the work has so many matches that it is another edition",
+    "shared": "another book has the same words",
     "long": "the quotation has too many sentences",
     "bare": "there is no context",
     "language": "the context is not English",

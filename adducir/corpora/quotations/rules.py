@@ -1,11 +1,17 @@
-"""The numbers that the building of quotation windows depends on, with RELiC's values."""
+"""The numbers that the building of quotation windows depends on."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from adducir.study.errors import UsageError
 
 NOT_CRITICISM = ("anthology", "cyclopaedia", "cyclopedia", "dictionary", "encyclop", "thesaurus")
 """Titles with such a word are no criticism. RELiC names dictionary, anthology and encyclopedia."""
+
+STRICT, RELIC = "strict", "relic"
+NAMES = (STRICT, RELIC)
+"""``strict``: words in a row that both texts have; ``relic``: sentences that are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,38 +19,65 @@ class Rules:
     """How windows are built; where RELiC gives no value, the docstring says so.
 
     Attributes:
-        words: A sentence of the book is sought if it has so many words (RELiC: tokens) or more.
-        alike: The least QRatio of a match.
-        run: A block grows by a neighbour that shares so many characters in a row.
+        name: ``strict`` or ``relic``; see docs/quotations.md.
+        words: strict: words that the critic has of the book, at least. relic: a sentence of the
+            book is sought if it has so many words (RELiC: tokens) or more.
         context: Sentences of criticism on each side of the quotation.
-        longest: Quotations of more sentences are dropped: RELiC's candidates have 1 to 5.
+        longest: relic: quotations of more sentences are dropped, since RELiC's candidates have 1 to
+            5. strict: a longer one gives several windows, each with so many of its sentences.
+        parts: strict: the windows of one quotation, at most; what is longer still is a reprint, of
+            which the first sentences stand for all.
         fewest: A work with fewer matching sentences of a book is no criticism of it. RELiC sets
             its bounds by hand ("only once or twice").
         most: A work with more matching sentences of a book is another edition of it. RELiC:
-            "hundreds of matches".
-        echo: A window is dropped where its context repeats so many characters of the quotation
-            in a row; not in RELiC.
+            "hundreds of matches". None: half of the book's sentences.
+        echo: strict: the context ends before a sentence that repeats so many words of the
+            quotation in a row. relic: a window is dropped where its context repeats so many
+            characters in a row; not in RELiC.
+        alike: relic: the least QRatio of a match.
+        run: relic: a block grows by a neighbour that shares so many characters in a row.
     """
 
+    name: str = STRICT
     words: int = 10
-    alike: float = 80.0
-    run: int = 15
     context: int = 4
     longest: int = 5
+    parts: int = 3
     fewest: int = 3
-    most: int = 500
-    echo: int = 25
+    most: int | None = None
+    echo: int = 8
+    alike: float = 80.0
+    run: int = 15
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant.
 
         Raises:
-            UsageError: A number is out of its range.
+            UsageError: There are no such rules, or a number is out of its range.
         """
-        for name in ("words", "run", "context", "longest", "fewest", "most", "echo"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be 1 or more, not {getattr(self, name)}.")
+        if self.name not in NAMES:
+            raise UsageError(
+                f"there are no rules {self.name!r}.", mend=f"Take {' or '.join(NAMES)}."
+            )
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name not in ("name", "alike") and value is not None and value < 1:
+                raise UsageError(f"{field.name} must be 1 or more, not {value}.")
         if not 0 < self.alike <= 100:
             raise UsageError(f"alike must be above 0 and at most 100, not {self.alike:g}.")
-        if self.fewest > self.most:
+        if self.most is not None and self.fewest > self.most:
             raise UsageError(f"fewest ({self.fewest}) is more than most ({self.most}).")
+
+
+ONLY = {STRICT: ("parts",), RELIC: ("alike", "run")}
+"""The numbers that mean something to one of the rules alone."""
+
+
+def rules_of(name: str, numbers: Mapping[str, int | float]) -> Rules:
+    """The rules of a name with their own numbers, but for those that are given.
+
+    Raises:
+        UsageError: See :class:`Rules`.
+    """
+    own: dict[str, Any] = {"echo": 25, "most": 500} if name == RELIC else {}
+    return Rules(name=name, **{**own, **numbers})

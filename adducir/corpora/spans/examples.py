@@ -15,7 +15,7 @@ from adducir.corpora.spans.masking import CONTEXT_WORDS, masked
 from adducir.corpora.spans.record import MaskedSpan
 from adducir.corpora.spans.sentences import Sentences
 from adducir.corpora.spans.texts import Text
-from adducir.corpora.spans.units import DUPLICATE, Unit, find_units
+from adducir.corpora.spans.units import DUPLICATE, STRICT, Unit, find_units
 
 LONGEST_UNIT = 256
 """Words of a unit, by default: what is longer is a table, or text without full stops."""
@@ -58,6 +58,7 @@ def extract_examples(
     words: int | None = CONTEXT_WORDS,
     min_words: int = 1,
     max_words: int | None = LONGEST_UNIT,
+    rules: str = STRICT,
 ) -> Iterator[MaskedSpan]:
     """Yield the exemplifying units of texts with their contexts.
 
@@ -71,6 +72,7 @@ def extract_examples(
         words: Whole sentences are kept on each side until they have so many words; None: all.
         min_words: Words that a unit must have beside its markers.
         max_words: Words that it may have beside them; None: any number.
+        rules: How the edges of units are found, :data:`STRICT` or as the paper has it.
     """
     tally = Tally() if tally is None else tally
     seen: set[bytes] = set()
@@ -79,7 +81,7 @@ def extract_examples(
     for text in texts:
         tally.texts += 1
         sentences = Sentences(text.content)
-        for unit in find_units(sentences, min_words, max_words):
+        for unit in find_units(sentences, min_words, max_words, rules):
             if unit.reason is not None:
                 tally.dropped[unit.reason] += 1
                 continue

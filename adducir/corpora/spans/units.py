@@ -1,18 +1,25 @@
 """Exemplifying units: where in a text they begin and end (EGRET paper, section 2.1).
 
 A sentence that holds a marker is a unit, and so is a parenthesised clause that opens with one; of
-the latter's sentence the rest is context. What looks like a unit and is none has a reason.
+the latter's sentence the rest is context. These are the paper's rules. By the strict ones, a marker
+anywhere in a parenthesis makes that the unit, and a sentence ends where its full stop or the blank
+behind it was forgotten. What looks like a unit and is none has a reason.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from adducir.corpora.spans.edges import narrowed
 from adducir.corpora.spans.markers import Marker, Markers, points_elsewhere
 from adducir.corpora.spans.sentences import Sentences
 
 SENTENCE = "sentence"
 PARENTHESIS = "parenthesis"
+
+STRICT, PAPER = "strict", "paper"
+RULES = (STRICT, PAPER)
+"""The rules for the edges of units."""
 
 DUPLICATE = "duplicate"
 UNBALANCED = "parenthesis not closed"
@@ -28,6 +35,8 @@ _CLOSING = {"(": ")", "[": "]"}
 _BRACKET = re.compile(r"[][()]")
 _OPENING = re.compile(r"[(\[][\s_*\"'“‘`]*(?:(?:see|as|like),?[\s_]+)?$", re.IGNORECASE)
 _OPENING_REACH = 16
+_CLAIM = 3
+"""Words before a parenthesis that make it an example of something, and not all there is."""
 _ENDED = re.compile(r"\w{2}[.!?]+[\"'”’)\]]*\s+[_*\"'“‘]*$")
 _MARKS = re.compile(r"[\s.,;:!?\"'”’_*]*")
 _WORD = re.compile(r"[^\W_]+")
@@ -52,7 +61,7 @@ class Unit(NamedTuple):
 
 
 def find_units(
-    sentences: Sentences, min_words: int = 1, max_words: int | None = None
+    sentences: Sentences, min_words: int = 1, max_words: int | None = None, rules: str = STRICT
 ) -> Iterator[Unit]:
     """Every unit of a text by place, and what is dropped with its reason.
 
@@ -63,10 +72,13 @@ def find_units(
         sentences: The text.
         min_words: Words that a unit must have beside its markers.
         max_words: Words that it may have beside them; None: any number.
+        rules: One of :data:`RULES`.
     """
     markers = Markers(sentences.text)
     end = 0
-    for unit in sorted(_candidates(sentences, markers), key=lambda one: (one.start, -one.end)):
+    for unit in sorted(
+        _candidates(sentences, markers, rules == STRICT), key=lambda one: (one.start, -one.end)
+    ):
         if unit.start < end:
             if unit.form == PARENTHESIS:  # a sentence is met once for each of its markers
                 yield unit._replace(reason=NESTED)
@@ -77,7 +89,7 @@ def find_units(
         yield unit._replace(reason=reason)
 
 
-def _candidates(sentences: Sentences, markers: Markers) -> list[Unit]:
+def _candidates(sentences: Sentences, markers: Markers, strict: bool) -> list[Unit]:
     """What the markers make, whatever else is wrong with it."""
     brackets = _Brackets(sentences)
     units: list[Unit] = []
@@ -85,10 +97,12 @@ def _candidates(sentences: Sentences, markers: Markers) -> list[Unit]:
     end = 0
     for marker in markers.all:
         unit = _parenthesis(sentences, brackets, marker)
+        if unit is None and strict:
+            unit = _enclosing(sentences, brackets, marker)
         if unit is None and marker.start < end:
             continue  # it stands in a parenthesis that is a unit already
         if unit is None:
-            unit = _sentence(sentences, marker)
+            unit = _sentence(sentences, marker, strict)
         elif unit.reason is None:
             end = max(end, unit.end)
         if (unit.start, unit.end) not in seen:
@@ -106,10 +120,18 @@ class _Brackets:
 
     def closing(self, start: int) -> int | None:
         """The character behind the bracket that closes the one at ``start``, or None."""
-        number = self._sentences.paragraph_at(start)
+        return self._of(start).get(start)
+
+    def around(self, start: int, end: int) -> tuple[int, int] | None:
+        """The narrowest brackets around a place: the first, and the one behind the last."""
+        found = [pair for pair in self._of(start).items() if pair[0] < start and end < pair[1]]
+        return max(found, default=None)
+
+    def _of(self, place: int) -> dict[int, int]:
+        number = self._sentences.paragraph_at(place)
         if number not in self._closed:
             self._closed[number] = self._pairs(*self._sentences.paragraphs[number])
-        return self._closed[number].get(start)
+        return self._closed[number]
 
     def _pairs(self, start: int, end: int) -> dict[int, int]:
         open_ones: dict[str, list[int]] = {closing: [] for closing in _CLOSING.values()}
@@ -139,13 +161,31 @@ def _parenthesis(sentences: Sentences, brackets: _Brackets, marker: Marker) -> U
         return Unit(start, limit, marker, PARENTHESIS, UNBALANCED)
     if not _WORD.search(text, marker.end, end):
         return None
+    return Unit(start, _with_full_stop(sentences, end), marker, PARENTHESIS)
+
+
+def _with_full_stop(sentences: Sentences, end: int) -> int:
+    """The end of a parenthesis: a lone full stop goes with what it ends."""
     sentence_end = sentences.at(end - 1)[1]
-    if _MARKS.fullmatch(text, end, sentence_end):
-        end = sentence_end  # a lone full stop goes with what it ends
-    return Unit(start, end, marker, PARENTHESIS)
+    return sentence_end if _MARKS.fullmatch(sentences.text, end, sentence_end) else end
 
 
-def _sentence(sentences: Sentences, marker: Marker) -> Unit:
+def _enclosing(sentences: Sentences, brackets: _Brackets, marker: Marker) -> Unit | None:
+    """The clause in brackets that the marker stands in, where its sentence has more to say."""
+    found = brackets.around(marker.start, marker.end)
+    if found is None:
+        return None
+    text, (start, end) = sentences.text, found
+    first, last = sentences.at(marker.start)
+    words = len(_WORD.findall(text, start, end)) - len(_WORD.findall(text, *marker[:2]))
+    if start < first or end > last or not words:
+        return None
+    if len(_WORD.findall(text, first, start)) < _CLAIM:
+        return None
+    return Unit(start, _with_full_stop(sentences, end), marker, PARENTHESIS)
+
+
+def _sentence(sentences: Sentences, marker: Marker, strict: bool) -> Unit:
     """The sentence that holds the marker.
 
     It begins at the marker where that follows a full stop, though no capital tells so. Where it
@@ -155,6 +195,8 @@ def _sentence(sentences: Sentences, marker: Marker) -> Unit:
     start, end = sentences.at(marker.start)
     if _ENDED.search(text[max(start, marker.start - _OPENING_REACH) : marker.start]):
         start = marker.start
+    if strict:
+        start, end = narrowed(text, start, end, marker.start, marker.end)
     if not _WORD.search(text, start, marker.start) and not _WORD.search(text, marker.end, end):
         following = next(sentences.after(end), None)
         if following is not None:
