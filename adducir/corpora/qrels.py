@@ -17,6 +17,7 @@ from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
 from adducir.corpora.qrels_files import has_duplicates, read_qrels, refuse_duplicates
 from adducir.corpora.sources import resolve
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.progress import SILENT, Progress
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Qrels:
     """Judgements, each pair of qid and docno once.
@@ -46,6 +48,7 @@ class Qrels:
         """The topics in the order in which they first appear."""
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
+    @checked
     def restricted(self, qids: Iterable[str]) -> "Qrels":
         """The judgements of these topics only, in the same order; unknown qids are ignored."""
         wanted = pl.Series("qid", list(qids), dtype=pl.String)
@@ -68,6 +71,7 @@ class Qrels:
         )
 
 
+@checked
 def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress = SILENT) -> Qrels:
     """Read judgements; several sources are taken together.
 

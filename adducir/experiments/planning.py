@@ -23,6 +23,7 @@ from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.indexes.building import KINDS
 from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel, model_named
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
@@ -34,6 +35,7 @@ from adducir.study.yaml import load
 _RUN_VERSION = 1
 
 
+@checked
 def plan_experiment(
     path: Path,
     overrides: tuple[str, ...] = (),

@@ -16,6 +16,7 @@ from adducir.experiments.tables.render import FORMATS, render
 from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import ResultTable
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 from adducir.study.files import writing_text
 from adducir.study.locks import locked
 from adducir.study.progress import SILENT, Progress
@@ -39,6 +40,7 @@ class Outcome:
     runs: list[Path]
 
 
+@checked
 def run_experiment(
     plan: Plan, *, threads: int | None = None, rebuild: bool = False, progress: Progress = SILENT
 ) -> Outcome:

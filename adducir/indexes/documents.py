@@ -13,6 +13,7 @@ import numpy as np
 import orjson
 
 from adducir.corpora.documents import Document
+from adducir.study.checking import checked
 from adducir.study.errors import InputError, ProductError
 
 TEXTS = "documents.jsonl"
@@ -64,6 +65,7 @@ class DocumentStore:
         ProductError: The folder holds no document store.
     """
 
+    @checked
     def __init__(self, folder: Path) -> None:
         self._texts = folder / TEXTS
         if not self._texts.is_file() or not (folder / OFFSETS).is_file():
@@ -110,6 +112,7 @@ class DocumentStore:
             )
         return self._at(row)
 
+    @checked
     def texts(self, docnos: Iterable[str], fields: Sequence[str]) -> list[str]:
         """The named fields of each document, joined by line feeds."""
         found = (self.get(docno).fields for docno in docnos)

@@ -21,6 +21,7 @@ from adducir.indexes.candidates.variants import Variant
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.faults import translated
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
+from adducir.study.checking import checked
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.products import MANIFEST, Manifest, read_manifest
 
@@ -66,6 +67,7 @@ class LuceneIndex:
         MachineError: No Java.
     """
 
+    @checked
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest = _manifest(self.path)
@@ -105,6 +107,7 @@ class LuceneIndex:
         """The documents' texts."""
         return DocumentStore(self.path)
 
+    @checked
     def search(
         self,
         queries: Sequence[Query],
@@ -141,6 +144,7 @@ class LuceneIndex:
             )
         return self._unpacked(np.frombuffer(jvm.bytes_of(packed), dtype="<i4"), len(queries))
 
+    @checked
     def expand(
         self,
         queries: Sequence[str],

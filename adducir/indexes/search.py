@@ -9,6 +9,7 @@ from adducir.indexes.engine import Index
 from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Search:
     settings: dict[str, Any]
 
 
+@checked
 def search_topics(
     index: Index,
     topics: Topics,

@@ -20,12 +20,14 @@ import polars as pl
 
 from adducir.runs.order import Floats
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 Method = Literal["rrf", "combsum", "combmnz"]
 Normalise = Literal["min-max", "none"]
 
 
+@checked
 def fuse(
     runs: Sequence[Run],
     method: Method = "rrf",

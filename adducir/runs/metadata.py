@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from adducir import __version__
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.files import read_text, writing_text
 
@@ -30,12 +31,14 @@ SUFFIX = ".ir-metadata.yml"
 _TOOLKITS = ("pyserini", "python-terrier")
 
 
+@checked
 def metadata_for(path: Path | str) -> Path:
     """Where the metadata of the run at ``path`` is."""
     path = Path(path)
     return path.with_name(path.name + SUFFIX)
 
 
+@checked
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """Read the metadata of the run at ``path``.
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from adducir.runs.order import Integers, Ties, ordered, topic_numbers
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Run:
     """Ranked documents by topic.
@@ -53,6 +55,7 @@ class Run:
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
+    @checked
     def ranked(
         cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
     ) -> "Run":
@@ -83,6 +86,7 @@ class Run:
         return run
 
     @classmethod
+    @checked
     def from_pandas(cls, results: "pd.DataFrame", tag: str) -> "Run":
         """Make a run of a PyTerrier result frame; its rank column is not read.
 

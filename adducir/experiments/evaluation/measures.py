@@ -24,6 +24,7 @@ from adducir.experiments.evaluation.trec_names import (
     TREC_NAMES,
     split_trec_name,
 )
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 __all__ = ["Measure", "check_measure", "parse_measure", "parse_measures"]
@@ -35,6 +36,7 @@ _OPENING = "([{"
 _CLOSING = ")]}"
 
 
+@checked
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Read one text, or several texts or measures, as measures.
 
