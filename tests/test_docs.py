@@ -249,7 +249,18 @@ def test_the_term_weights_of_the_readme(
     for words in lines:
         assert main(words) == 0, words
     assert len(lines) == 2
-    assert "fireworks" in capfd.readouterr().out
+    out = capfd.readouterr().out
+    assert "fireworks" in out
+    figures = re.findall(r"^(trained|tf-idf|constant) +(0\.\d+)", out, re.M)
+    found = {name: float(figure) for name, figure in figures}
+    assert found["trained"] > 1.5 * max(found["tf-idf"], found["constant"])
+    told = re.search(
+        r"precision (\.\d+), where tf-idf has (\.\d+) and\nconstant weights (\.\d+)",
+        text("README.md"),
+    )
+    assert told is not None
+    for name, figure in zip(("trained", "tf-idf", "constant"), told.groups(), strict=True):
+        assert found[name] == pytest.approx(float(figure), abs=0.05 if name == "trained" else 0.005)
 
 
 @pytest.mark.parametrize(

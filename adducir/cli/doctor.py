@@ -20,21 +20,29 @@ def doctor(
 ) -> int:
     """Say what works on this machine, and how to mend the rest.
 
-    Every part is really tried: Java is started, packages are imported. The exit code is 1 where
-    something is missing that Adducir cannot do without, 0 otherwise.
+    Every part is really tried: Java is started, and packages that Adducir uses are imported. The
+    exit code is 1 where something is missing that Adducir cannot do without, 0 otherwise.
     """
-    from adducir.cli.checks import all_findings
-    from adducir.cli.console import show
+    from adducir.cli.checks import all_checks, import_packages
+    from adducir.cli.console import open_progress, show
 
     findings: list[Finding] = []
     part = ""
-    for finding in all_findings():
-        findings.append(finding)
-        if not as_json:  # each as it comes, because the whole takes some seconds
-            if finding.part != part:
-                show(f"\n{finding.part}" if part else finding.part)
-                part = finding.part
-            show(line(finding))
+    checks, imports = all_checks(), import_packages()
+    with open_progress() as progress:
+        progress.start("checking", len(checks), "parts")
+        for name, check in checks:
+            progress.detail(name)
+            found = list(check())
+            findings += found
+            for finding in [] if as_json else found:  # each as it comes: the whole takes seconds
+                if finding.part != part:
+                    show(f"\n{finding.part}" if part else finding.part)
+                    part = finding.part
+                show(line(finding))
+            progress.advance(1)
+        imports.join()
+        progress.finish()
     if as_json:
         show(json.dumps([asdict(finding) for finding in findings], indent=2))
     missing = [finding.name for finding in findings if finding.state == "missing"]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from adducir.cli import options
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import SOURCE, Writes
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,12 +34,14 @@ def retrieve(
             metavar="FILE",
             help="A run; with --relic a name that ends in .json is a submission.",
         ),
+        Writes("file"),
     ],
     spans: Annotated[
         list[Path] | None,
         typer.Option(
             "--spans", metavar="FILE", help="Masked spans, all candidates; can be repeated."
         ),
+        SOURCE,
     ] = None,
     candidates: Annotated[
         list[Path] | None,
@@ -46,6 +50,8 @@ def retrieve(
             metavar="FILE",
             help="With --spans: spans that are candidates only; can be repeated.",
         ),
+        SOURCE,
+        with_any("spans"),
     ] = None,
     relic: Annotated[
         Path | None,
@@ -54,6 +60,7 @@ def retrieve(
             metavar="FILE",
             help="RELiC's JSON instead: the passages of a quotation's book are its candidates.",
         ),
+        SOURCE,
     ] = None,
     left: Annotated[
         int | None,
@@ -83,13 +90,9 @@ def retrieve(
     """
     if (relic is None) == (not spans):
         raise UsageError("give one of --spans and --relic.")
-    if candidates and relic is not None:
-        raise UsageError("--candidates means nothing without --spans.")
     submits = relic is not None and output.suffix == ".json"
     if submits and (depth != _submitted() or tag is not None):
         raise UsageError(f"a submission has {_submitted()} candidates of each, and no tag.")
-    inputs = [relic] if relic is not None else [*(spans or ()), *(candidates or ())]
-    options.refuse_overwriting(output, inputs)
 
     from adducir.cli.console import near, note, open_progress
     from adducir.encoders.ranking import relic_rankings, run_tasks

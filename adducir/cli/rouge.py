@@ -8,6 +8,7 @@ import typer
 import adducir
 from adducir.cli import evaluate_options as asked
 from adducir.cli import options
+from adducir.cli.outputs import SOURCE
 from adducir.cli.ranks import Baselines
 from adducir.study.errors import UsageError
 
@@ -20,12 +21,14 @@ def rouge(
             help="Runs over masked spans, such as `adducir retrieve` writes; each is a system.",
             show_default=False,
         ),
+        SOURCE,
     ],
     spans: Annotated[
         list[Path],
         typer.Option(
             "--spans", metavar="FILE", help="The spans with their gold texts; can be repeated."
         ),
+        SOURCE,
     ],
     candidates: Annotated[
         list[Path] | None,
@@ -34,6 +37,7 @@ def rouge(
             metavar="FILE",
             help="Spans that are candidates only; can be repeated.",
         ),
+        SOURCE,
     ] = None,
     depth: Annotated[
         int,
@@ -75,7 +79,6 @@ def rouge(
     )
     details = testing.details(show)
     more = candidates or []
-    options.refuse_overwriting(output, [*runs, *spans, *more])
 
     from adducir.cli import names
     from adducir.cli.tables import show_table

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from adducir.corpora.sources import resolve
-from adducir.study.errors import InputError
+from adducir.study.checking import checked
+from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
 
 LONGEST_DOCNO = 1024
@@ -67,6 +68,7 @@ class Corpus(Protocol):
         """Where documents of this docno stand, in reading order; empty where not known."""
 
 
+@checked
 def open_corpus(
     source: str | Path,
     *,
@@ -101,7 +103,15 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
     """The texts of these fields joined by newlines; a field the document lacks counts as empty.
 
     Empty texts take no line, so that a document without a title does not begin with a blank.
+
+    Raises:
+        UsageError: ``fields`` is one text.
     """
+    if isinstance(fields, str):  # this is called for every document: no more is checked
+        raise UsageError(
+            f"text_of: fields must be a sequence of str, not str ({fields!r}).",
+            mend="Put a single one into a list: [...].",
+        )
     texts = (document.fields.get(name, "") for name in fields)
     return "\n".join(text for text in texts if text)
 
@@ -135,6 +145,7 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
     )
 
 
+@checked
 def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
     """Iterate over a corpus, and stop at the second document of the same docno.
 

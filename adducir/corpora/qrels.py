@@ -19,6 +19,7 @@ from adducir.corpora.frames import GRADE, rows_of
 from adducir.corpora.qrels_files import has_duplicates, read_qrels, refuse_duplicates
 from adducir.corpora.sources import resolve
 from adducir.study.absent import gathering
+from adducir.study.checking import checked
 from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Qrels:
     """Judgements, each pair of qid and docno once.
@@ -75,6 +77,7 @@ class Qrels:
         """The topics in the order in which they first appear."""
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
+    @checked
     def restricted(self, qids: Iterable[str]) -> "Qrels":
         """The judgements of these topics only, in the same order; unknown qids are ignored."""
         wanted = pl.Series("qid", list(qids), dtype=pl.String)
@@ -97,6 +100,7 @@ class Qrels:
         )
 
 
+@checked
 def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress = SILENT) -> Qrels:
     """Read judgements; several sources are taken together.
 

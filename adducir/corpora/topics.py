@@ -29,6 +29,7 @@ from adducir.corpora.sources import resolve
 from adducir.corpora.topic_files import read_topics
 from adducir.corpora.topic_markup import RawTopic
 from adducir.corpora.values import as_text
+from adducir.study.checking import checked
 from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _DEFAULTS = ("title", "query", "text")
 
 
+@checked
 @dataclass(frozen=True)
 class Topics:
     """Queries in the order of their source.
@@ -101,6 +103,7 @@ class Topics:
         return {"topics": digest_of(pairs)}
 
 
+@checked
 def load_topics(
     source: str | Path, *, field: str | None = None, progress: Progress = SILENT
 ) -> Topics:

@@ -26,6 +26,7 @@ from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel, model_named
 from adducir.runs.fusion import FUSION
 from adducir.study.absent import without_downloads
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
@@ -37,6 +38,7 @@ from adducir.study.yaml import load
 _RUN_VERSION = 1
 
 
+@checked
 def plan_experiment(
     path: Path,
     overrides: tuple[str, ...] = (),

@@ -16,6 +16,7 @@ from adducir.experiments.tables.build import Layout, build_table
 from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import ResultTable
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 from adducir.study.locks import locked
 from adducir.study.progress import SILENT, Progress
 from adducir.study.results import publishing_results, refuse_other_folder
@@ -39,6 +40,7 @@ class Outcome:
     runs: list[Path]
 
 
+@checked
 def run_experiment(
     plan: Plan, *, threads: int | None = None, rebuild: bool = False, progress: Progress = SILENT
 ) -> Outcome:

@@ -16,6 +16,7 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
 from adducir.indexes.feeding import fed, packed
+from adducir.study.checking import checked
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, product_fingerprint
 from adducir.study.progress import SILENT, Progress
@@ -30,6 +31,7 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@checked
 @dataclass(frozen=True)
 class IndexSettings:
     """What decides the content of an index.
@@ -53,6 +55,7 @@ class IndexSettings:
         return asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
 
 
+@checked
 def build_index(
     corpus: Corpus,
     path: Path,

@@ -14,6 +14,7 @@ import orjson
 
 from adducir.corpora.documents import Document
 from adducir.indexes.memory.files import damaged, is_rising, mapped
+from adducir.study.checking import checked
 from adducir.study.errors import InputError, ProductError
 
 TEXTS = "documents.jsonl"
@@ -65,6 +66,7 @@ class DocumentStore:
         ProductError: The folder holds no document store.
     """
 
+    @checked
     def __init__(self, folder: Path) -> None:
         self._texts = folder / TEXTS
         if not self._texts.is_file() or not (folder / OFFSETS).is_file():
@@ -117,6 +119,7 @@ class DocumentStore:
             )
         return self._at(row)
 
+    @checked
     def texts(self, docnos: Iterable[str], fields: Sequence[str]) -> list[str]:
         """The named fields of each document, joined by line feeds."""
         found = (self.get(docno).fields for docno in docnos)

@@ -11,6 +11,7 @@ from adducir.indexes.documents import DocumentStore
 from adducir.indexes.lucene import Hits, LuceneIndex, Query
 from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel
+from adducir.study.checking import checked
 from adducir.study.products import MANIFEST, Manifest, read_manifest
 
 
@@ -79,6 +80,7 @@ def remark_on(index: Index) -> str | None:
     return SLOWER if getattr(index, "backend", "") == "numpy" else None
 
 
+@checked
 def open_index(path: Path | str) -> Index:
     """Open an index of any engine.
 

@@ -21,6 +21,7 @@ from adducir.indexes.candidates.variants import Variant
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.faults import translated
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
+from adducir.study.checking import checked
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.products import MANIFEST, Manifest
 from adducir.study.verified import open_product
@@ -67,6 +68,7 @@ class LuceneIndex:
         MachineError: No Java.
     """
 
+    @checked
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest = _manifest(self.path)
@@ -106,6 +108,7 @@ class LuceneIndex:
         """The documents' texts."""
         return DocumentStore(self.path)
 
+    @checked
     def search(
         self,
         queries: Sequence[Query],
@@ -142,6 +145,7 @@ class LuceneIndex:
             )
         return self._unpacked(np.frombuffer(jvm.bytes_of(packed), dtype="<i4"), len(queries))
 
+    @checked
     def expand(
         self,
         queries: Sequence[str],

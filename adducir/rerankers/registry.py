@@ -27,6 +27,7 @@ from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.scoring import Listwise, Pointwise
 from adducir.rerankers.settings import SETTINGS_FILE, load_settings
 from adducir.rerankers.windows import windows
+from adducir.study.checking import checked
 from adducir.study.errors import InputError, ProductError, UsageError
 from adducir.study.folders import study_folder
 from adducir.study.recipe import validate
@@ -165,6 +166,7 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
     }
 
 
+@checked
 def open_reranker(
     name: str | Path, folder: Path | None = None, *, device: str = "auto"
 ) -> Reranker:

@@ -21,6 +21,7 @@ from adducir.rerankers.passages import united
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.texts import Texts
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
 
@@ -57,6 +58,7 @@ class _Topic:
     docnos: list[str]
 
 
+@checked
 def rerank(
     run: Run,
     topics: Topics,

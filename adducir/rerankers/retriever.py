@@ -13,6 +13,7 @@ from adducir.rerankers.cached import CachedOrders, CachedScores
 from adducir.rerankers.passages import united
 from adducir.rerankers.registry import Reranker, open_reranker
 from adducir.rerankers.texts import StoredTexts
+from adducir.study.checking import checked
 
 
 class RerankingTransformer(pt.Transformer):
@@ -31,6 +32,7 @@ class RerankingTransformer(pt.Transformer):
         device: See :func:`adducir.models.machine.choose_device`.
     """
 
+    @checked
     def __init__(
         self,
         reranker: Reranker | Path | str,

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from adducir.corpora.documents import Corpus, text_of
 from adducir.indexes.documents import DocumentStore
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.progress import SILENT, Progress
 
@@ -72,6 +73,7 @@ class KnownTexts:
         return [self._texts[docno] for docno in docnos]
 
 
+@checked
 def texts_of(
     corpus: Corpus,
     docnos: Iterable[str],

@@ -37,6 +37,7 @@ from adducir.rerankers.settings import save_settings
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
 from adducir.study.absent import gathering
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
@@ -144,6 +145,7 @@ class Course:
         return [file_path(one, self.folder) for one in listed(self.part.runs)]
 
 
+@checked
 def open_course(recipe: RerankerRecipe, folder: Path, *, progress: Progress = SILENT) -> Course:
     """Open the sources that a recipe names; no document is read, no model loaded.
 
@@ -217,6 +219,7 @@ def _leaks(examples: ExamplesPart, folder: Path, progress: Progress) -> Leaks:
     return Leaks(queries, documents, part.copies)
 
 
+@checked
 def train_reranker(
     course: Course,
     output: Path,

@@ -63,6 +63,7 @@ from adducir.runs.order import topic_numbers
 from adducir.runs.read import parsed, read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.scan import Fault, rows, scan
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.files import read_bytes, read_lines
 
@@ -110,6 +111,7 @@ def check(
     return _sorted(replace(finding, where=where) for finding in chain(*found))
 
 
+@checked
 def check_file(
     path: Path | str,
     qrels: Qrels | None = None,
@@ -147,6 +149,7 @@ def check_file(
     return _sorted(own + check(run, qrels, topics, docnos, measures))
 
 
+@checked
 def check_runs(runs: Sequence[Run]) -> list[Finding]:
     """Check runs that are to be compared with one another."""
     found = []

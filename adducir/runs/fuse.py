@@ -9,9 +9,11 @@ import polars as pl
 
 from adducir.runs.fusion import FUSION
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 
+@checked
 def fuse(
     runs: Sequence[Run],
     method: str = "rrf",

@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from adducir.study.checking import checked
 from adducir.study.files import read_text, writing_text
 from adducir.study.yaml import parse
 from adducir.version import __version__
@@ -30,12 +31,14 @@ SUFFIX = ".ir-metadata.yml"
 _TOOLKITS = ("pyserini", "python-terrier")
 
 
+@checked
 def metadata_for(path: Path | str) -> Path:
     """Where the metadata of the run at ``path`` is."""
     path = Path(path)
     return path.with_name(path.name + SUFFIX)
 
 
+@checked
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """Read the metadata of the run at ``path``.
 

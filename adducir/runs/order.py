@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 Floats = NDArray[np.float64]
@@ -97,6 +98,7 @@ def _tied(
     return places, group["row"].to_numpy()
 
 
+@checked
 def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Floats:
     """Break ties by the smallest change after which scores strictly decrease.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from adducir.runs.order import ordered, topic_numbers
 from adducir.runs.run import SCHEMA, Run, have_equals, pair_keys
 from adducir.runs.scan import COLUMNS, Fault, rows
+from adducir.study.checking import checked
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_bytes
 
@@ -24,6 +25,7 @@ _TIES: dict[str, Literal["ascending", "descending"]] = {
 }
 
 
+@checked
 def read_run(
     path: Path | str,
     *,

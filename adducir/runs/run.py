@@ -10,6 +10,7 @@ import polars as pl
 
 from adducir.corpora.frames import SCORE, rows_of
 from adducir.runs.order import Integers, Ties, ordered, topic_numbers
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Run:
     """Ranked documents by topic.
@@ -56,6 +58,7 @@ class Run:
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
+    @checked
     def ranked(
         cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
     ) -> "Run":
@@ -86,6 +89,7 @@ class Run:
         return run
 
     @classmethod
+    @checked
     def of(cls, data: "Frame | Nested", tag: str) -> "Run":
         """Make a run of what a program holds already.
 

@@ -17,6 +17,7 @@ from adducir.runs.metadata import metadata_for, metadata_text, now
 from adducir.runs.order import Floats, strictly_decreasing
 from adducir.runs.read import regular_lines
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 from adducir.study.files import publishing, sync
 from adducir.study.standard_output import is_standard_output
@@ -31,6 +32,7 @@ _PIECE = 1 << 20
 _UNWRITABLE = r"[ \t\n\r\x0b\x0c\x00]|^$"
 
 
+@checked
 def write_run(
     run: Run,
     path: Path | str,

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adducir import __version__
 from adducir.study.contents import entries, force_to_disk
 from adducir.study.errors import InputError, ProductError
 from adducir.study.faults import explaining_writes
@@ -30,6 +29,7 @@ from adducir.study.manifest import (
 from adducir.study.progress import SILENT, Progress
 from adducir.study.swapping import clear_up, publish, sibling
 from adducir.study.writable import refuse_unwritable
+from adducir.version import __version__
 
 KIND = "results"
 _MAKER_VERSION = 1

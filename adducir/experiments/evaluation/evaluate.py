@@ -52,6 +52,7 @@ from adducir.experiments.evaluation.measures import Measure, parse_measures
 from adducir.experiments.evaluation.scores import Scores
 from adducir.experiments.evaluation.standing import RankedTopics, Standing
 from adducir.runs.run import Run
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 
@@ -69,6 +70,7 @@ class Evaluator:
         InputError: The qrels are empty.
     """
 
+    @checked
     def __init__(
         self,
         qrels: Qrels,
@@ -86,6 +88,7 @@ class Evaluator:
             providers.provider_of(measure)  # says now what would fail later
         self._judgements = Judgements.prepare(qrels, negative)
 
+    @checked
     def score(self, run: Run, *, system: str | None = None) -> Scores:
         """Evaluate one run.
 
@@ -120,6 +123,7 @@ class Evaluator:
         )
 
 
+@checked
 def evaluate(
     run: Run,
     qrels: Qrels,

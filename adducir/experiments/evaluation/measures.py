@@ -24,6 +24,7 @@ from adducir.experiments.evaluation.trec_names import (
     TREC_NAMES,
     split_trec_name,
 )
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 from adducir.study.numbers import LARGEST
 from adducir.study.texts import shortened
@@ -37,6 +38,7 @@ _OPENING = "([{"
 _CLOSING = ")]}"
 
 
+@checked
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Read one text, or several texts or measures, as measures.
 

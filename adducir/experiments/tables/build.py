@@ -13,6 +13,7 @@ from adducir.experiments.tables.cells import is_summed, references, table_cell
 from adducir.experiments.tables.footer import footer
 from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import Column, ResultTable, Row
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from adducir.experiments.evaluation.scores import Scores
 
 
+@checked
 @dataclass(frozen=True)
 class Layout:
     """How a table is arranged and named.
@@ -55,6 +57,7 @@ class _Source:
     scores: Mapping[str, "Scores"]
 
 
+@checked
 def build_table(
     comparison: "Comparison | Mapping[str, Comparison]",
     scores: "Sequence[Scores] | Mapping[str, Sequence[Scores]]" = (),

@@ -13,6 +13,7 @@ from adducir.indexes.candidates.scoring import Queries
 from adducir.indexes.candidates.variants import CandidateModel
 from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabulary_of
 from adducir.indexes.memory.files import Array
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 
@@ -31,6 +32,7 @@ class CandidateSet:
         self._collection = Collection(spans, threads)
 
     @classmethod
+    @checked
     def of_texts(
         cls,
         texts: Sequence[str],
@@ -56,6 +58,7 @@ class CandidateSet:
         return cls(Spans.of(numbers, [len(texts)]), vocabulary, threads)
 
     @classmethod
+    @checked
     def of_tokens(
         cls,
         lists: Sequence[Sequence[str]],
@@ -98,6 +101,7 @@ class CandidateSet:
             raise UsageError("windows can be made of sentences, not of windows.")
         return CandidateSet(self._spans.windows(n), self._vocabulary, self._threads)
 
+    @checked
     def scores(self, queries: Sequence[Query], model: CandidateModel) -> Matrix:
         """Every candidate's score for every query.
 
@@ -111,6 +115,7 @@ class CandidateSet:
         scores = self._collection.scores(put, model, 0, len(queries))
         return scores.reshape(len(queries), len(self))
 
+    @checked
     def rank(
         self, queries: Sequence[Query], model: CandidateModel, depth: int | None = None
     ) -> Ranking:
@@ -126,6 +131,7 @@ class CandidateSet:
         """
         return self._collection.rank(self._put(queries), model, 0, len(queries), depth)
 
+    @checked
     def gold_ranks(
         self,
         queries: Sequence[Query],

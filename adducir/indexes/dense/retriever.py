@@ -7,6 +7,7 @@ import pyterrier as pt
 
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.retriever import ranked
+from adducir.study.checking import checked
 
 
 class DenseRetriever(pt.Transformer):
@@ -22,6 +23,7 @@ class DenseRetriever(pt.Transformer):
         device: Where the encoder of queries runs, where ``index`` is a folder.
     """
 
+    @checked
     def __init__(
         self,
         index: DenseIndex | Path | str,

@@ -25,6 +25,7 @@ from adducir.indexes.memory import SLOWER, engine_backend
 from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.inverting import distinct
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, Sources, build, product_fingerprint
@@ -34,6 +35,7 @@ KIND = "memory-index"
 _MAKER_VERSION = 1
 
 
+@checked
 def build_memory_index(
     corpus: Corpus,
     path: Path,

@@ -22,6 +22,7 @@ from adducir.indexes.memory.rm3 import Feedback
 from adducir.indexes.memory.searching import Ranked, Searcher, Terms
 from adducir.indexes.memory.variants import rank_variant
 from adducir.indexes.models import BM25, QLD, Model, RM3Settings
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 from adducir.study.verified import open_product
 
@@ -43,6 +44,7 @@ class MemoryIndex:
         ProductError: No memory index, or a damaged one.
     """
 
+    @checked
     def __init__(self, path: Path | str, *, backend: str | None = None) -> None:
         self.path = Path(path)
         self.manifest = open_product(self.path, KIND)
@@ -74,6 +76,7 @@ class MemoryIndex:
         """The documents' texts."""
         return DocumentStore(self.path)
 
+    @checked
     def search(
         self,
         queries: Sequence[Query],
@@ -107,6 +110,7 @@ class MemoryIndex:
         docnos = self.docnos.gather(ranked.docs)
         return Hits(ranked.counts.astype(np.int32), docnos, ranked.scores)
 
+    @checked
     def expand(
         self,
         queries: Sequence[str],

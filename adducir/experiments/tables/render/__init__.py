@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ FORMATS = {
 """Name of each format, with the file name ending it goes by."""
 
 
+@checked
 def render(table: "ResultTable", format_name: str, **options: object) -> str:
     """The table as text in one format.
 
