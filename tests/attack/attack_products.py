@@ -59,7 +59,7 @@ def _manifest(path: Path) -> bytes:
         plain: Any = json.loads(path.read_bytes())
     except ValueError:
         return path.read_bytes()
-    for key in ("started", "seconds"):
+    for key in ("started", "seconds", "digest"):  # the last is of all the others
         plain.pop(key, None)
     plain["files"] = sorted(name for name in plain["files"] if not name.startswith(f"{LUCENE}/"))
     return json.dumps(plain, sort_keys=True).encode()

@@ -1,8 +1,8 @@
 """The same command gives the same bytes wherever and however it runs.
 
 What is varied: the seed of Python's hashes, the language and its encoding, the time zone, the width
-of the terminal, the working folder, and the number of threads, except of training, whose weights
-are promised for one number of threads.
+of the terminal, the working folder, and, of `index`, `search` and `tune`, the number of threads:
+what a network computes is promised for one number of threads.
 """
 
 import os
@@ -30,13 +30,8 @@ CASES = [(command, name) for command in COMMANDS for name in SURROUNDINGS]
 
 
 def with_threads(argv: list[str], number: int) -> list[str]:
-    """The words with another number of threads, except of training."""
-    if "train" in argv or "experiment" in argv[0]:
-        return argv
-    words = [*argv]
-    if "--threads" in words:
-        words[words.index("--threads") + 1] = str(number)
-    return words
+    """The words with another number of threads, except where a network computes."""
+    return [*argv, "--threads", str(number)] if argv[0] in ("index", "search", "tune") else argv
 
 
 def name_of(case: object) -> str:
@@ -52,7 +47,9 @@ def test_the_same_bytes_in_other_surroundings(
     work = tmp_path / FOLDERS.get(name, "two") / "study"
     work.parent.mkdir(parents=True)
     shutil.copytree(wanted.start, work)
-    argv = with_threads(command.argv(), 1 + len(name) % 3)
+    argv = command.argv()
+    if "--threads" not in argv:
+        argv = with_threads(argv, 1 + len(name) % 3)
     done = subprocess.run(
         [sys.executable, "-m", "adducir.cli.app", *argv],
         cwd=work,

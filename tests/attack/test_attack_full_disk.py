@@ -78,7 +78,7 @@ def test_a_full_disk(study: Path, disk: Path, command: Command) -> None:
     faults = []
     try:
         for number in range(scaled(-(-TRIALS // len(COMMANDS)))):
-            start = (FRESH, REPLACING)[number % 2] if command.other else FRESH
+            start = bench.starts[(number + 1) % len(bench.starts)]
             wanted = bench.undisturbed(start)
             needed = sum(map(len, wanted.made.values()))
             left = int(draw_for("disk", command.name, number).uniform(0, 0.9) * needed)
