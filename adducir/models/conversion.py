@@ -16,7 +16,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-import adducir
 from adducir.models.loading import load_tokenizer
 from adducir.models.products import model_versions
 from adducir.models.sources import TEXTS, ModelSource
@@ -81,6 +80,7 @@ def convert(
         make=make,
         rebuild=rebuild,
         versions=model_versions(),
+        sources={"model": [source.folder or source.name]},
         progress=progress,
     )
 
@@ -176,7 +176,7 @@ def _unpickle(files: list[Path], output: Path) -> None:
         InputError: They hold more than weights, or are damaged.
         MachineError: Memory, disk or time do not suffice.
     """
-    paths = [str(Path(adducir.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     size = sum(path.stat().st_size for path in files)
     try:
         done = subprocess.run(  # noqa: S603 - this program itself, by its full path
