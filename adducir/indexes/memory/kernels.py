@@ -182,13 +182,7 @@ def _guess(
 ) -> Any:
     """A score that probably somewhat more than ``depth`` documents exceed; 0 if it cannot be told.
 
-    Args:
-        postings: The index.
-        formula: The model.
-        asked: The query.
-        room: Working space.
-        depth: How many documents are wanted.
-        stripes: How many stripes of documents to score.
+    ``stripes`` stripes of documents are scored for it.
     """
     documents, count = postings.documents, np.int64(0)
     places = asked.starts.copy()
