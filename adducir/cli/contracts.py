@@ -83,6 +83,7 @@ def _claim(
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.study.origins import Origin, replacing_anything
     from adducir.study.standard_output import is_standard_output
+    from adducir.study.together import publishing_together
 
     claims.enter_context(replacing_anything(force))
     principal = [role for role, (mark, *_) in roles.items() if mark.is_principal]
@@ -97,10 +98,14 @@ def _claim(
     for key, path in named.items():
         for part in writes[key].paths(path, values):
             refuse_overwriting(shown[key], part, read)
+    several: list[Path] = []
     for key, path in named.items():
         if writes[key].is_file or writes[key].what == "folder":
             paths = writes[key].paths(path, values)
             claims.enter_context(claiming(paths, writes[key].what, origin))
+            several += paths if writes[key].is_file else []
+    if len(several) > 1:
+        claims.enter_context(publishing_together(several))
 
 
 def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:

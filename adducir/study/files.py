@@ -23,6 +23,7 @@ from adducir.study.faults import explaining_writes, reading_fault
 from adducir.study.processes import here, is_alive
 from adducir.study.standard_output import is_standard_output, to_standard_output
 from adducir.study.streams import BrokenStream, blocks
+from adducir.study.together import wait
 from adducir.study.writable import keep_rights, refuse_unwritable
 
 _BOM = b"\xef\xbb\xbf"
@@ -238,14 +239,18 @@ def publishing(path: Path) -> Iterator[Path]:
         _remove_left_behind(target)
         mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
+        waits = False
         try:
             yield hidden
             keep_rights(target, hidden)
             sync(hidden)
-            hidden.replace(target)
-            sync(target.parent)
+            waits = wait(hidden, target)
+            if not waits:
+                hidden.replace(target)
+                sync(target.parent)
         finally:
-            hidden.unlink(missing_ok=True)
+            if not waits:
+                hidden.unlink(missing_ok=True)
 
 
 def _remove_left_behind(target: Path) -> None:

@@ -107,6 +107,7 @@ def build(
         # Another process may have built it while this one waited.
         current = None if rebuild else _current(target, wanted)
         if current is not None:
+            remove_parts(target)  # of a build that was killed when all else was done
             return current
         _refuse_to_replace(target, order, progress)
         return _built(target, order, make)
