@@ -340,7 +340,8 @@ def test_tokens_of_each_side(place):
 
 def test_models_are_fetched_before_anything_is_ranked(place, monkeypatch, capsys, tmp_path):
     study = shutil.copytree(place, tmp_path / "study")
-    shutil.rmtree(study / "runs", ignore_errors=True)
+    for made in ("runs", "experiments/study"):
+        shutil.rmtree(study / made, ignore_errors=True)
     monkeypatch.chdir(study)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     asked = ["experiment", "experiments/study.yaml", "--set", "systems.zero.encoder=no/such"]
