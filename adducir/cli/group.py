@@ -71,6 +71,7 @@ COMMANDS = {
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", STEPS),
     "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STEPS),
     "train": Entry("Train an encoder or a reranker.", STEPS),
+    "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", STEPS),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),
     "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
     "new": Entry("Make the folders of a new study.", HELP),

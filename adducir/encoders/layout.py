@@ -138,8 +138,14 @@ def read_dense(folder: Path) -> torch.nn.Module:
     config = read_object(folder / "config.json")
     activation = str(config.get("activation_function", "Tanh")).rpartition(".")[2]
     weights = folder / "model.safetensors"
-    if activation not in _ACTIVATIONS or not weights.is_file():
-        raise InputError("this dense layer cannot be loaded.", path=folder)
+    if not weights.is_file():
+        raise InputError(
+            "this dense layer has no weights in safetensors.",
+            path=folder,
+            mend=f"If they are pickled, convert the model: adducir convert {folder.parent}",
+        )
+    if activation not in _ACTIVATIONS:
+        raise InputError(f"its activation {activation!r} is not known here.", path=folder)
     with explaining("dense layer", folder):
         linear = torch.nn.Linear(
             config["in_features"], config["out_features"], bias=bool(config.get("bias", True))

@@ -33,6 +33,21 @@ def plain_weights(folder: Path) -> "dict[str, torch.Tensor] | None":
     return None if names == set(found) else found
 
 
+def weight_count(folder: Path) -> int:
+    """How many weights a checkpoint has.
+
+    Raises:
+        SafetensorError: A file is damaged.
+    """
+    from safetensors import safe_open
+
+    count = 0
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, "pt") as file:
+            count += len(file.keys())
+    return count
+
+
 def plain_name(name: str) -> str:
     """A weight's name without what wrappers put into it."""
     for pattern, plain in _LAYOUTS:

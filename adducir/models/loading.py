@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.models.explaining import explaining
-from adducir.models.layouts import plain_weights
+from adducir.models.layouts import plain_weights, weight_count
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
 
@@ -45,6 +45,7 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
         if not isinstance(tokenizer, TokenizersBackend):
             raise InputError("its tokenizer has no fast version.", path=folder)
+        tokenizer.model_max_length = int(tokenizer.model_max_length)
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
         _refuse_another_s(tokenizer, config, folder)
@@ -142,6 +143,7 @@ def load_model(
     config = load_config(source, **options)
     maker = getattr(transformers, kind).from_pretrained
     with explaining("model", folder):
+        _refuse_more_layers(config, folder)
         model, info = _made(maker, folder, config, use_safetensors=True, trust_remote_code=False)
         missing = _missing(model, info, new_head=new_head, pooler=pooler)
         if missing and (renamed := plain_weights(folder)):
@@ -153,6 +155,21 @@ def load_model(
         raise _incomplete(model, missing, info, folder)
     found: PreTrainedModel = model.eval()
     return found
+
+
+def _refuse_more_layers(config: "PreTrainedConfig", folder: Path) -> None:
+    """Refuse a configuration of more layers than there are weights, before they are all built.
+
+    Raises:
+        InputError: It has.
+    """
+    weights = weight_count(folder)
+    for key, value in config.to_dict().items():
+        if "layers" in key and isinstance(value, int) and value > weights:
+            raise InputError(
+                f"its configuration has `{key}` {value:,}, but there are {weights:,} weights.",
+                path=folder,
+            )
 
 
 def _made(
@@ -203,10 +220,23 @@ def _incomplete(model: Any, missing: set[str], info: Any, folder: Path) -> Input
     )
 
 
-def longest_input(model: Any, tokenizer: Any) -> int:
-    """The tokens that a model reads at most, special ones included."""
-    positions = getattr(model.config, "max_position_embeddings", None) or 512
-    # RoBERTa's positions begin behind its padding index.
-    if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+def longest_input(model: Any, tokenizer: Any, wanted: int | None = None) -> int:
+    """The tokens that an input may have, special ones included.
+
+    Args:
+        model: The network.
+        tokenizer: Its tokenizer.
+        wanted: As many are wanted; None for as many as the network can read, and 512 where its
+            positions are relative, so that it could read any number.
+    """
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions is None:
+        return wanted or min(512, tokenizer.model_max_length)
+    if model.config.model_type in _SHIFTED:
         positions -= model.config.pad_token_id + 1
-    return int(min(positions, tokenizer.model_max_length))
+    known = (positions, wanted or positions, tokenizer.model_max_length)
+    return int(min(known))
+
+
+_SHIFTED = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
+"""Models whose positions begin behind their padding index."""

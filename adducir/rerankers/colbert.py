@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 
 from adducir.encoders.maxsim import maxsim
 from adducir.models.batches import computed, token_batches
+from adducir.models.explaining import explaining
 from adducir.models.layouts import plain_name
-from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Ids, count_pieces, longest_input, padded, token_ids
+from adducir.rerankers.inputs import Ids, count_pieces, padded, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Pair, Pointwise, Scored
 from adducir.study.errors import InputError
@@ -133,7 +134,7 @@ class LateInteraction(Pointwise):
         self._opening, self._closing = _specials(tokenizer)
         self._markers = [_marker(tokenizer, one) for one in reading.markers or ()]
         self._punctuation = _punctuation(tokenizer) if reading.skip_punctuation else np.zeros(0)
-        longest = longest_input(network, tokenizer, None)
+        longest = longest_input(network, tokenizer)
         self._lengths = (
             min(reading.query_length, longest),
             min(reading.document_length or longest, longest),
@@ -150,7 +151,15 @@ class LateInteraction(Pointwise):
             MachineError: It cannot be fetched.
         """
         projection = None if reading.markers is None else _projection(source)
-        return cls(load_model(source), load_tokenizer(source), projection, reading)
+        network: Any = load_model(source)
+        hidden = network.config.hidden_size
+        if projection is not None and (projection.ndim != 2 or projection.shape[1] != hidden):
+            raise InputError(
+                f"its projection has the shape {tuple(projection.shape)}, which does not fit "
+                f"vectors of {hidden} numbers.",
+                path=source.folder,
+            )
+        return cls(network, load_tokenizer(source), projection, reading)
 
     def to(self, device: "torch.device") -> None:
         """Move network and projection to a device."""
@@ -328,7 +337,7 @@ def _projection(source: ModelSource) -> "torch.Tensor":
     for path in (*sorted(folder.glob("*.safetensors")), folder / _DENSE):
         if not path.is_file():
             continue
-        with safe_open(path, "pt") as file:
+        with explaining("projection", folder), safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118 - it is no mapping
                 if plain_name(name) in _PROJECTIONS:
                     found: torch.Tensor = file.get_tensor(name).float()

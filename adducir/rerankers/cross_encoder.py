@@ -10,13 +10,13 @@ sentence-transformers shows its sigmoid by default, which orders alike until it 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
 from adducir.models.training import TrainingRecipe
 from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.examples_recipe import ExamplesPart, HeldOutPart
-from adducir.rerankers.inputs import Encoded, PairReader, count_pieces, longest_input, padded
+from adducir.rerankers.inputs import Encoded, PairReader, count_pieces, padded
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Joint, Pair
 from adducir.study.errors import InputError

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.study.errors import InputError
+
 if TYPE_CHECKING:
     import torch
 
@@ -21,9 +23,6 @@ Ids = NDArray[np.int64]
 _BLANK = re.compile(r"\s")
 _CHARACTERS = 24
 """Characters of a long text that are read first, for each id that is wanted."""
-
-_SHIFTED = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
-"""Models whose positions begin behind their padding index."""
 
 _TO_TEXT = 4
 """One in so many ids is kept for the text, however long the query is."""
@@ -162,13 +161,13 @@ def padded(
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
-def longest_input(network: Any, tokenizer: Any, wanted: int | None) -> int:
-    """The ids that an input may have: as wanted, but not more than the network has positions."""
-    config = network.config
-    positions = getattr(config, "max_position_embeddings", None)
-    if positions is not None and config.model_type in _SHIFTED:
-        positions -= config.pad_token_id + 1
-    known = [positions, wanted, min(int(tokenizer.model_max_length), 1 << 20)]
-    if positions is None and wanted is not None:  # T5's positions are relative: any number
-        known = [wanted]
-    return min(one for one in known if one is not None)
+def special_id(tokenizer: Any, name: str) -> int:
+    """The id of a special token, such as ``pad_token``.
+
+    Raises:
+        InputError: The tokenizer has none.
+    """
+    found = getattr(tokenizer, f"{name}_id")
+    if not isinstance(found, int):
+        raise InputError(f"this model's tokenizer has no `{name}`.", path=tokenizer.name_or_path)
+    return found

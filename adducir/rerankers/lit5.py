@@ -23,7 +23,7 @@ from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
-from adducir.rerankers.inputs import Ids, count_pieces, fitted, padded, token_ids
+from adducir.rerankers.inputs import Ids, count_pieces, fitted, padded, special_id, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Listwise
 from adducir.rerankers.windows import repaired
@@ -83,6 +83,8 @@ class LiT5(Listwise):
         self.tokenizer = tokenizer
         self.length, self.answer_length = length, answer_length
         self.scale = SCALE
+        self._end = special_id(tokenizer, "eos_token")
+        self._padding = special_id(tokenizer, "pad_token")
 
     @classmethod
     def load(cls, source: ModelSource, **settings: int) -> "LiT5":
@@ -102,7 +104,7 @@ class LiT5(Listwise):
         """Token ids of a window's passages, numbered from 1."""
         tokenizer, most = self.tokenizer, self.length
         opening, closing = token_ids(tokenizer, ["Search Query:", "Relevance Ranking:"], most)
-        closing = np.append(closing, tokenizer.eos_token_id)
+        closing = np.append(closing, self._end)
         (asked,) = token_ids(tokenizer, [query], most)
         labels = [f"Passage: [{number}]" for number in range(1, len(texts) + 1)]
         found = []
@@ -121,11 +123,12 @@ class LiT5(Listwise):
 
         self.network.eval()
         device = self.network.device
-        ids, mask = padded(self.encode(query, texts), self.tokenizer.pad_token_id, device)
+        ids, mask = padded(self.encode(query, texts), self._padding, device)
         with torch.inference_mode(), computing_in(self.precision, self.network):
             written = self.network.generate(
                 encoder_outputs=BaseModelOutput(last_hidden_state=self._fused(ids, mask)),
                 attention_mask=mask.reshape(1, -1),
+                decoder_start_token_id=self.network.config.decoder_start_token_id,
                 max_length=self.answer_length,
                 do_sample=False,
                 num_beams=1,

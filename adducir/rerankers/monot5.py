@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import (
@@ -26,8 +26,8 @@ from adducir.rerankers.inputs import (
     Ids,
     count_pieces,
     fitted,
-    longest_input,
     padded,
+    special_id,
     token_ids,
 )
 from adducir.rerankers.recipe import Length, RerankerRecipe
@@ -103,7 +103,15 @@ class MonoT5(Joint):
         self._answers = [known[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
         self._query, self._document, relevant = parts
-        self._end = np.append(relevant, tokenizer.eos_token_id)
+        self._end = np.append(relevant, special_id(tokenizer, "eos_token"))
+        self._first = network.config.decoder_start_token_id
+        if not isinstance(self._first, int):
+            raise InputError(
+                "the model's configuration does not say how an answer begins "
+                "(`decoder_start_token_id`).",
+                path=network.name_or_path,
+            )
+        self._padding = special_id(tokenizer, "pad_token")
         self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
 
     @classmethod
@@ -148,9 +156,8 @@ class MonoT5(Joint):
         import torch
 
         device = self.network.device
-        ids, mask = padded([one.ids for one in batch], self.tokenizer.pad_token_id, device)
-        first = self.network.config.decoder_start_token_id
-        start = torch.full((len(batch), 1), first, dtype=torch.long, device=device)
+        ids, mask = padded([one.ids for one in batch], self._padding, device)
+        start = torch.full((len(batch), 1), self._first, dtype=torch.long, device=device)
         found = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
         answers: torch.Tensor = found.logits[:, 0, self._answers].float()
         return answers.log_softmax(dim=-1)[:, 1]
