@@ -1,6 +1,7 @@
-"""The strict rules: words in a row, whatever the critic's punctuation, and nothing by coincidence."""
+"""The strict rules: words in a row, whatever the punctuation, and nothing by coincidence."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,8 @@ def found(*quoted: str) -> Window:
         ),
         (
             [
-                "“When the schoolmaster passed the church, he found the door ... and a candle burning there.”"
+                "“When the schoolmaster passed the church, he found the door ... and a candle "
+                "burning there.”"
             ],
             (6, 1),
         ),
@@ -59,7 +61,7 @@ def found(*quoted: str) -> Window:
         # Inside a long sentence of the critic's own.
         (
             [
-                "It is of such a season that he says, with a turn that many have admired since, that "
+                "It is of such a season that he says, with a turn that many have admired, that "
                 "“nobody in the village could remember a summer that had asked so little of them,” "
                 "and the reader, who knows what is to come, believes him for a page or two."
             ],
@@ -76,7 +78,7 @@ def test_quotations(quoted: list[str], place: tuple[int, int]) -> None:
     "quoted",
     [
         # Retold: other person and tense, and no mark.
-        "The schoolmaster has passed the church, and finds the door open and a candle burning there.",
+        "The schoolmaster has passed the church, and finds the door open and a candle there.",
         "She neither turned her head when he spoke, nor did she stop the low murmur.",
         # Ten words in common, but none eight in a row.
         "“She did not turn at all; when he spoke she went on, nor did she stop it.”",
@@ -175,7 +177,7 @@ def test_chains_follow_both_texts() -> None:
     )
     for chain in chains_of(runs):
         assert matched(chain) >= 5
-        for before, after in zip(chain, chain[1:], strict=False):
+        for before, after in pairwise(chain):
             assert before.book + before.length <= after.book
             assert before.work + before.length <= after.work
             assert after.length > 0
