@@ -7,13 +7,19 @@ from adducir.corpora.quotations.blocks import Block, grow_blocks, join_matches
 from adducir.corpora.quotations.build import Built, find_quotations
 from adducir.corpora.quotations.matching import Match
 from adducir.corpora.quotations.report import as_rows
-from adducir.corpora.quotations.rules import Rules
+from adducir.corpora.quotations.rules import Rules, rules_of
 from adducir.corpora.quotations.similarity import normalise, normalised, share_run
 from adducir.corpora.quotations.sources import Source
 from adducir.corpora.quotations.windows import Window, fault_of, repeats, without_duplicates
 from adducir.study.errors import UsageError
 
-ONE = Rules(fewest=1)
+
+def relic(**numbers: int | float) -> Rules:
+    """RELiC's rules; the strict ones have their tests in test_quotations_shared_words.py."""
+    return rules_of("relic", numbers)
+
+
+ONE = relic(fewest=1)
 
 
 def built(*quoted: str, rules: Rules = ONE) -> Built:
@@ -76,7 +82,7 @@ def test_a_short_end_that_the_critic_joined_on() -> None:
 
 
 def test_a_short_sentence_inside_the_critics_words_is_not_joined_on() -> None:
-    made = built("As then she went in dread: " + TALE[3], rules=Rules(fewest=1, run=20))
+    made = built("As then she went in dread: " + TALE[3], rules=relic(fewest=1, run=20))
     (window,) = made.windows
     assert (window.start, window.length) == (3, 1)
 
@@ -125,10 +131,10 @@ def test_too_long_a_block_is_dropped() -> None:
 
 def test_works_with_too_few_or_too_many_matches_are_dropped() -> None:
     texts = (TALE[5], *REMARKS[:5], TALE[12], *REMARKS[:5], TALE[14])
-    assert len(built(*texts, rules=Rules()).windows) == 3
-    few = built(*texts, rules=Rules(fewest=4))
+    assert len(built(*texts, rules=relic()).windows) == 3
+    few = built(*texts, rules=relic(fewest=4))
     assert (few.windows, few.report.dropped()) == ([], {"few": 3})
-    many = built(*texts, rules=Rules(fewest=1, most=2))
+    many = built(*texts, rules=relic(fewest=1, most=2))
     assert (many.windows, many.report.dropped()) == ([], {"many": 3})
 
 
@@ -174,7 +180,7 @@ def test_the_report() -> None:
 def test_nothing_from_nothing() -> None:
     made = find_quotations([], [criticism()], ONE)
     assert (made.windows, made.report.windows) == ([], 0)
-    assert find_quotations([tale()], []).windows == []
+    assert find_quotations([tale()], [], ONE).windows == []
 
 
 def test_joining() -> None:
@@ -187,14 +193,14 @@ def test_growth_needs_fifteen_characters() -> None:
     work = normalised(["xabcdefghijklmnopx", TALE[5], "zz"])
     for shared, start in (("abcdefghijklmn", 1), ("abcdefghijklmno", 0)):
         book = normalised([f"qq{shared}qq", TALE[5], "none"])
-        (block,) = grow_blocks([Block(1, 2, 1, 2, 0)], work, [book], Rules())
+        (block,) = grow_blocks([Block(1, 2, 1, 2, 0)], work, [book], relic())
         assert (block.start, block.first) == (start, start)
         assert (block.end, block.last) == (2, 2)
 
 
 def test_growth_stops_at_another_block() -> None:
     texts = normalised(TALE)
-    blocks = grow_blocks([Block(5, 6, 5, 6, 0), Block(7, 8, 12, 13, 0)], texts, [texts], Rules())
+    blocks = grow_blocks([Block(5, 6, 5, 6, 0), Block(7, 8, 12, 13, 0)], texts, [texts], relic())
     assert [(one.first, one.last) for one in blocks] == [(0, 7), (7, 8)]
 
 
@@ -208,8 +214,8 @@ def test_duplicates_need_the_same_quotation() -> None:
 def test_faults_of_windows() -> None:
     texts = normalised(TALE)
     window = Window("b", "w", tuple(REMARKS[:4]), 5, 1, tuple(REMARKS[4:8]), 4, "")
-    assert fault_of(window, texts, Rules()) is None
-    assert fault_of(window, texts, Rules(longest=1, echo=4)) == "echo"
+    assert fault_of(window, texts, relic()) is None
+    assert fault_of(window, texts, relic(longest=1, echo=4)) == "echo"
     edited = Window(
         "b",
         "w",
@@ -220,14 +226,22 @@ def test_faults_of_windows() -> None:
         4,
         "",
     )
-    assert repeats(edited, texts, Rules(alike=75))
+    assert repeats(edited, texts, relic(alike=75))
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"words": 0}, {"alike": 0.0}, {"alike": 101.0}, {"fewest": 9, "most": 8}, {"echo": 0}]
+    "wrong",
+    [
+        {"words": 0},
+        {"alike": 0.0},
+        {"alike": 101.0},
+        {"fewest": 9, "most": 8},
+        {"echo": 0},
+        {"name": "x"},
+    ],
 )
 def test_rules_that_cannot_be(wrong: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match=next(iter(wrong))):
+    with pytest.raises(UsageError, match="rules" if "name" in wrong else next(iter(wrong))):
         Rules(**wrong)
 
 

@@ -9,17 +9,31 @@ import pytest
 
 from adducir.corpora.quotations import (
     Built,
-    Rules,
     construct,
     find_quotations,
     read_book,
     read_work,
     relic_of,
+    rules_of,
     spans_of,
 )
+from adducir.corpora.quotations.alignment import share_words
 from adducir.corpora.quotations.similarity import count_words, normalise, normalised, ratio
 from adducir.corpora.quotations.sources import Source
 
+RELIC = rules_of("relic", {})
+STRICT = {
+    "105": 139,
+    "121": 151,
+    "1260": 44,
+    "141": 29,
+    "158": 239,
+    "161": 24,
+    "599": 20,
+    "766": 0,
+    "768": 124,
+    "98": 0,
+}
 LICENCE = ("gutenberg", "electronic works", "redistribut", "trademark", "e-text", "etext")
 
 
@@ -53,7 +67,7 @@ def _check_own_context(passage: Sequence[str], *sides: Sequence[str]) -> None:
 
 def test_a_real_novel_in_real_criticism(persuasion: Source, collections: Path) -> None:
     work = read_work(collections / "gutenberg/criticism/52622-jane-austen-and-her-times.txt")
-    built = find_quotations([persuasion], [work])
+    built = find_quotations([persuasion], [work], RELIC)
     check_windows(built)
     (report,) = built.report.books
     assert (report.sentences, report.windows) == (4997, 5)
@@ -107,7 +121,9 @@ def test_planted_truth_is_recovered(
     chesterton = read_work(next((collections / "gutenberg/criticism").glob("22362*")))
     remarks = [text for text in chesterton.sentences if count_words(text) > 8]
     planted_file(tmp_path / "planted.txt", remarks, quoted)
-    built = find_quotations([persuasion], [read_work(tmp_path / "planted.txt")], Rules(fewest=1))
+    built = find_quotations(
+        [persuasion], [read_work(tmp_path / "planted.txt")], rules_of("relic", {"fewest": 1})
+    )
     check_windows(built)
     found = {(window.start, window.length) for window in built.windows}
     hit = [start for start in starts if (start, length) in found]
@@ -119,9 +135,9 @@ def test_planted_truth_is_recovered(
 
 @pytest.mark.slow
 def test_all_novels_and_all_criticism(collections: Path) -> None:
-    """The counts in docs/quotations.md."""
+    """The counts of RELiC's rules in docs/quotations.md, of which the small study was made."""
     folder = collections / "gutenberg"
-    built = construct([folder / "novels"], [folder / "criticism"])
+    built = construct([folder / "novels"], [folder / "criticism"], RELIC)
     check_windows(built)
     counts = {one.name.partition("-")[0]: one.windows for one in built.report.books}
     assert counts == {
@@ -148,3 +164,20 @@ def test_all_novels_and_all_criticism(collections: Path) -> None:
         for text in book.sentences
         if any(word in text.lower() for word in LICENCE[:4])
     ]
+
+
+@pytest.mark.slow
+def test_all_novels_by_the_strict_rules(collections: Path) -> None:
+    """The counts in docs/quotations.md, and that no window tells its own quotation."""
+    folder = collections / "gutenberg"
+    built = construct([folder / "novels"], [folder / "criticism"])
+    counts = {one.name.partition("-")[0]: one.windows for one in built.report.books}
+    assert counts == STRICT
+    sentences = {book.name: book.sentences for book in built.books}
+    for window in built.windows:
+        passage = sentences[window.book][window.start : window.start + window.length]
+        assert 1 <= len(passage) == window.length <= 5
+        whole = normalise(" ".join(passage))
+        assert not [
+            one for one in (*window.left, *window.right) if share_words(normalise(one), whole, 8)
+        ]

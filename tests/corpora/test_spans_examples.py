@@ -57,7 +57,7 @@ ONE_UNIT = {
     "in another parenthesis": ("He (who saw dogs [(e.g. terriers)] there) left. Done."),
     "a parenthesis of sentences": ("He left. [(For example, he ran. He hid (well).)] Done."),
     "a parenthesis without content": ("Hi there. [A dog (for example) barks at men.] Done."),
-    "marker later in a parenthesis": ("Hi. [He left (he ran, for example) at last.] Done."),
+    "marker later in a parenthesis": ("Hi. He left [(he ran, for example)] at last. Done."),
     "tokenised": ("The act ruled areas [( e.g. , Sea Point , Lansdowne )] of towns . Done ."),
     "alone": ("Look here. [For example: Pears grow well.] They are sweet."),
     "alone before a list": ("Look here.\n\n[For example:\n\n* pears]\n* plums"),
@@ -312,6 +312,62 @@ def test_a_wrong_record_is_named(tmp_path, line, form, what):
     with pytest.raises(InputError, match=what) as caught:
         list(read_texts([path], form))
     assert caught.value.where == f"{path}:1"
+
+
+EDGES = {
+    "no full stop": "It changes the program of it For example : if a game asks. Other.",
+    "no full stop behind": "Birds, for example, fly south This is why. They rest.",
+    "no blank": "It is done so.For example, ice floats.Nobody knows why it does.",
+    "bracket and small letter": "Some (few). for example, ice floats (on it). and so on it goes.",
+    "link": "See [here]( URL_1 ). With age, for example, it fades. More.",
+    "quoted line": "> Why does ice float, for example?\n> Because it is so. It is light.",
+    "glued quotation": "I read this.>Ice floats, for example. It does not sink.",
+    "two in a row": "The order counts in this. e.g. you have two. Enough.",
+}
+HELD = {
+    "no full stop": "For example : if a game asks.",
+    "no full stop behind": "Birds, for example, fly south",
+    "no blank": "For example, ice floats.",
+    "bracket and small letter": "for example, ice floats (on it).",
+    "link": "With age, for example, it fades.",
+    "quoted line": "Why does ice float, for example?",
+    "glued quotation": "Ice floats, for example.",
+    "two in a row": "e.g. you have two.",
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_that_no_blank_or_capital_tells(name):
+    text = EDGES[name]
+    (unit,) = [one for one in find_units(Sentences(text)) if one.reason is None]
+    assert text[unit.start : unit.end] == HELD[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("Old records (The White Album, for example) were mixed for mono.", None),
+        ("The nations (as Rome, for example, was) fell in the end.", None),
+        ("They fell (as Rome did, e.g.).", "(as Rome did, e.g.)."),
+        ("(Rome, for example, fell at last.)", "(Rome, for example, fell at last.)"),
+        (
+            "It holds (for example) of Rome as of Troy.",
+            "It holds (for example) of Rome as of Troy.",
+        ),
+    ],
+)
+def test_a_marker_in_a_parenthesis_masks_no_claim(text, unit):
+    (found,) = [one for one in find_units(Sentences(text)) if one.reason is None]
+    expected = unit or text[text.index("(") : text.index(")") + 1]
+    assert text[found.start : found.end] == expected
+
+
+def test_the_papers_rules_stay():
+    for text in (*list(EDGES.values())[1:3], "Old records (The Album, for example) were mono."):
+        old = [one for one in find_units(Sentences(text), rules="paper") if one.reason is None]
+        assert [one.form for one in old] == [SENTENCE]
+        (new,) = find_units(Sentences(text))
+        assert (old[0].start, old[0].end) != (new.start, new.end)
 
 
 def read_as(tmp_path, name, content, form=None):

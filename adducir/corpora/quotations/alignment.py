@@ -1,9 +1,9 @@
 """Quotations as shared words in a row: where a work of criticism has a book's own words.
 
-Sentences are not compared here, so it does not matter where a critic's punctuation ends them, or how
-much of a sentence is quoted. Runs of :data:`SEED` words and more that both texts share are joined to a
-chain where little stands between them: a few words of the critic's (brackets, "said she"), or a
-few of the book's that the critic left out.
+Sentences are not compared here, so it does not matter where a critic's punctuation ends them, or
+how much of a sentence is quoted. Runs of :data:`SEED` words and more that both texts share are
+joined to a chain where little stands between them: a few words of the critic's (brackets, "said
+she"), or a few of the book's that the critic left out.
 """
 
 from collections.abc import Iterator, Sequence

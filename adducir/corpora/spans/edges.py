@@ -1,22 +1,22 @@
 """Edges of sentences that white space and capitals do not tell, as answers on forums have them.
 
-The segmenter keeps such sentences in one piece, because a cut there would be wrong as often as right
-in running text. Around an example it matters more: a unit that runs on masks what is no example.
+The segmenter keeps such sentences in one piece, because a cut there would be wrong as often as
+right in running text. Around an example it matters more: a unit that runs
+on masks what is no example.
 """
 
 import re
 
-_STARTERS = (
-    "This|These|They|There|It|It['’]s|You|We|However|But|So|If|When|Because|Also|Then"
-    "|For[ ]example|For[ ]instance"
-)
+_STARTERS = "This|These|They|There|It|It['’]s|You|We|However|But|So|If|When|Because|Also|Then"
 _EDGE = re.compile(
     rf"""
     (?<=[a-z]{{2}}[.!?])(?=[A-Z][a-z'’]*[\s,])             # a blank is missing: "done.Next"
     |(?<=[a-z]{{2}}[.!?][)"”])(?=[A-Z][a-z'’]*[\s,])
-    |(?<=\w[)\]][.!?])\s+(?=[a-z]{{2}})                    # "(as here). and so on"
+    |(?<=[)\]][.!?])\s+(?=["“'‘(]?(?:[A-Z]|[a-z]{{2}}))    # "(as here). and so on"
+    |(?<=[a-z]{{3}}[.!?])\s+(?=e\.?\s?g\b|for[ ]example)    # two examples in a row
     |(?:(?<=[.!?)"”\n])|(?<=[.!?]\s))(?:>|&gt;)[>\s]*(?=["“'‘(]?[A-Z])  # a quoted line
     |(?<=[a-z]{{3}})\s+(?=(?:{_STARTERS})\b)                # a full stop is missing
+    |(?<=[a-z]{{2}})\s+(?=For[ ]example\b)
     """,
     re.VERBOSE,
 )

@@ -20,7 +20,7 @@ _MARKER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _POINTS_TO = re.compile(
-    r"""[\s_,:;]*(?:(?:see|in|on|at)[\s_,:]+)?(?:the[\s_]+)?
+    r"""[\s_,:;]*(?:(?:see|in)[\s_,:]+)?(?:the[\s_]+)?
     (?:fig(?:ure)?s?|tables?|tabs?|sect?(?:ion)?s?|chap(?:ter)?s?|ch|eqn?s?|equations?|plates?
     |append(?:ix|ices)|pages?|pp?|vols?|volumes?|lines?|notes?|refs?|§+)
     (?:\.|\b)[\s_]*[(\[]?(?:\d|[IVXLC]+\b|[A-H]\b|above\b|below\b)""",

@@ -35,7 +35,7 @@ _CLOSING = {"(": ")", "[": "]"}
 _BRACKET = re.compile(r"[][()]")
 _OPENING = re.compile(r"[(\[][\s_*\"'“‘`]*(?:(?:see|as|like),?[\s_]+)?$", re.IGNORECASE)
 _OPENING_REACH = 16
-_CLAIM = 3
+_CLAIM = 2
 """Words before a parenthesis that make it an example of something, and not all there is."""
 _ENDED = re.compile(r"\w{2}[.!?]+[\"'”’)\]]*\s+[_*\"'“‘]*$")
 _MARKS = re.compile(r"[\s.,;:!?\"'”’_*]*")
