@@ -62,10 +62,18 @@ def parse_xml(path: Path, lines: list[str]) -> list[RawTopic]:
             line=min(line, len(lines)),
         ) from None
     elements = [element for element in root.iter() if element.tag.lower() in _TOPIC_TAGS]
-    return [
-        _xml_topic(topic, path, line)
-        for topic, line in zip(elements, _lines_of_topics(text, len(elements)), strict=True)
-    ]
+    topics = list(zip(elements, _lines_of_topics(text, len(elements)), strict=True))
+    _refuse_nested(topics, path)
+    return [_xml_topic(topic, path, line) for topic, line in topics]
+
+
+def _refuse_nested(topics: list[tuple[Xml.Element, int | None]], path: Path) -> None:
+    """Refuse a topic inside a topic: the outer one would have the inner one's text as well."""
+    inner = 0
+    for element, line in topics:  # in the order of the file, so an outer one comes first
+        if inner:
+            raise InputError("this topic stands inside another one.", path=path, line=line)
+        inner = sum(one.tag.lower() in _TOPIC_TAGS for one in element.iter()) - 1
 
 
 def _lines_of_topics(text: str, count: int) -> list[int | None]:
@@ -87,12 +95,12 @@ def _known_to_xml(match: re.Match[str]) -> str:
 
 
 def _xml_topic(topic: Xml.Element, path: Path, line: int | None) -> RawTopic:
-    fields: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
     for child in topic:
         tag = child.tag.lower()
         text = collapse(" ".join(child.itertext()))
-        name = _LONG_NAMES.get(tag, tag)
-        fields[name] = f"{fields[name]} {text}" if name in fields else text
+        texts.setdefault(_LONG_NAMES.get(tag, tag), []).append(text)
+    fields = {name: " ".join(parts) for name, parts in texts.items()}
     attributes = {name.lower(): value for name, value in topic.attrib.items()}
     for tag in _QID_TAGS:
         if tag in fields:
@@ -123,7 +131,7 @@ def parse_classic(path: Path, lines: list[str]) -> list[RawTopic]:
     """
     text = without_comments("\n".join(lines))
     topics: list[RawTopic] = []
-    fields: dict[str, str] | None = None
+    fields: dict[str, list[str]] | None = None
     start = 0
     numbers = LineNumbers(text)
     tags = list(_CLASSIC_TAG.finditer(text))
@@ -144,17 +152,18 @@ def parse_classic(path: Path, lines: list[str]) -> list[RawTopic]:
     return topics
 
 
-def _add(fields: dict[str, str], tag: str, content: str) -> None:
+def _add(fields: dict[str, list[str]], tag: str, content: str) -> None:
     """Put the text behind a tag into its field; behind an end tag there should be none."""
     if not tag:
         return
     name = _LONG_NAMES.get(tag, tag)
     label = _LABEL.match(content)
     text = collapse(decode(content[label.end() :] if label else content))
-    fields[name] = f"{fields[name]} {text}".strip() if name in fields else text
+    fields.setdefault(name, []).append(text)
 
 
-def _classic_topic(fields: dict[str, str], path: Path, line: int) -> RawTopic:
+def _classic_topic(texts: dict[str, list[str]], path: Path, line: int) -> RawTopic:
+    fields = {name: " ".join(filter(None, parts)) for name, parts in texts.items()}
     number = fields.pop("num", "").split(" ")[0]
     if not number:
         raise InputError("this <top> has no <num>.", path=path, line=line)

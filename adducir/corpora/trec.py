@@ -107,7 +107,7 @@ def parse_document(body: str, key: str, path: Path, line: int) -> Document:
 
 def _fields(body: str) -> dict[str, str]:
     """The whole text and the outermost elements of a document without its docno."""
-    fields = {"text": ""}
+    texts: dict[str, list[str]] = {"text": []}
     kept: list[str] = []
     position = 0
     for element in outermost(body):
@@ -116,8 +116,8 @@ def _fields(body: str) -> dict[str, str]:
             position = element.end
             continue
         name = _RENAMED.get(element.name, element.name)
-        text = plain(element.content)
-        fields[name] = f"{fields[name]}\n{text}" if name in fields else text
+        texts.setdefault(name, []).append(plain(element.content))
+    fields = {name: "\n".join(parts) for name, parts in texts.items()}
     kept.append(body[position:])
     fields["text"] = plain(" ".join(kept))
     return fields

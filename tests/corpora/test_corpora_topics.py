@@ -264,3 +264,12 @@ def test_frame(topics_of):
     frame = topics_of("1\ta\n2\tb\n").frame()
     assert list(frame.columns) == ["qid", "query"]
     assert frame.to_dict("list") == {"qid": ["1", "2"], "query": ["a", "b"]}
+
+
+def test_topics_inside_topics_are_refused(tmp_path):
+    path = tmp_path / "topics.xml"
+    inner = "<topic><number>2</number><title>b</title></topic>"
+    path.write_text(f"<topics>\n<topic><number>1</number>\n{inner}</topic></topics>")
+    with pytest.raises(InputError, match="inside another") as caught:
+        load_topics(path)
+    assert caught.value.line == 3
