@@ -82,7 +82,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         known = json.loads(_entry(path) or b"null")
     except (ValueError, RecursionError):
         return None
-    is_entry = isinstance(known, dict) and isinstance(known.get("sources"), dict)
+    sources = known.get("sources") if isinstance(known, dict) else None
+    is_entry = isinstance(sources, dict) and all(isinstance(one, list) for one in sources.values())
     return known if is_entry and "maker" in known else None
 
 

@@ -72,5 +72,5 @@ def test_a_killed_rebuild_keeps_the_index_that_was_there(corpus: Path, tmp_path:
     small.write_text('{"id": "a", "text": "one dog"}\n')
     output = tmp_path / "index"
     assert main(["index", str(small), "--output", str(output)]) == 0
-    kill_during(["index", str(corpus), "--output", str(output)], output, 0.7)
+    kill_during(["index", str(corpus), "--output", str(output), "--force"], output, 0.7)
     assert LuceneIndex(output).docnos.to_list() == ["a"]

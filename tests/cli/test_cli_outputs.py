@@ -182,10 +182,13 @@ def test_without_the_register_force_is_asked_for(folder):
     evaluated("-o", "table.csv")
 
 
-def test_a_damaged_register_is_one_that_is_lost(folder):
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, "{}", '{"maker": 1, "sources": {"qrels": 3}}', "", "\0"]
+)
+def test_a_damaged_register_is_one_that_is_lost(folder, content):
     evaluated("-o", "table.csv")
     for entry in (folder / "cache" / "adducir" / "written").iterdir():
-        entry.write_text("[" * 100_000)
+        entry.write_text(content)
     evaluated("-o", "table.csv", code=5)
 
 
@@ -354,3 +357,11 @@ def outputs_of(name):
 def test_every_command_that_writes_knows_force(name):
     options = [param.name for param in load_command(name).params]
     assert ("force" in options) == (bool(outputs_of(name)) or name == "demo"), options
+
+
+def test_where_nothing_can_be_kept_force_is_asked_for(folder, monkeypatch):
+    Path("file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))
+    evaluated("-o", "table.csv")
+    evaluated("-o", "table.csv", code=5)
+    evaluated("-o", "table.csv", "--force")
