@@ -65,7 +65,7 @@ class TrainingRecipe(Recipe):
     validations: Annotated[int, Field(ge=1)] = 1
     patience: Annotated[int, Field(ge=1)] | None = 2
     precision: Precision = "float32"
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
 class Learner(Protocol[Batch]):
