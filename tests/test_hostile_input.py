@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from hostile_readers import READERS, Reader
 
+from adducir.models.training import TrainingRecipe
 from adducir.study.errors import AdducirError, InputError
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
 
 DEEP = "[" * 3000 + "]" * 3000
 TOKENS = (
@@ -120,7 +123,7 @@ def test_repetitions_take_time_in_proportion_to_their_length(reader, tmp_path):
         ("settings", DEEP, None, "nested more than 100 deep"),
         ("metadata", f"tag: a\nb: {DEEP}", 2, "nested more than 100 deep"),
         ("recipe", "a: 1\nb: " + "9" * 5000, 2, "is no int"),
-        ("recipe", "a: 1\nb: " + "9" * 30, 2, "too large"),
+        ("recipe", "a: 1\nb: " + "9" * 400, 2, "too large"),
         ("ranks", "qid\trank\tcandidates\nq\t1\r\t2\n", 2, "carriage return"),
         ("ranks", "qid\trank\tcandidates\nq\t" + "1" * 5000 + "\t2\n", 2, "not a whole number"),
         ("ranks", "qid\trank\tcandidates\nq\t" + "9" * 30 + "\t2\n", 2, "not a whole number"),
@@ -151,3 +154,12 @@ def test_a_cell_of_any_length_is_read(tmp_path):
     (reader,) = (one for one in READERS if one.name == "ranks")
     (ranks,) = reader.read(path).values()  # type: ignore[attr-defined]
     assert len(ranks.keys["note"][0]) == 200_000
+
+
+def test_a_seed_that_no_generator_takes_is_refused(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text(f"seed: {1 << 63}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="seed"):
+        validate(load(path), TrainingRecipe)
+    path.write_text(f"seed: {(1 << 63) - 1}\n", encoding="utf-8")
+    assert validate(load(path), TrainingRecipe).seed == (1 << 63) - 1

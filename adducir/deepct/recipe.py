@@ -62,7 +62,7 @@ class HeldOutPart(Recipe):
     share: Annotated[float, Field(ge=0, lt=1)] = 0.1
     test: Annotated[float, Field(ge=0, lt=1)] = 0.0
     by: str | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
 class DeepCTRecipe(Recipe):

@@ -33,7 +33,7 @@ class DataPart(Recipe):
     train: Several
     validation: Several = ()
     shares: dict[Literal["train", "validation", "test"], float] | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     without: Several = ()
 
     @model_validator(mode="after")

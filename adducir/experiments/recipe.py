@@ -297,7 +297,7 @@ class ComparisonRecipe(Recipe):
     interval: IntervalName = "t"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
-    seed: Annotated[int, Field(ge=0)] = DEFAULT_SEED
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
 
     @property
     def baselines(self) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class TrainingRecipe(Recipe):
     patience: Annotated[int, Field(ge=1)] | None = 2
     precision: Precision = "float32"
     threads: Annotated[int, Field(ge=1)] = 1
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
 class Learner(Protocol[Batch]):

@@ -61,7 +61,7 @@ class ExamplesPart(Recipe):
     depth: Annotated[int, Field(ge=1)] = 100
     negatives: Annotated[int, Field(ge=1)] = 4
     unjudged: bool = True
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     without: WithoutPart = WithoutPart()
 
     @model_validator(mode="after")
@@ -90,4 +90,4 @@ class HeldOutPart(Recipe):
     """
 
     share: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

@@ -11,6 +11,7 @@ from adducir.study.texts import shortened
 TAG = "tag:yaml.org,2002:"
 MERGE = f"{TAG}merge"
 _MOST_VALUES = 1_000_000
+_LARGEST = 10**300
 
 
 def named(node: Node) -> str:
@@ -107,9 +108,9 @@ class Values:
         raise self._fault(node, f"the tag {_short(node.tag)} is not read here.")
 
     def _whole(self, node: ScalarNode, text: str) -> int:
-        """A whole number, of 64 bits at most: what is larger fits into no array and no seed."""
+        """A whole number that a float can hold as well, as recipes may want it to be one."""
         value = int(text, 0)
-        if abs(value) >= 1 << 64:
+        if abs(value) >= _LARGEST:
             raise self._fault(node, f"the number {shortened(text)} is too large.")
         return value
 

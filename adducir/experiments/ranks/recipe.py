@@ -44,7 +44,7 @@ class DataRecipe(Recipe):
     candidates: Several = ()
     part: Part | None = None
     shares: dict[Part, float] | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     groups: tuple[str, ...] = ()
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
 

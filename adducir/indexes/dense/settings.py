@@ -47,7 +47,7 @@ class DenseSettings(Recipe):
     parts: Some | None = None
     bits: Annotated[int, Field(ge=4, le=12)] = 8
     sample: Some = 200
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
     @model_validator(mode="after")
     def _fits(self) -> "DenseSettings":

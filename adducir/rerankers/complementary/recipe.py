@@ -39,7 +39,7 @@ class EvidenceData(Recipe):
     train: Several
     validation: Several = ()
     shares: dict[Literal["train", "validation", "test"], float] | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     without: Several = ()
     passages: Literal["all", "sets"] = "all"
 
