@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adducir.study.errors import AdducirError, InputError
+from adducir.study.errors import AdducirError, InputError, MachineError
 
 
 @contextmanager
@@ -17,12 +17,15 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
 
     Raises:
         InputError: It cannot be read.
+        MachineError: It needs a package that is not installed.
     """
     try:
         with _quiet():
             yield
     except (AdducirError, MemoryError):
         raise
+    except ImportError as error:
+        raise MachineError(f"its {what} needs a package: {_first(error)}.", path=folder) from error
     except Exception as error:
         # pydantic's, safetensors', huggingface_hub's, KeyErrors, RecursionErrors ...: no list of
         # what four libraries raise for damaged files would stay whole.
@@ -50,12 +53,15 @@ class _quiet:  # noqa: N801 - reads as a statement
 
 
 def _unreadable(what: str, folder: Path, error: BaseException) -> InputError:
-    lines = str(error).strip().splitlines()
-    first = lines[0].rstrip(".:") if lines else type(error).__name__
-    if isinstance(error, KeyError):
-        first = f"there is no {first}"
     return InputError(
-        f"its {what} cannot be loaded: {first[:300]}.",
+        f"its {what} cannot be loaded: {_first(error)}.",
         path=folder,
         mend="A file is damaged, or made for something else: fetch or build it again.",
     )
+
+
+def _first(error: BaseException) -> str:
+    """The first line of what an error says."""
+    lines = str(error).strip().splitlines()
+    first = lines[0].rstrip(".:")[:300] if lines else type(error).__name__
+    return f"there is no {first}" if isinstance(error, KeyError) else first

@@ -23,7 +23,7 @@ def plain_weights(folder: Path) -> "dict[str, torch.Tensor] | None":
 
     found: dict[str, torch.Tensor] = {}
     names: set[str] = set()
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in _files(folder):
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118 - it is no mapping
                 if name not in names and plain_name(name) in found:
@@ -31,6 +31,12 @@ def plain_weights(folder: Path) -> "dict[str, torch.Tensor] | None":
                 names.add(name)
                 found[plain_name(name)] = file.get_tensor(name)
     return None if names == set(found) else found
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files that transformers would read; others may hold a head of ours."""
+    whole = folder / "model.safetensors"
+    return [whole] if whole.is_file() else sorted(folder.glob("model-*.safetensors"))
 
 
 def weight_count(folder: Path) -> int:
@@ -42,7 +48,7 @@ def weight_count(folder: Path) -> int:
     from safetensors import safe_open
 
     count = 0
-    for path in folder.glob("*.safetensors"):
+    for path in _files(folder):
         with safe_open(path, "pt") as file:
             count += len(file.keys())
     return count

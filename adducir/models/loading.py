@@ -165,7 +165,7 @@ def _refuse_more_layers(config: "PreTrainedConfig", folder: Path) -> None:
     """
     weights = weight_count(folder)
     for key, value in config.to_dict().items():
-        if "layers" in key and isinstance(value, int) and value > weights:
+        if "layers" in key and isinstance(value, int) and value > weights > 0:
             raise InputError(
                 f"its configuration has `{key}` {value:,}, but there are {weights:,} weights.",
                 path=folder,

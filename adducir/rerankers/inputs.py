@@ -171,3 +171,17 @@ def special_id(tokenizer: Any, name: str) -> int:
     if not isinstance(found, int):
         raise InputError(f"this model's tokenizer has no `{name}`.", path=tokenizer.name_or_path)
     return found
+
+
+def first_id(network: Any) -> int:
+    """The id that a decoder's answer begins with.
+
+    Raises:
+        InputError: The model's configuration does not say.
+    """
+    found = network.config.decoder_start_token_id
+    if not isinstance(found, int):
+        raise InputError(
+            "its configuration has no `decoder_start_token_id`.", path=network.name_or_path
+        )
+    return found

@@ -23,7 +23,15 @@ from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
-from adducir.rerankers.inputs import Ids, count_pieces, fitted, padded, special_id, token_ids
+from adducir.rerankers.inputs import (
+    Ids,
+    count_pieces,
+    first_id,
+    fitted,
+    padded,
+    special_id,
+    token_ids,
+)
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Listwise
 from adducir.rerankers.windows import repaired
@@ -79,12 +87,20 @@ class LiT5(Listwise):
         length: int = 150,
         answer_length: int = 140,
     ) -> None:
+        from transformers import GenerationConfig
+
         self.network = network
         self.tokenizer = tokenizer
         self.length, self.answer_length = length, answer_length
         self.scale = SCALE
         self._end = special_id(tokenizer, "eos_token")
         self._padding = special_id(tokenizer, "pad_token")
+        # Not what the checkpoint's own file says: that may be damaged, or ask for another decoding.
+        self._plain = GenerationConfig(  # type: ignore[no-untyped-call]
+            decoder_start_token_id=first_id(network),
+            eos_token_id=self._end,
+            pad_token_id=self._padding,
+        )
 
     @classmethod
     def load(cls, source: ModelSource, **settings: int) -> "LiT5":
@@ -128,7 +144,7 @@ class LiT5(Listwise):
             written = self.network.generate(
                 encoder_outputs=BaseModelOutput(last_hidden_state=self._fused(ids, mask)),
                 attention_mask=mask.reshape(1, -1),
-                decoder_start_token_id=self.network.config.decoder_start_token_id,
+                generation_config=self._plain,
                 max_length=self.answer_length,
                 do_sample=False,
                 num_beams=1,

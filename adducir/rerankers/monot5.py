@@ -25,6 +25,7 @@ from adducir.rerankers.inputs import (
     Encoded,
     Ids,
     count_pieces,
+    first_id,
     fitted,
     padded,
     special_id,
@@ -104,13 +105,7 @@ class MonoT5(Joint):
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
         self._query, self._document, relevant = parts
         self._end = np.append(relevant, special_id(tokenizer, "eos_token"))
-        self._first = network.config.decoder_start_token_id
-        if not isinstance(self._first, int):
-            raise InputError(
-                "the model's configuration does not say how an answer begins "
-                "(`decoder_start_token_id`).",
-                path=network.name_or_path,
-            )
+        self._first = first_id(network)
         self._padding = special_id(tokenizer, "pad_token")
         self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
 

@@ -119,6 +119,26 @@ def test_fusion_in_decoder_s_layout_is_t5_s(prefix, t5, tmp_path):
     assert model.answer("cats", texts) == open_reranker(f"lit5:{t5}").model.answer("cats", texts)
 
 
+@pytest.mark.parametrize("prefix", ["module.", "model."])
+def test_colbert_s_projection_is_found_under_a_prefix(prefix, tiny, tmp_path):
+    projection = torch.arange(8.0 * 32).reshape(8, 32).sin()
+
+    def named(prefix):
+        def change(weights):
+            bert = {f"{prefix}bert.{name}": weight for name, weight in weights.items()}
+            return {**bert, f"{prefix}linear.weight": projection}
+
+        return change
+
+    found = []
+    for place in ("", prefix):
+        folder = rewritten(tiny, tmp_path / f"colbert{place}", named(place))
+        recipe = tmp_path / f"{place}yaml.yaml"
+        recipe.write_text(f"model: colbert\nbase: {folder}\nmarkers: [the, a]\n")
+        found.append(open_reranker(recipe).score("cats", ["cats run", "dogs run fast"]))
+    assert (found[0] == found[1]).all()
+
+
 def callers(folder):
     """Every kind of model that is loaded from a folder, with what loads it."""
     return {
