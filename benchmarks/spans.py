@@ -32,7 +32,7 @@ from rapidfuzz.process import cdist
 from adducir.corpora.quotations.build import find_quotations
 from adducir.corpora.quotations.grams import candidate_pairs
 from adducir.corpora.quotations.matching import Present, Sought, find_matches, present, seek
-from adducir.corpora.quotations.rules import Rules
+from adducir.corpora.quotations.rules import NAMES, RELIC, rules_of
 from adducir.corpora.quotations.sources import read_book, read_work, text_files
 from adducir.corpora.spans.examples import extract_examples
 from adducir.corpora.spans.texts import read_texts
@@ -90,13 +90,19 @@ def quotations(folder: Path, rounds: int) -> None:
     books = [read_book(path) for path in novels]
     parts = [works[::2], works]
     read = [[read_work(path) for path in part] for part in parts]
-    times = [seconds(lambda part=part: find_quotations(books, part), rounds) for part in read]
-    tell(f"seeking {len(books)} novels in criticism", [megabytes(part) for part in parts], times)
+    sizes = [megabytes(part) for part in parts]
+    for name in NAMES:
+        rules = rules_of(name, {})
+        times = [
+            seconds(lambda part=part, rules=rules: find_quotations(books, part, rules), rounds)
+            for part in read
+        ]
+        tell(f"seeking {len(books)} novels in criticism, {name} rules", sizes, times)
 
 
 def fuzzy(folder: Path, rounds: int) -> None:
     """Ours against all pairs, for one novel and the work that quotes it most."""
-    rules = Rules()
+    rules = rules_of(RELIC, {})
     gutenberg = folder / "gutenberg"
     book = seek(read_book(next((gutenberg / "novels").glob(NOVEL))).sentences, rules.words)
     works = [present(read_work(path).sentences) for path in text_files([gutenberg / "criticism"])]

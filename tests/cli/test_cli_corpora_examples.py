@@ -37,3 +37,20 @@ def test_faults(books, capsys):
     assert main(["corpora", "examples", "books/a.txt", "--format", "qa", "-o", "x.jsonl"]) == 3
     assert "books/a.txt:1" in capsys.readouterr().err
     assert not Path("x.jsonl").exists()
+
+
+def test_a_json_array_is_no_book(tmp_path, capsys):
+    """It was read as one book, and examples were cut out of raw JSON."""
+    import gzip
+    import json
+
+    record = {
+        "q_id": "q",
+        "title": "Why?",
+        "answers": {"a_id": ["a"], "text": ["Ice. For example, x."]},
+    }
+    path = tmp_path / "eli5.json.gz"
+    path.write_bytes(gzip.compress(json.dumps([record]).encode()))
+    assert main(["corpora", "examples", str(path), "-o", str(tmp_path / "x.jsonl")]) == 0
+    (line,) = (tmp_path / "x.jsonl").read_text().splitlines()
+    assert json.loads(line)["span"] == ["For example, x."]

@@ -92,7 +92,9 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     ("wrong", "code", "fault"),
     [
         (["--shares", "1,2"], 2, "--shares takes three numbers"),
-        (["--alike", "0"], 2, "alike must be above 0"),
+        (["--rules", "relic", "--alike", "0"], 2, "alike must be above 0"),
+        (["--alike", "90"], 2, "--alike means nothing with --rules strict"),
+        (["--rules", "relic", "--parts", "2"], 2, "--parts means nothing with --rules relic"),
         (["--spans", "relic.json"], 2, "--output and --spans are one file"),
         (["--primary", "nowhere"], 3, "nowhere: there is no such file"),
         (["--secondary", "empty"], 3, "empty: there is no .txt file"),

@@ -23,7 +23,7 @@ def construct(
     Args:
         primary: Text files of books, or folders of them.
         secondary: Text files of works of criticism, or folders of them.
-        rules: Thresholds; by default RELiC's.
+        rules: The way to find quotations, and its thresholds; by default the strict ones.
         progress: Told of each book and work.
 
     Raises:
