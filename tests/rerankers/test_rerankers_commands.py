@@ -41,7 +41,7 @@ def test_how_the_candidates_were_found_is_handed_on(study, asked):
     index, run = study / "indexes" / "small", study / "runs" / "bm25.trec"
     topics = str(study / "topics.tsv")
     main(["index", str(study / "corpus.jsonl"), "--output", str(index), "--engine", "memory"])
-    assert main(["search", "-i", str(index), "-t", topics, "-o", str(run)]) == 0
+    assert main(["search", "-i", str(index), "-t", topics, "-o", str(run), "--force"]) == 0
     output = study / "runs" / "two.trec"
     assert main([*asked, "--index", str(index), "--output", str(output)]) == 0
     facts = read_metadata(output)
