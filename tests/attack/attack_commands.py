@@ -116,7 +116,7 @@ COMMANDS = [
     ),
     Command("agreement", "agreement ratings.csv -o out/a.md", "--level interval"),
     Command("ranks", "ranks bm25.tsv dense.tsv --baseline bm25 -o out/r.tex", "--cutoffs 1,2"),
-    Command("sets", "sets chosen.jsonl --questions test.jsonl -o out/s.csv", "--decimals 5"),
+    Command("sets", "sets chosen.jsonl --questions test.jsonl -o out/s.md", "--decimals 5"),
     Command(
         "select",
         "select --model rerankers/ours --questions test.jsonl -o out/c.jsonl --threads 1",

@@ -138,6 +138,7 @@ def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]
     """In the child: run the command, or the function, and end with its exit code."""
     os.setsid()
     os.chdir(order.folder)
+    os.environ["XDG_CACHE_HOME"] = str(order.said.with_name("cache"))
     os.environ.update(order.environment)
     for path, stream in ((order.said, 1), (order.told, 2)):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)

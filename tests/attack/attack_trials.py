@@ -18,13 +18,15 @@ class Undisturbed:
     """What a command makes when it is left alone.
 
     Attributes:
-        start: The folder that it begins with.
+        start: The folder that a trial begins with.
+        kind: Fresh, or with other products in their places.
         first: What stood there before it, beside the study itself.
         made: What stood there after it.
         ended: How it ended.
     """
 
     start: Path
+    kind: str
     first: dict[str, bytes]
     made: dict[str, bytes]
     ended: Ended
@@ -59,19 +61,27 @@ class Bench:
         """What the command makes from this start; run once."""
         if start not in self._known:
             folder = self._prepared(start)
-            first = outputs(folder, self.given)
-            work = self.copy(folder)
+            work = self.copy(folder, start)
+            first = outputs(work, self.given)
             ended = run(self.command.argv(), work)
             assert ended.code == 0, f"{self.command.name}: {ended.last}"
-            self._known[start] = Undisturbed(folder, first, outputs(work, self.given), ended)
+            made = outputs(work, self.given)
+            self._known[start] = Undisturbed(folder, start, first, made, ended)
             shutil.rmtree(work)
         return self._known[start]
 
-    def copy(self, folder: Path) -> Path:
-        """A copy of a start, where a trial may do what it likes."""
+    def copy(self, folder: Path, start: str) -> Path:
+        """A copy of a start, where a trial may do what it likes.
+
+        Other products are made in it anew: who made a file is known by its place and inode.
+        """
         work = self._room / "work"
         shutil.rmtree(work, ignore_errors=True)
-        return shutil.copytree(folder, work, copy_function=shutil.copy)
+        shutil.copytree(folder, work, copy_function=shutil.copy)
+        if start == REPLACING:
+            ended = run(self.command.argv(is_other=True), work)
+            assert ended.code == 0, f"{self.command.name}, the other way: {ended.last}"
+        return work
 
     def begin(self, work: Path, stop: int | None = None, is_before: bool = True) -> Running:
         """Start the command in a copy."""
@@ -91,7 +101,4 @@ class Bench:
         for line in self.command.before:
             ended = run(line.split(), folder)
             assert ended.code == 0, f"{line}: {ended.last}"
-        if start == REPLACING:
-            ended = run(self.command.argv(is_other=True), folder)
-            assert ended.code == 0, f"{self.command.name}, the other way: {ended.last}"
         return folder

@@ -24,7 +24,7 @@ def killed(bench: Bench, start: str, number: int) -> tuple[str, list[str]]:
     draw = draw_for(bench.command.name, start, number)
     wanted = bench.undisturbed(start)
     for _ in range(4):
-        work = bench.copy(wanted.start)
+        work = bench.copy(wanted.start, wanted.kind)
         seconds = draw.uniform(0.02, wanted.ended.seconds)
         running = bench.begin(work)
         running.kill_after(seconds)

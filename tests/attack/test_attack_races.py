@@ -32,7 +32,7 @@ def test_eight_processes_make_one_product(study: Path, tmp_path: Path, command: 
     faults = []
     for start in bench.starts:
         wanted = bench.undisturbed(start)
-        work = bench.copy(wanted.start)
+        work = bench.copy(wanted.start, wanted.kind)
         faults += raced(bench, [command.argv()] * PROCESSES, work)
         faults += bench.finished(work, wanted)
     assert not faults, "\n".join(faults)
@@ -45,7 +45,7 @@ OTHERS = [command for command in RACING if command.other]
 def test_rivals_leave_no_mixture(study: Path, tmp_path: Path, command: Command) -> None:
     bench = Bench(study, command, tmp_path)
     wanted = bench.undisturbed(REPLACING)
-    work = bench.copy(wanted.start)
+    work = bench.copy(wanted.start, wanted.kind)
     lines = [command.argv(is_other=bool(number % 2)) for number in range(PROCESSES)]
     faults = raced(bench, lines, work) + unreported(bench, work)
     faults += [

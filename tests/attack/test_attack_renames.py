@@ -89,7 +89,7 @@ def test_killed_at_each_rename(study: Path, tmp_path: Path, command: Command) ->
     faults = []
     for start, stop, is_before in chosen(points, command.name):
         wanted = bench.undisturbed(start)
-        work = bench.copy(wanted.start)
+        work = bench.copy(wanted.start, wanted.kind)
         ended = bench.begin(work, stop, is_before).ended()
         if ended.code == 0:  # fewer renames than before: what was cached need not be written
             continue
