@@ -81,7 +81,7 @@ def test_data_frames_and_dicts_are_taken_alike(frame: type) -> None:
         (lambda: Qrels.of({"1": {"a": None}}), "None"),
         (lambda: Qrels.of(pd.DataFrame({**ROWS, "docno": "a", "grade": 1})), "twice"),
         (lambda: Topics.of({"1": 5}), "no text"),
-        (lambda: Topics.of({"1": "a", 1: "b"}), "twice"),
+        (lambda: Topics.of(pd.DataFrame({"qid": [1, "1"], "query": "a"})), "twice"),
     ],
 )
 def test_what_cannot_be_taken_is_a_clear_error(make, what) -> None:

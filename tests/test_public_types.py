@@ -63,7 +63,7 @@ def public():
             yield name, getattr(getattr(import_module(home), kind), method)
     for home, name in ELSEWHERE.items():
         yield name, getattr(import_module(home), name)
-    for name in ("ranked", "from_pandas"):
+    for name in ("ranked", "of"):
         yield f"Run.{name}", getattr(Run, name).__func__
 
 
@@ -182,14 +182,14 @@ def test_wrong_sources(tmp_path):
 def test_wrong_frames(tmp_path):
     whole = pd.DataFrame({"qid": ["1"], "docno": ["d"], "score": [1.0]})
     for column in whole.columns:
-        with refused("a run needs the columns qid, docno and score", column):
-            Run.from_pandas(whole.drop(columns=column), tag="x")
-    with refused("from_pandas: results must be DataFrame, not list"):
-        Run.from_pandas([1], tag="x")
+        with refused("a run needs a column", column):
+            Run.of(whole.drop(columns=column), tag="x")
+    with refused("Run.of: data must be DataFrame or a mapping"):
+        Run.of([1], tag="x")
     with refused("write_run: run must be Run, not DataFrame"):
         write_run(whole, tmp_path / "x")
     with refused("check_runs: runs must be a sequence of Run, not Run"):
-        check_runs(Run.from_pandas(whole, tag="x"))
+        check_runs(Run.of(whole, tag="x"))
     with refused("Topics: qids must be"):
         Topics("1", ["a"], "x", "title")
     with refused("Qrels: frame must be DataFrame"):

@@ -40,7 +40,7 @@ COMMANDS = {
     "tune": Entry("Choose parameters by cross-validated grid search.", STEPS),
     "corpora examples": Entry("Take examples in context out of answers and books.", STEPS),
     "corpora cloze": Entry("Mask sentences of texts, for encoders to be pretrained on.", STEPS),
-    "corpora quotations": Entry("Find quotations of books in criticism, as RELiC does.", STEPS),
+    "corpora quotations": Entry("Find quotations of books in criticism.", STEPS),
     "corpora hotpotqa": Entry("Give HotpotQA's questions pools of paragraphs.", STEPS),
     "corpora mnli12": Entry("Make MNLI-12 out of MultiNLI.", STEPS),
     "select": Entry("Choose the set of passages that answers a question together.", STEPS),

@@ -5,7 +5,7 @@ four columns ``qid iteration docno grade`` separated by blanks or tabs. The iter
 over, as trec_eval does. Grades are whole numbers; ``4.0`` counts as 4.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,8 +26,6 @@ from adducir.study.progress import SILENT, Progress
 if TYPE_CHECKING:
     import pandas as pd
 
-    from adducir.corpora.frames import Frame, Nested
-
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 
@@ -45,7 +43,12 @@ class Qrels:
     source: str
 
     @classmethod
-    def of(cls, data: "Frame | Nested", source: str = "qrels") -> "Qrels":
+    @checked
+    def of(
+        cls,
+        data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
+        source: str = "qrels",
+    ) -> "Qrels":
         """Make judgements of what a program holds already.
 
         Args:

@@ -35,8 +35,7 @@ from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from adducir.corpora.frames import Frame
+    import polars as pl
 
 _DEFAULTS = ("title", "query", "text")
 
@@ -59,7 +58,10 @@ class Topics:
     field: str = "query"
 
     @classmethod
-    def of(cls, data: "Frame | Mapping[str, str]", source: str = "topics") -> "Topics":
+    @checked
+    def of(
+        cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, str]", source: str = "topics"
+    ) -> "Topics":
         """Make topics of what a program holds already.
 
         Args:

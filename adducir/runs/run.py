@@ -1,5 +1,6 @@
 """A run: the ranking that one system gives each topic."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +16,6 @@ from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from adducir.corpora.frames import Frame, Nested
 
 SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
@@ -90,7 +89,9 @@ class Run:
 
     @classmethod
     @checked
-    def of(cls, data: "Frame | Nested", tag: str) -> "Run":
+    def of(
+        cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]", tag: str
+    ) -> "Run":
         """Make a run of what a program holds already.
 
         Args:

@@ -327,7 +327,7 @@ def test_endings_are_those_of_the_formats():
         ("evaluate a.trec -q qrels.txt -o x.html --per-topic", "--per-topic means nothing in HTML"),
         ("evaluate a.trec b.trec -q qrels.txt -b a --confidence .9", "without --show ci"),
         ("search -i x -t topics.tsv -o y --fb-docs 10", "--fb-docs means nothing without --rm3"),
-        ("fuse a.trec b.trec -o y --method combsum --k 60", "without --method rrf"),
+        ("fuse a.trec b.trec -o y --method combsum --k 60", "`k` is no hyperparameter of combsum"),
         ("index pets.jsonl -o y --engine dense --stemmer porter", "--stemmer means nothing"),
         ("index pets.jsonl -o y --engine memory --no-vectors", "--no-vectors means nothing"),
         ("index pets.jsonl -o y --engine memory --pairs --threads 2", "nothing with --pairs"),

@@ -11,7 +11,6 @@ from quotation_texts import REMARKS, TALE, criticism, tale
 from adducir.corpora.quotations import (
     RelicBook,
     RelicQuote,
-    Rules,
     candidate_starts,
     find_quotations,
     read_pools,
@@ -24,6 +23,7 @@ from adducir.corpora.quotations import (
     write_relic,
     write_submission,
 )
+from adducir.corpora.quotations.rules import RELIC, rules_of
 from adducir.corpora.spans.record import read_spans, write_spans
 from adducir.study.errors import InputError, UsageError
 
@@ -146,7 +146,7 @@ def test_candidates_are_all_passages() -> None:
 
 def test_what_is_built_goes_round(tmp_path: Path) -> None:
     made = find_quotations(
-        [tale()], [criticism(TALE[5], *REMARKS[:5], *TALE[9:11])], Rules(fewest=1)
+        [tale()], [criticism(TALE[5], *REMARKS[:5], *TALE[9:11])], rules_of(RELIC, {"fewest": 1})
     )
     books = relic_of(made)
     write_relic(books, tmp_path / "relic.json")

@@ -116,8 +116,8 @@ def test_weights_are_current_until_corpus_or_model_change(study, model, corpus):
     first = weigh_corpus(model, corpus, study / "w")
     assert weigh_corpus(model, corpus, study / "w") == first
     text = (study / "corpus.jsonl").read_text().replace("clean", "slow")
-    (study / "changed.jsonl").write_text(text)
-    changed = weigh_corpus(model, open_corpus(study / "changed.jsonl"), study / "w")
+    (study / "corpus.jsonl").write_text(text)
+    changed = weigh_corpus(model, open_corpus(study / "corpus.jsonl"), study / "w")
     assert changed.fingerprint != first.fingerprint
 
 

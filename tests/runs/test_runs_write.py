@@ -222,7 +222,7 @@ def test_metadata_with_the_standards_first_and_last_line_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line"), [("a: [1\nb: 2\n", 2), ("- a\n", None), ("a: !!python/object:x {}", 1)]
+    ("text", "line"), [("a: [1\nb: 2\n", 2), ("- a\n", 1), ("a: !!python/object:x {}", 1)]
 )
 def test_metadata_that_is_no_mapping_is_refused(tmp_path, text, line):
     metadata_for(tmp_path / "a").write_text(text)
