@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from adducir.study.faults import disk_full, is_disk_full, machine_error
+
 if TYPE_CHECKING:
     import torch
 
@@ -40,6 +42,12 @@ def main(arguments: Sequence[str]) -> None:
         _stop(LACKING, "the memory does not suffice to convert these weights")
     except OSError as error:
         _stop(LACKING, f"{error.strerror}: {error.filename or output}")
+    except Exception as error:
+        # safetensors writes by itself, and has an error of its own for the disk's.
+        own = disk_full(output) if is_disk_full(error) else machine_error(error)
+        if own is None:
+            raise
+        _stop(LACKING, own.what)
 
 
 def _limit_memory(size: int) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ _MACHINE = {
     errno.ENOMEM: ("not enough memory.", "Close other programs, or use a machine with more."),
 }
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "os error 28")
+_IN_TEXT = re.compile(r"\bos error (\d{1,4})\b")
+"""How libraries written in Rust (safetensors, polars, orjson) tell the system's number."""
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -38,9 +41,11 @@ def is_disk_full(error: BaseException) -> bool:
 
 def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
     """The error for what the machine could not do; None where it is not the machine's."""
-    if not isinstance(error, OSError) or error.errno not in _MACHINE:
+    told = _IN_TEXT.search(str(error))
+    number = error.errno if isinstance(error, OSError) else told and int(told[1])
+    if number not in _MACHINE:
         return None
-    what, mend = _MACHINE[error.errno]
+    what, mend = _MACHINE[number]
     return MachineError(what, path=path, mend=mend)
 
 
@@ -115,6 +120,8 @@ def explaining_writes(path: Path) -> Iterator[None]:
     except Exception as error:
         if is_disk_full(error):
             raise disk_full(path) from error
+        if (own := machine_error(error, path)) is not None:
+            raise own from error
         raise
 
 

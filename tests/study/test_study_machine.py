@@ -13,6 +13,7 @@ import pytest
 
 from adducir.study import streams
 from adducir.study.errors import InputError, MachineError
+from adducir.study.faults import explaining_writes
 from adducir.study.files import read_bytes, read_lines, read_text, writing_text
 
 FAILURES = (errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENOMEM)
@@ -86,3 +87,12 @@ def test_what_is_packed_as_text_is_has_no_limit(tmp_path, monkeypatch):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress("".join(f"{n * n} words\n" for n in range(50_000)).encode()))
     assert len(read_text(path)) > 1 << 19
+
+
+@pytest.mark.parametrize("number", [27, 28])
+def test_what_a_library_says_of_the_disk_is_understood(tmp_path: Path, number: int) -> None:
+    # As safetensors has it, whose errors are no OSError.
+    with pytest.raises(MachineError), explaining_writes(tmp_path / "x"):
+        raise RuntimeError(f"Error while serializing: I/O error: words (os error {number})")
+    with pytest.raises(RuntimeError), explaining_writes(tmp_path / "x"):
+        raise RuntimeError("Error while deserializing: header too large (os error 2704)")
