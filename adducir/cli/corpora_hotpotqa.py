@@ -8,7 +8,8 @@ import typer
 
 from adducir.cli.effects import without
 from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
-from adducir.cli.parts import Shares, counts_of, part_path, shares_of
+from adducir.cli.parts import counts_of
+from adducir.cli.shares import Shares, part_path, shares_of
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
-from adducir.cli.parts import Shares, counts_of, part_path, shares_of
+from adducir.cli.parts import counts_of
+from adducir.cli.shares import Shares, part_path, shares_of
 
 if TYPE_CHECKING:
     from adducir.corpora.evidence_sets.mnli12 import Dropped

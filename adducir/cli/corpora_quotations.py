@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.cli import parts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
+from adducir.cli.shares import Shares, part_path, shares_of
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def corpora_quotations(
         ),
         LINES_IN_PARTS,
     ] = None,
-    shares: parts.Shares = None,
+    shares: Shares = None,
     seed: Annotated[
         int,
         typer.Option("--seed", help="Decides which book goes to which part, and the sample."),
@@ -115,7 +115,7 @@ def corpora_quotations(
     around it. Prints the counts of each book, and what was dropped and
     why.
     """
-    wanted = parts.shares_of(shares)
+    wanted = shares_of(shares)
 
     from adducir.cli.console import note, open_progress, show
     from adducir.corpora.quotations.construction import construct
@@ -172,10 +172,10 @@ def _write(
     divided = {"": books} if shares is None else split_relic(books, shares, seed)
     written: list[tuple[Path, int]] = []
     for name, part in divided.items():
-        path = parts.part_path(output, name)
+        path = part_path(output, name)
         written.append((path, write_relic(part, path)))
         if spans is not None:
-            path = parts.part_path(spans, name)
+            path = part_path(spans, name)
             own = (span for span in spans_of(built) if span.group in part)
             written.append((path, write_spans(own, path)))
     return written

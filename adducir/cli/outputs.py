@@ -58,7 +58,7 @@ class Writes:
 
     def paths(self, path: Path, values: Mapping[str, Any]) -> list[Path]:
         """The files that are written in its name."""
-        from adducir.cli.parts import part_path, shares_of
+        from adducir.cli.shares import part_path, shares_of
 
         shares = shares_of(values.get(self.parts)) if self.parts else None
         return [part_path(path, part) for part in shares] if shares else [path]

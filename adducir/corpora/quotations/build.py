@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adducir.corpora.quotations.blocks import Block
-from adducir.corpora.quotations.finding import Finder, finder_of
+from adducir.corpora.quotations.finding import AlikeSentences, Finder
 from adducir.corpora.quotations.language import is_english
 from adducir.corpora.quotations.report import BookReport, Report
-from adducir.corpora.quotations.rules import NOT_CRITICISM, Rules
+from adducir.corpora.quotations.rules import NOT_CRITICISM, RELIC, Rules
+from adducir.corpora.quotations.shared_words import SharedWords
 from adducir.corpora.quotations.sources import Source
 from adducir.corpora.quotations.windows import Window, fault_of, windows_of, without_duplicates
 
@@ -41,7 +42,7 @@ def find_quotations(
     """
     rules = rules or Rules()
     books = sorted(books, key=lambda book: book.name)
-    finder = finder_of(books, rules)
+    finder: Finder = (AlikeSentences if rules.name == RELIC else SharedWords)(books, rules)
     reports = [
         BookReport(book.name, len(book.sentences), sought)
         for book, sought in zip(books, finder.sought, strict=True)

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from adducir.corpora.quotations.blocks import Block, grow_blocks, join_matches
 from adducir.corpora.quotations.matching import find_matches, present, resolve, seek
-from adducir.corpora.quotations.rules import RELIC, Rules
+from adducir.corpora.quotations.rules import Rules
 from adducir.corpora.quotations.sources import Source
 
 
@@ -36,13 +36,6 @@ class Finder(Protocol):
 
     def find(self, work: Source) -> Found:
         """The quotations of a work."""
-
-
-def finder_of(books: Sequence[Source], rules: Rules) -> Finder:
-    """The finder that the rules name, prepared for these books."""
-    from adducir.corpora.quotations.shared_words import SharedWords
-
-    return (AlikeSentences if rules.name == RELIC else SharedWords)(books, rules)
 
 
 class AlikeSentences:
