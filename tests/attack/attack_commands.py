@@ -30,6 +30,7 @@ _TOPICS = "--topics topics.tsv"
 _RERANK = f"rerank --run a.trec {_TOPICS} --corpus corpus.jsonl -o out/r.trec --threads 1"
 _TRAIN_OTHER = "--set training.epochs=2"
 _MAKE = "proxy make --run pool.trec --corpus corpus.jsonl --spans proxy-spans.jsonl"
+_RETRIEVE = "retrieve --model models/bert --spans spans.jsonl"
 
 COMMANDS = [
     Command("index-lucene", "index corpus.jsonl -o out/i", "--stemmer none"),
@@ -116,6 +117,13 @@ COMMANDS = [
     ),
     Command("agreement", "agreement ratings.csv -o out/a.md", "--level interval"),
     Command("ranks", "ranks bm25.tsv dense.tsv --baseline bm25 -o out/r.tex", "--cutoffs 1,2"),
+    Command("retrieve", f"{_RETRIEVE} -o out/r.trec.gz --threads 1", "--depth 3"),
+    Command(
+        "rouge",
+        "rouge r.trec --spans spans.jsonl -o out/g.md",
+        "--stem",
+        before=(f"{_RETRIEVE} -o r.trec --threads 1",),
+    ),
     Command("sets", "sets chosen.jsonl --questions test.jsonl -o out/s.md", "--decimals 5"),
     Command(
         "select",

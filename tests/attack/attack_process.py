@@ -140,10 +140,7 @@ def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]
     os.chdir(order.folder)
     os.environ["XDG_CACHE_HOME"] = str(order.said.with_name("cache"))
     os.environ.update(order.environment)
-    for path, stream in ((order.said, 1), (order.told, 2)):
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        os.dup2(handle, stream)
-        os.close(handle)
+    reading = _redirected(order)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
     _limit(order.limits)
     _watch_renames(order)
@@ -160,7 +157,29 @@ def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]
             code = 1
     sys.stdout.flush()
     sys.stderr.flush()
+    if reading is not None:
+        with contextlib.suppress(OSError):
+            order.told.write_bytes(os.read(reading, 1 << 16))
     os._exit(code)
+
+
+def _redirected(order: Order) -> int | None:
+    """Lead both outputs to their files; with limits, which would hold for these, to a pipe.
+
+    Returns:
+        The pipe's end to read from, if there is one.
+    """
+    if order.limits:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.dup2(writing, 1)
+        os.dup2(writing, 2)
+        return reading
+    for path, stream in ((order.said, 1), (order.told, 2)):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.dup2(handle, stream)
+        os.close(handle)
+    return None
 
 
 def _limit(limits: Mapping[str, int]) -> None:

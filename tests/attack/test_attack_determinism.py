@@ -31,7 +31,8 @@ CASES = [(command, name) for command in COMMANDS for name in SURROUNDINGS]
 
 def with_threads(argv: list[str], number: int) -> list[str]:
     """The words with another number of threads, except where a network computes."""
-    return [*argv, "--threads", str(number)] if argv[0] in ("index", "search", "tune") else argv
+    takes_them = argv[0] in ("index", "search", "tune") and "--fuse" not in argv
+    return [*argv, "--threads", str(number)] if takes_them else argv
 
 
 def name_of(case: object) -> str:
