@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,14 +163,26 @@ def claiming(paths: Sequence[Path], what: str, origin: Origin) -> Iterator[None]
     from adducir.study import register
 
     kept = [path for path in paths if _can_be_lost(path)]
-    for path in kept:
-        refuse_unwritable(path)
-        if not _is_empty(path):
-            refuse_other(path, what, origin, _origin(path, what))
     with ExitStack() as ended:
+        for path in sorted(kept) if what != "results" else ():  # an experiment has its own lock
+            ended.enter_context(register.held(path, partial(_tell_of_waiting, path)))
+        _refuse_others(kept, what, origin)
         for path in kept:
             ended.callback(register.begin(path, origin))
         yield
+
+
+def _tell_of_waiting(path: Path) -> None:
+    from adducir.cli.console import note
+
+    note(f"waiting for another process that writes {path}")
+
+
+def _refuse_others(paths: Sequence[Path], what: str, origin: Origin) -> None:
+    for path in paths:
+        refuse_unwritable(path)
+        if not _is_empty(path):
+            refuse_other(path, what, origin, _origin(path, what))
 
 
 def _can_be_lost(path: Path) -> bool:

@@ -14,6 +14,7 @@ from adducir.models.explaining import explaining
 from adducir.models.layouts import plain_weights, weight_count
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
+from adducir.study.texts import shortened
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -143,7 +144,7 @@ def load_model(
     config = load_config(source, **options)
     maker = getattr(transformers, kind).from_pretrained
     with explaining("model", folder):
-        _refuse_more_layers(config, folder)
+        _refuse_impossible(config, folder)
         model, info = _made(maker, folder, config, use_safetensors=True, trust_remote_code=False)
         missing = _missing(model, info, new_head=new_head, pooler=pooler)
         if missing and (renamed := plain_weights(folder)):
@@ -157,19 +158,30 @@ def load_model(
     return found
 
 
-def _refuse_more_layers(config: "PreTrainedConfig", folder: Path) -> None:
-    """Refuse a configuration of more layers than there are weights, before they are all built.
+_SIZES = ("heads", "layers", "hidden_size", "intermediate_size", "d_model", "d_kv", "d_ff")
+_SWITCHES = ("output_hidden_states", "output_attentions", "use_cache", "return_dict")
+
+
+def _refuse_impossible(config: "PreTrainedConfig", folder: Path) -> None:
+    """Refuse a configuration that transformers would build, or fail with when it computes.
 
     Raises:
-        InputError: It has.
+        InputError: It has more layers than there are weights, a size below 1, or a switch that is
+            none.
     """
     weights = weight_count(folder)
     for key, value in config.to_dict().items():
-        if "layers" in key and isinstance(value, int) and value > weights > 0:
-            raise InputError(
-                f"its configuration has `{key}` {value:,}, but there are {weights:,} weights.",
-                path=folder,
-            )
+        wrong = None
+        if type(value) is int and any(size in key for size in _SIZES):
+            if value < (0 if "layers" in key else 1):
+                wrong = "which is no size"
+            elif "layers" in key and value > weights > 0:
+                wrong = f"but there are {weights:,} weights"
+        elif key in _SWITCHES and not isinstance(value, bool | None):
+            wrong = "which is neither true nor false"
+        if wrong:
+            told = f"{value:,}" if type(value) is int else shortened(repr(value))
+            raise InputError(f"its configuration has `{key}` {told}, {wrong}.", path=folder)
 
 
 def _made(

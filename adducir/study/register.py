@@ -12,10 +12,12 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from adducir.study.folders import cache_folder
 from adducir.study.origins import Origin
@@ -23,6 +25,37 @@ from adducir.study.origins import Origin
 _MOST = 5000
 _CLOCK = 1_000_000_000
 """How far (in nanoseconds) a file system's clock may be behind the process's."""
+
+
+@contextmanager
+def held(path: Path, when_waiting: Callable[[], None]) -> Iterator[None]:
+    """Let no other process of this user write ``path`` inside the block.
+
+    Without a lock, one process would check and replace what another is about to write.
+
+    Args:
+        path: A file to write.
+        when_waiting: Called once if another process has to be waited for.
+    """
+    place = _place(path)
+    if place is None:
+        yield
+        return
+    lock = FileLock(place.with_suffix(".lock"))
+    try:
+        place.parent.mkdir(exist_ok=True)
+        try:
+            lock.acquire(timeout=0.5)
+        except Timeout:
+            when_waiting()
+            lock.acquire()
+    except OSError:  # a cache that cannot be written costs the waiting, nothing else
+        yield
+        return
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def origin_of(path: Path) -> Origin | None:
