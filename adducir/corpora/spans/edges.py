@@ -20,6 +20,9 @@ _EDGE = re.compile(
     """,
     re.VERBOSE,
 )
+_FAR = 8192
+"""Characters beyond which no edge is sought: many examples in one endless sentence would take time
+in proportion to the square of its length."""
 _QUOTED = re.compile(r"(?:(?:>|&gt;)\s*)+")
 
 
@@ -37,7 +40,7 @@ def narrowed(text: str, start: int, end: int, first: int, last: int) -> tuple[in
         The first and past-the-last character; edges that touch what must be held are no edges on
         the right, but one on the left begins the sentence.
     """
-    for found in _EDGE.finditer(text, start, end):
+    for found in _EDGE.finditer(text, max(start, first - _FAR), min(end, last + _FAR)):
         if found.end() <= first:
             start = found.end()
         elif found.start() >= last:

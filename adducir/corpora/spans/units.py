@@ -185,6 +185,9 @@ def _enclosing(sentences: Sentences, brackets: _Brackets, marker: Marker) -> Uni
     return Unit(start, _with_full_stop(sentences, end), marker, PARENTHESIS)
 
 
+_LONGEST_WORD = 100
+
+
 def _sentence(sentences: Sentences, marker: Marker, strict: bool) -> Unit:
     """The sentence that holds the marker.
 
@@ -206,6 +209,8 @@ def _sentence(sentences: Sentences, marker: Marker, strict: bool) -> Unit:
 
 def _fault(text: str, unit: Unit, markers: Markers, bounds: tuple[int, int | None]) -> str | None:
     """Why a unit is to be dropped; None: it is sound."""
+    if bounds[1] is not None and unit.end - unit.start > _LONGEST_WORD * max(1, bounds[1]):
+        return TOO_LONG  # before its words are counted, which every marker in it would ask for
     inside = markers.between(unit.start, unit.end)
     words = len(_WORD.findall(text, unit.start, unit.end))
     words -= sum(len(_WORD.findall(text, marker.start, marker.end)) for marker in inside)
