@@ -13,6 +13,7 @@ import typer
 
 from adducir.cli.outputs import RUN, TABLE, TABLE_ENDINGS
 from adducir.study.numbers import whole_number
+from adducir.study.standard_output import is_standard_output
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
@@ -226,7 +227,7 @@ def tag_of(output: Path, wanted: str | None) -> str:
     """The tag of a run: what the user wants, or its file's name, which may hold no blank."""
     from adducir.cli.names import stem
 
-    return wanted or "_".join(stem(output).split())
+    return wanted or ("adducir" if is_standard_output(output) else "_".join(stem(output).split()))
 
 
 Device = Annotated[
