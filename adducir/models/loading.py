@@ -170,7 +170,9 @@ def _refuse_impossible(config: "PreTrainedConfig", folder: Path) -> None:
             none.
     """
     weights = weight_count(folder)
-    for key, value in config.to_dict().items():
+    # The switches are not always in the plain form of a configuration.
+    switches = {key: getattr(config, key, None) for key in _SWITCHES}
+    for key, value in (config.to_dict() | switches).items():
         wrong = None
         if type(value) is int and any(size in key for size in _SIZES):
             if value < (0 if "layers" in key else 1):

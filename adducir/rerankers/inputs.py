@@ -177,11 +177,12 @@ def first_id(network: Any) -> int:
     """The id that a decoder's answer begins with.
 
     Raises:
-        InputError: The model's configuration does not say.
+        InputError: The model's configuration does not say, or names one that it has no vector for.
     """
     found = network.config.decoder_start_token_id
-    if not isinstance(found, int):
+    if not isinstance(found, int) or not 0 <= found < network.config.vocab_size:
         raise InputError(
-            "its configuration has no `decoder_start_token_id`.", path=network.name_or_path
+            "its configuration has no `decoder_start_token_id` of its vocabulary.",
+            path=network.name_or_path,
         )
     return found

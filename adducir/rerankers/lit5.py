@@ -101,6 +101,8 @@ class LiT5(Listwise):
             eos_token_id=self._end,
             pad_token_id=self._padding,
         )
+        # generate() takes from the model's own what an argument leaves open.
+        network.generation_config = self._plain
 
     @classmethod
     def load(cls, source: ModelSource, **settings: int) -> "LiT5":

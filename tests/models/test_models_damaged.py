@@ -91,7 +91,7 @@ def test_no_content_of_a_file_is_a_fault_of_the_program(model, content, request,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["trained", "roberta", "reranker", "classifier"])
+@pytest.mark.parametrize("model", ["trained", "roberta", "reranker", "classifier", "t5"])
 def test_no_mutation_of_a_file_is_a_fault_of_the_program(model, request, tmp_path):
     whole, draw = request.getfixturevalue(model), random.Random(model)
     files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
