@@ -19,8 +19,9 @@ from adducir.runs.read import regular_lines
 from adducir.runs.run import Run
 from adducir.study.checking import checked
 from adducir.study.errors import UsageError
-from adducir.study.files import publishing, sync
+from adducir.study.files import publishing
 from adducir.study.standard_output import is_standard_output
+from adducir.study.syncing import sync
 from adducir.study.writable import keep_rights
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from adducir.study.files import file_digest, sync
+from adducir.study.files import file_digest
 from adducir.study.manifest import MANIFEST, FileEntry
+from adducir.study.syncing import sync
 
 # Hashing leaves Python's lock alone, so several files are read at a time.
 _READERS = 4

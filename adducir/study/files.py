@@ -23,6 +23,7 @@ from adducir.study.faults import explaining_writes, reading_fault
 from adducir.study.processes import here, is_alive
 from adducir.study.standard_output import is_standard_output, to_standard_output
 from adducir.study.streams import BrokenStream, blocks
+from adducir.study.syncing import sync
 from adducir.study.together import wait
 from adducir.study.writable import keep_rights, refuse_unwritable
 
@@ -261,21 +262,6 @@ def _remove_left_behind(target: Path) -> None:
             pid = sibling.name.removeprefix(start).split("-")[0]
             if pid.isdigit() and not is_alive(int(pid)):
                 sibling.unlink(missing_ok=True)
-
-
-def sync(path: Path) -> None:
-    """Force a file or folder to the disk, where the file system can.
-
-    Raises:
-        OSError: The file cannot be opened, or the disk is full.
-    """
-    if os.name == "nt":
-        return  # Windows neither opens folders nor syncs read-only handles.
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import shutil
 from pathlib import Path
 
 from adducir.study.exchange import exchanged
-from adducir.study.files import sync
 from adducir.study.manifest import MANIFEST
+from adducir.study.syncing import sync
 from adducir.study.writable import keep_rights
 
 

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from adducir.study.faults import explaining_writes
+from adducir.study.syncing import sync
 
 _waiting: ContextVar[dict[Path, Path | None]] = ContextVar("files to publish together")
 
@@ -34,6 +35,9 @@ def publishing_together(paths: Iterable[Path]) -> Iterator[None]:
         for target, hidden in written.items():
             with explaining_writes(target):
                 hidden.replace(target)
+        for folder in {target.parent for target in written}:
+            with explaining_writes(folder):
+                sync(folder)
     finally:
         _waiting.reset(token)
         for left in waiting.values():
