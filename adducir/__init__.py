@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from adducir.experiments.comparison.results import Comparison
     from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
     from adducir.experiments.evaluation.scores import Scores
-    from adducir.experiments.planning import plan_experiment
-    from adducir.experiments.running import run_experiment
+    from adducir.experiments.planner import plan_experiment
+    from adducir.experiments.runner import run_experiment
     from adducir.experiments.tables.build import build_table
     from adducir.experiments.tables.render import render
     from adducir.experiments.tables.table import ResultTable
@@ -57,10 +57,10 @@ _HOMES = {
     "load_topics": "corpora.topics",
     "open_corpus": "corpora.documents",
     "open_index": "indexes.engine",
-    "plan_experiment": "experiments.planning",
+    "plan_experiment": "experiments.planner",
     "read_run": "runs.read",
     "render": "experiments.tables.render",
-    "run_experiment": "experiments.running",
+    "run_experiment": "experiments.runner",
     "write_run": "runs.write",
 }
 

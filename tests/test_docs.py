@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, GROUPS, build_group, load_command
 from adducir.deepct.recipe import DeepCTRecipe
-from adducir.experiments.recipe import ExperimentRecipe
+from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.rerankers.complementary.recipe import ComplementaryRecipe
 from adducir.study import errors
 from adducir.study.recipe import validate
@@ -166,7 +166,7 @@ def models_in(kind: Any) -> Iterator[type[BaseModel]]:
 
 
 RECIPES: dict[str, tuple[str, type[BaseModel]]] = {
-    "experiment": ("docs/recipes.md", ExperimentRecipe),
+    "experiment": ("docs/recipes.md", Retrieval),
     "deepct": ("docs/deepct.md", DeepCTRecipe),
     "complementary": ("docs/evidence-sets.md", ComplementaryRecipe),
 }
@@ -203,7 +203,7 @@ def test_recipes_in_the_documents_are_right(place: int, tmp_path: Path) -> None:
             whole[section_name] |= entries
     file = tmp_path / "file.yaml"
     file.write_text(yaml.safe_dump(whole), encoding="utf-8")
-    validate(load(file), ExperimentRecipe)
+    validate(load(file), Retrieval)
 
 
 def test_every_code_of_check_is_documented() -> None:

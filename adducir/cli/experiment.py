@@ -1,6 +1,5 @@
 """``adducir experiment``."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +12,6 @@ from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-
-STUDIES = {
-    "evidence-sets": "adducir.experiments.evidence",
-    "ranks": "adducir.experiments.ranks",
-}
-"""The kinds of experiment files that have a form of their own, and what plans and runs them."""
 
 
 def experiment(
@@ -42,6 +35,12 @@ def experiment(
     ] = None,
     rebuild: options.Rebuild = False,
     threads: Annotated[options.Threads, without("dry_run")] = None,
+    device: Annotated[options.Device, without("dry_run")] = options.DeviceName.AUTO,
+    allow_code: Annotated[
+        bool,
+        typer.Option("--allow-code", help="Let Python code that the file names run; once a study."),
+        without("dry_run"),
+    ] = False,
     format_name: Annotated[options.TableFormat, without("dry_run")] = None,
     output: options.Output = None,
 ) -> None:
@@ -56,6 +55,8 @@ def experiment(
         dry_run=dry_run,
         rebuild=rebuild,
         threads=threads,
+        device=device.value,
+        allow_code=allow_code,
         format_name=format_name,
         output=output,
     )
@@ -68,71 +69,36 @@ def run(
     dry_run: bool = False,
     rebuild: bool = False,
     threads: int | None = None,
+    device: str = "auto",
+    allow_code: bool = False,
     format_name: options.Format | None = None,
     output: Path | None = None,
 ) -> None:
     """Run an experiment file and print its table, or its plan for a dry run."""
     from adducir.cli.console import near, open_progress, show
     from adducir.cli.tables import show_table
-    from adducir.study.yaml import load
-
-    kind = load(file).data.get("kind")
-    if isinstance(kind, str) and kind in STUDIES:
-        _run_study(
-            STUDIES[kind],
-            file,
-            changes,
-            dry_run=dry_run,
-            rebuild=rebuild,
-            threads=threads,
-            format_name=format_name,
-            output=output,
-        )
-        return
-
-    from adducir.experiments.planning import plan_experiment
-    from adducir.experiments.running import run_experiment
+    from adducir.experiments.planner import plan_experiment
+    from adducir.experiments.runner import run_experiment
 
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
             show("\n".join([*plan.lines(), *plan.needs.lines()]), output)
             return
-        with _results(file, plan.output):
-            outcome = run_experiment(plan, threads=threads, rebuild=rebuild, progress=progress)
-        progress.note(f"table and report: {near(plan.output)}")
-    show_table(outcome.table, format_name, output)
-
-
-def _run_study(
-    package: str,
-    file: Path,
-    changes: tuple[str, ...],
-    *,
-    dry_run: bool,
-    rebuild: bool,
-    threads: int | None,
-    format_name: options.Format | None,
-    output: Path | None,
-) -> None:
-    """Run a study of a kind of its own, as :func:`run` does other experiments."""
-    from adducir.cli.console import near, open_progress, show
-    from adducir.cli.tables import show_table
-
-    plan_study = import_module(f"{package}.planning").plan_study
-    run_study = import_module(f"{package}.running").run_study
-    with open_progress() as progress:
-        plan = plan_study(file, changes, dry_run=dry_run)
-        if dry_run:
-            show("\n".join([*plan.lines(), *plan.needs.lines()]), output)
-            return
-        if output is not None and plan.tables > 1:
+        if output is not None and plan.study.tables > 1:
             raise UsageError(
-                f"this study has {plan.tables} tables, and --output is one file.",
+                f"this study has {plan.study.tables} tables, and --output is one file.",
                 mend=f"Leave it out: all formats go to {near(plan.output)}.",
             )
         with _results(file, plan.output):
-            outcome = run_study(plan, threads=threads, rebuild=rebuild, progress=progress)
+            outcome = run_experiment(
+                plan,
+                threads=threads,
+                device=device,
+                rebuild=rebuild,
+                allow_code=allow_code,
+                progress=progress,
+            )
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         show_table(table, format_name, output)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from adducir.experiments.comparison.compare import compare
     from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
     from adducir.experiments.evaluation.measures import parse_measures
-    from adducir.experiments.planning import plan_experiment
-    from adducir.experiments.running import run_experiment
+    from adducir.experiments.planner import plan_experiment
+    from adducir.experiments.runner import run_experiment
     from adducir.experiments.tables.build import Layout, build_table
     from adducir.experiments.tables.render import render
 
@@ -23,9 +23,9 @@ _HOMES = {
     "compare": "comparison.compare",
     "evaluate": "evaluation.evaluate",
     "parse_measures": "evaluation.measures",
-    "plan_experiment": "planning",
+    "plan_experiment": "planner",
     "render": "tables.render",
-    "run_experiment": "running",
+    "run_experiment": "runner",
 }
 
 __all__ = [  # noqa: RUF022  (in the order of use)

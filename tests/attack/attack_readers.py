@@ -190,18 +190,18 @@ def _recipe(path: Path) -> Any:
     """An experiment, a study of ranks or sets, or a model, by the file's name."""
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
-    from adducir.experiments.evidence.recipe import EvidenceStudy
-    from adducir.experiments.ranks.recipe import RanksStudy
-    from adducir.experiments.recipe import ExperimentRecipe
+    from adducir.experiments.evidence_sets.recipe import EvidenceSets
+    from adducir.experiments.known_item.recipe import KnownItem
+    from adducir.experiments.retrieval.recipe import Retrieval
     from adducir.rerankers.complementary.recipe import ComplementaryRecipe, DRNRecipe
     from adducir.rerankers.registry import recipe_of
     from adducir.study.recipe import validate
     from adducir.study.yaml import load
 
     kinds = {
-        "table": ExperimentRecipe,
-        "ranks": RanksStudy,
-        "sets": EvidenceStudy,
+        "table": Retrieval,
+        "ranks": KnownItem,
+        "sets": EvidenceSets,
         "dual": EncoderRecipe,
         "ours": ComplementaryRecipe,
         "drn": DRNRecipe,

@@ -57,14 +57,14 @@ systems:
 measures: [nDCG@5, P@1, Judged@3]
 comparison: {baseline: BM25}
 """,
-    "experiments/ranks.yaml": f"""kind: ranks
+    "experiments/ranks.yaml": f"""task: known-item
 description: Ranks.
 data: {{A: {{spans: spans.jsonl, part: test, shares: {SHARES}}}}}
 contexts: {{L: {{right: 0}}}}
 systems: {{BM25: {{bm25: {{}}}}, zero: {{encoder: models/bert}}}}
 comparison: {{baseline: BM25}}
 """,
-    "experiments/sets.yaml": """kind: evidence-sets
+    "experiments/sets.yaml": """task: evidence-sets
 description: Sets.
 data: {A: [{train: questions.jsonl, validation: validation.jsonl, test: test.jsonl}]}
 systems:

@@ -43,11 +43,11 @@ def test_the_starter_is_the_demo_of_this_repository():
 
 
 def test_the_starter_is_a_valid_experiment():
-    from adducir.experiments.recipe import ExperimentRecipe
+    from adducir.experiments.retrieval.recipe import Retrieval
     from adducir.study.recipe import validate
     from adducir.study.yaml import load
 
-    recipe = validate(load(study.STARTER / "demo.yaml"), ExperimentRecipe)
+    recipe = validate(load(study.STARTER / "demo.yaml"), Retrieval)
     assert all(corpus.source.startswith("bundled:") for corpus in recipe.corpora.values())
 
 

@@ -6,7 +6,7 @@ from adducir.cli import options
 from adducir.cli.evaluate_options import DETAIL_ALIASES, DETAILS
 from adducir.experiments.evaluation.judgements import NegativeGrades
 from adducir.experiments.evaluation.measures import parse_measures
-from adducir.experiments.recipe import DEFAULT_MEASURES
+from adducir.experiments.retrieval.recipe import DEFAULT_MEASURES
 from adducir.experiments.significance.choices import (
     CORRECTIONS,
     DEFAULT_PERMUTATIONS,

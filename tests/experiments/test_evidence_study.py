@@ -16,10 +16,10 @@ from tiny import tiny_bert
 from adducir.cli.app import main
 from adducir.corpora.evidence_sets.chosen import read_chosen
 from adducir.corpora.evidence_sets.record_files import write_questions
-from adducir.experiments.evidence.planning import plan_study
+from adducir.experiments.planner import plan_experiment
 from adducir.study.errors import InputError
 
-FILE = """kind: evidence-sets
+FILE = """task: evidence-sets
 description: A study.
 data:
   A:
@@ -57,8 +57,9 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
     file = "experiments/sets.yaml"
     assert main(["experiment", file, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 12
-    assert lines[0] == "rerankers/sets/A-1-ranker-3: to train"
+    assert sum(line.startswith("train") for line in lines) == 12
+    assert sum(line.startswith("select") for line in lines) == 12
+    assert lines[0] == "train  rerankers/sets/A-1-ranker-3"
     assert not (place / "experiments" / "sets").exists()
     assert main(["experiment", file, "--threads", "1", "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)
@@ -85,7 +86,8 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
     assert [path.stat().st_mtime_ns for path in models] == before
     capsys.readouterr()
     assert main(["experiment", file, "--dry-run"]) == 0
-    assert {line.split(": ")[1] for line in capsys.readouterr().out.splitlines()} == {"there"}
+    verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert verbs == {"keep", "test", "write"}
 
 
 @pytest.mark.parametrize(
@@ -110,10 +112,10 @@ def test_faults_are_found_before_anything_runs(place, old, new, words):
     file = place / "experiments" / "other.yaml"
     file.write_text(FILE.replace(old, new, 1))
     if words is None:
-        plan_study(file)
+        plan_experiment(file)
         return
     with pytest.raises(InputError, match=words):
-        plan_study(file)
+        plan_experiment(file)
 
 
 def test_a_question_is_tested_once(place):
@@ -125,7 +127,7 @@ def test_a_question_is_tested_once(place):
         )
     )
     with pytest.raises(InputError, match="tested in two rounds"):
-        plan_study(file)
+        plan_experiment(file)
 
 
 def test_models_are_fetched_before_anything_is_trained(place, monkeypatch, capsys, tmp_path):

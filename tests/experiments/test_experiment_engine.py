@@ -4,8 +4,8 @@ from pathlib import Path
 
 from experiment_studies import Study
 
-from adducir.experiments.planning import plan_experiment
-from adducir.experiments.running import run_experiment
+from adducir.experiments.planner import plan_experiment
+from adducir.experiments.runner import run_experiment
 from adducir.indexes import MemoryIndex
 from adducir.indexes.candidates import BM25Plus, Okapi
 from adducir.runs.read import read_run
@@ -33,7 +33,7 @@ def test_variants_and_all_documents(tmp_path: Path) -> None:
     index = MemoryIndex(tmp_path / "indexes" / "pets")
     for system, model in (("QLD", Okapi(b=0.5)), ("BM25", BM25Plus())):
         run = read_run(study.path(system))
-        topics = study.plan().opened.topic_sets["t"].topics
+        topics = study.plan().study.topic_sets["t"].topics
         found = index.search(topics.queries, model, depth=None).frame(topics.qids)
         assert run.frame["docno"].to_list() == found["docno"].to_list()
         assert run.frame["score"].to_list() == found["score"].to_list()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adducir.experiments.planning import plan_experiment
-from adducir.experiments.running import run_experiment
+from adducir.experiments.planner import plan_experiment
+from adducir.experiments.runner import run_experiment
 from adducir.study.errors import InputError
 from adducir.study.progress import Silent
 

@@ -70,7 +70,11 @@ SINGLE = [
     (("model: qld", "model: okapi"), "Lucene has no model okapi: `pets` needs `engine: m", "QLD"),
     (("model: qld", "epsilon: 1"), "`epsilon` means nothing to the model bm25", "QLD"),
     (("{baseline: BM25}", "{baseline: BM25}\ndepth: 0"), "at `depth`", "depth"),
-    (("model: qld", "run: data/a.run"), "`index` (a search), `fuse`, `rerank` and `run`", "QLD"),
+    (
+        ("model: qld", "run: data/a.run"),
+        "`index` (a search), `fuse`, `rerank`, `python` a",
+        "QLD",
+    ),
     (("model: qld", "k: 3"), "`k` means nothing beside `index`", "QLD"),
     (("model: qld", "rm3: ~"), "`systems.QLD.rm3`: is empty; write `{}` for the default", "QLD"),
     (("index: pets, model: qld", "fuse: [BM25]"), "two systems or more, each once", "QLD"),
@@ -162,7 +166,7 @@ def test_relative_paths_start_at_the_study_wherever_one_stands(
     assert "one of that name is in the current folder" in text
     assert text.endswith("Relative paths start at the study's folder, STUDY.")
     monkeypatch.chdir(study.folder / "experiments")
-    assert study.plan().opened.corpora["pets"].source == str(study.folder / "data/pets.jsonl")
+    assert study.plan().study.corpora["pets"].corpus.source == str(study.folder / "data/pets.jsonl")
 
 
 def test_variables(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +230,7 @@ def test_a_test_over_one_topic(study: Study) -> None:
     study.write("qrels.txt", "1 0 d1 1")
     (text,) = told(study)
     assert "at `topics.t.qrels`: a test needs judgements of two topics or more" in text
-    assert study.plan("comparison=null").runs
+    assert study.plan("comparison=null").goals
 
 
 def test_grades_that_a_measure_does_not_know(study: Study) -> None:
@@ -290,7 +294,7 @@ def test_what_the_machine_lacks_is_its_fault_alone(
     def unreachable(*_: object, **__: object) -> None:
         raise MachineError("the network cannot be reached.")
 
-    monkeypatch.setattr("adducir.experiments.opening.load_topics", unreachable)
+    monkeypatch.setattr("adducir.experiments.retrieval.topics.load_topics", unreachable)
     with pytest.raises(MachineError, match="network"):
         given.plan()
     given.change("nDCG@3", "nDCG3")

@@ -35,12 +35,12 @@ def before(module, name, point, when=lambda *arguments: True):
     setattr(module, name, call)
 
 import adducir.experiments.making as making
-import adducir.experiments.running as running
+import adducir.experiments.runner as running
 import adducir.indexes.build as build
 import adducir.study.files as files
 import adducir.study.products as products
 from adducir.cli.console import PlainProgress
-from adducir.experiments.planning import plan_experiment
+from adducir.experiments.planner import plan_experiment
 
 def hidden(ending):
     return lambda path: path.name.startswith(".") and f".{ending}." in path.name

@@ -13,7 +13,7 @@ from experiment_studies import GIVEN, Notes, Study, run_lines
 
 from adducir.corpora.qrels import load_qrels
 from adducir.experiments.evaluation.evaluate import evaluate
-from adducir.experiments.running import Outcome
+from adducir.experiments.outcome import Outcome
 from adducir.runs.fuse import fuse
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run

@@ -9,8 +9,9 @@ import pytest
 from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
-from adducir.experiments.planning import plan_experiment
-from adducir.experiments.running import Outcome, run_experiment
+from adducir.experiments.outcome import Outcome
+from adducir.experiments.planner import plan_experiment
+from adducir.experiments.runner import run_experiment
 from adducir.indexes import BM25, IndexSettings, LuceneIndex, build_index
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"

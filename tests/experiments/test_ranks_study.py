@@ -22,19 +22,17 @@ from adducir.corpora.quotations import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans.record import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import best_of_task, collection_task
+from adducir.encoders.recipe import listed
 from adducir.encoders.settings import LengthPart
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.evaluation.rank_files import read_ranks
 from adducir.experiments.evaluation.rouge import RougeL
-from adducir.experiments.ranks.planning import plan_study
-from adducir.experiments.ranks.ranking import by_bm25, nearest
-from adducir.experiments.ranks.recipe import (
-    ContextRecipe,
-    DataRecipe,
-    LexicalPart,
-    RanksStudy,
-    SystemRecipe,
-)
+from adducir.experiments.known_item.bm25 import LexicalPart, by_bm25
+from adducir.experiments.known_item.encoders import Trained
+from adducir.experiments.known_item.late import nearest
+from adducir.experiments.known_item.recipe import DataRecipe, KnownItem
+from adducir.experiments.known_item.system import RANKING_SYSTEMS, ContextRecipe
+from adducir.experiments.planner import plan_experiment
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
@@ -43,7 +41,7 @@ from adducir.study.yaml import load
 
 ROOT = Path(__file__).parents[2]
 SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"
-FILE = f"""kind: ranks
+FILE = f"""task: known-item
 description: A study.
 data:
   A: {{spans: spans.jsonl, candidates: more.jsonl, part: test, shares: {SHARES}}}
@@ -102,8 +100,8 @@ def test_a_study_from_one_file(place, capsys, monkeypatch):
     file = "experiments/study.yaml"
     assert main(["experiment", file, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["encoders/study/ours/L-1: to train", "encoders/study/ours/L: to train"]
-    assert len(lines) == 2 + 2 * 6
+    assert lines[:2] == ["train  encoders/study/ours/L-1", "train  encoders/study/ours/L"]
+    assert sum(line.startswith("rank ") for line in lines) == 2 * 6
     assert main(["experiment", file, "--output", "one.md"]) == 2
     assert "2 tables" in capsys.readouterr().err
     assert main(["experiment", file, "--threads", "1", "--format", "csv"]) == 0
@@ -120,7 +118,7 @@ def test_a_study_from_one_file(place, capsys, monkeypatch):
     assert means[0] == pytest.approx(np.mean(ranks.better + ranks.tied <= 1))
     assert means[-2] == pytest.approx(np.mean(ranks.better + ranks.tied))
     # Every context of the test part and no other, in the file's order.
-    tested = plan_study(place / file).data["A"].spans
+    tested = plan_experiment(place / file).study.data["A"].spans
     assert list(ranks.qids) == [span.id for span in tested]
     assert ranks.keys["group"] == tuple(span.group for span in tested)
     book = read_ranks(place / "runs/study/B/zero/1_1/ranks.tsv", "x")["zero"]
@@ -142,7 +140,7 @@ def test_a_study_from_one_file(place, capsys, monkeypatch):
     assert [path.stat().st_mtime_ns for path in made] == before
     capsys.readouterr()
     assert main(["experiment", file, "--dry-run"]) == 0
-    assert capsys.readouterr().out.count(": there") == 2
+    assert capsys.readouterr().out.count("keep   encoders") == 2
 
 
 def test_bm25_against_a_plain_loop():
@@ -207,7 +205,7 @@ def test_faults_are_found_before_anything_runs(place, old, new, words):
     file = place / "experiments" / "other.yaml"
     file.write_text(FILE.replace(old, new, 1))
     with pytest.raises(InputError) as error:
-        plan_study(file)
+        plan_experiment(file)
     assert re.search(words, error.value.paragraph())
     assert not (place / "runs" / "other").exists()
 
@@ -218,37 +216,37 @@ def test_all_faults_are_told_at_once(place):
     text = text.replace("maxsim: tiny", "maxsim: ./x")
     file.write_text(text.replace("relic: relic.json", "relic: none.json"))
     with pytest.raises(InputError) as error:
-        plan_study(file)
+        plan_experiment(file)
     assert {int(n) for n in re.findall(r"other\.yaml:(\d+):", str(error.value))} == {4, 5, 12}
 
 
 def test_truths_that_were_learnt_from_are_told(place):
     """A group of the test may hold a text that another group's training span has."""
     spans = some_spans(30, groups=9)
-    tested = plan_study(place / "experiments" / "study.yaml").data["A"].groups
+    tested = plan_experiment(place / "experiments" / "study.yaml").study.data["A"].groups
     learnt = [span for span in spans if span.group not in tested]
     twin = MaskedSpan("t", "new group", ("x",), learnt[0].span, ())
     write_spans([twin], place / "twin.jsonl")
     file = place / "experiments" / "other.yaml"
     whole = f"spans: spans.jsonl, candidates: more.jsonl, part: test, shares: {SHARES}"
     file.write_text(FILE.replace(whole, "spans: twin.jsonl"))
-    plan = plan_study(file)
-    assert "1 true candidates of A read like spans that ours" in plan.learnt["A"][0]
+    plan = plan_experiment(file)
+    assert "1 true candidates of A read like spans that ours" in plan.study.learnt["A"][0]
 
 
 FILES = [
     path
     for path in sorted((ROOT / "experiments").glob("*.yaml"))
-    if load(path).data.get("kind") == "ranks"
+    if load(path).data.get("task") == "known-item"
 ]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files_that_come_along_are_right(path):
-    study = validate(load(path), RanksStudy)
+    study = validate(load(path), KnownItem)
     for system in study.systems.values():
-        for recipe in [system.train] if isinstance(system.train, str) else system.train:
-            assert (ROOT / recipe).exists() or not recipe
+        for recipe in listed(system.train) if isinstance(system, Trained) else ():
+            assert (ROOT / recipe).exists()
 
 
 def keys_of(model):
@@ -258,18 +256,21 @@ def keys_of(model):
         for part in PARTS:
             if part.__name__ in repr(field.annotation):
                 yield from keys_of(part)
+        if "RankingSystem" in repr(field.annotation):
+            for kind in RANKING_SYSTEMS:
+                yield from keys_of(RANKING_SYSTEMS.kind(kind))
 
 
-PARTS = (DataRecipe, ContextRecipe, LexicalPart, SystemRecipe, LengthPart)
+PARTS = (DataRecipe, ContextRecipe, LexicalPart, LengthPart)
 
 
 def test_every_key_is_documented_with_its_default():
     page = (ROOT / "docs" / "ranks.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", page, re.M)
-    found = dict(keys_of(RanksStudy))
+    found = dict(keys_of(KnownItem))
     assert {"k1", "sentences", "maxsim", "left", "span", "cutoffs"} <= set(found)
     assert {key for key, _ in rows} == set(found)
-    for name, field in keys_of(RanksStudy):
+    for name, field in keys_of(KnownItem):
         stated = [value.strip(" `") for key, value in rows if key == name]
         default = field.default
         if field.is_required():
@@ -281,7 +282,7 @@ def test_every_key_is_documented_with_its_default():
 
 def test_late_interaction_in_half_precision(place, tmp_path, monkeypatch):
     monkeypatch.chdir(place)
-    text = """kind: ranks
+    text = """task: known-item
 data: {A: {spans: spans.jsonl}}
 contexts: {L: {right: 0}}
 systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {context: 12}}}
@@ -301,7 +302,7 @@ systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {conte
 def test_what_two_chains_begin_with_is_trained_once(place, capsys, monkeypatch):
     monkeypatch.chdir(place)
     (place / "experiments" / "chains.yaml").write_text(
-        f"""kind: ranks
+        f"""task: known-item
 data: {{A: {{spans: spans.jsonl, part: test, shares: {SHARES}}}}}
 contexts: {{L: {{right: 0}}, L+R: {{}}}}
 systems:
@@ -312,14 +313,14 @@ systems:
 """
     )
     assert main(["experiment", "experiments/chains.yaml", "--dry-run"]) == 0
-    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("encoders")]
+    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("train")]
     made = [f"{name}/{context}" for name in ("again", "both", "other") for context in ("L", "L+R")]
-    assert sorted(named) == sorted(f"encoders/chains/{one}: to train" for one in made)
-    chains = {
-        (s.system, s.context): s.chain for s in plan_study(Path("experiments/chains.yaml")).steps
-    }
-    assert chains["both", "L"][0].output == chains["first", "L"][0].output
-    assert chains["both", "L"][1].changes[-1] == 'base="encoders/chains/again/L"'
+    assert sorted(named) == sorted(f"train  encoders/chains/{one}" for one in made)
+    plan = plan_experiment(Path("experiments/chains.yaml"))
+    chains = {(one.system, one.context_name): one.inputs for one in plan.goals}
+    assert chains["both", "L"][0] is chains["first", "L"][0]
+    assert chains["both", "L"][0].path == place / "encoders/chains/again/L"
+    assert chains["both", "L"][1].inputs == chains["first", "L"]
 
 
 def test_tokens_of_each_side(place):
@@ -351,7 +352,7 @@ def test_models_are_fetched_before_anything_is_ranked(place, monkeypatch, capsys
     assert out.count("systems.zero") == 1
     assert main(asked) == 4
     assert "no/such" in capsys.readouterr().err
-    assert not (study / "runs").exists()
+    assert not list((study / "runs").rglob("ranks.tsv"))
 
 
 def test_a_plan_without_a_file_of_spans_says_what_it_does_not_know(place, capsys, tmp_path):
@@ -359,9 +360,10 @@ def test_a_plan_without_a_file_of_spans_says_what_it_does_not_know(place, capsys
     (study / "spans.jsonl").unlink()
     assert main(["experiment", str(study / "experiments/study.yaml"), "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("ours/L-1: whether it is there is unknown without its data")
-    counts = {line.rpartition(": ")[2].split(", ")[-1] for line in lines if line[:4] == "runs"}
-    assert len(counts) == 2
+    unknown = [line for line in lines if "whether it is there is unknown without its data" in line]
+    # One data set is there, and of it all but the system that learns from the other.
+    assert len(unknown) == 6 + 1
+    assert not any(line.startswith("train") for line in lines)
     (note,) = [line for line in lines if line.startswith("not at hand")]
     assert "spans.jsonl: no such file" in note
     assert main(["experiment", str(study / "experiments/study.yaml")]) == 3
@@ -370,7 +372,7 @@ def test_a_plan_without_a_file_of_spans_says_what_it_does_not_know(place, capsys
 def test_rouge_of_what_is_ranked_first(place, monkeypatch):
     monkeypatch.chdir(place)
     (place / "experiments" / "rouge.yaml").write_text(
-        """kind: ranks
+        """task: known-item
 data: {A: {spans: spans.jsonl, candidates: more.jsonl}}
 contexts: {L: {right: 0}}
 systems: {BM25: {bm25: {}}, zero: {encoder: tiny}, late: {maxsim: tiny}}
@@ -381,8 +383,8 @@ rouge: true
     table = json.loads((place / "experiments/rouge/table.json").read_text())
     assert [one["measure"] for one in table["columns"]][-2:] == ["ROUGE-L", "Median rank"]
     assert table["rows"][0]["cells"][-2]["mean"] is None  # random
-    plan = plan_study(Path("experiments/rouge.yaml"))
-    (task,) = plan.data["A"].tasks()
+    plan = plan_experiment(Path("experiments/rouge.yaml"))
+    (task,) = plan.study.data["A"].tasks()
     encoder = DualEncoder.load(encoder_source("tiny"))
     part = encoder.settings.context.model_copy(update={"right": 0})
     encoder.settings = encoder.settings.model_copy(update={"context": part})

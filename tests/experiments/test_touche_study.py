@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from adducir.deepct.recipe import DeepCTRecipe
-from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe
+from adducir.experiments.retrieval.recipe import Retrieval
+from adducir.experiments.systems.given import Given
+from adducir.experiments.systems.rerank import Rerank
+from adducir.experiments.systems.search import Search
 from adducir.rerankers.registry import read_recipe
 from adducir.study.recipe import validate
 from adducir.study.yaml import load
@@ -22,12 +25,12 @@ RM3 = {
 DEFAULTS = {"bm25": {"k1": 1.2, "b": 0.75}, "qld": {"mu": 2500}}
 
 
-def study(name: str) -> ExperimentRecipe:
-    return validate(load(ROOT / "experiments" / name), ExperimentRecipe)
+def study(name: str) -> Retrieval:
+    return validate(load(ROOT / "experiments" / name), Retrieval)
 
 
-def searches(name: str) -> dict[str, SystemRecipe]:
-    return {key: one for key, one in study(name).systems.items() if one.index is not None}
+def searches(name: str) -> dict[str, Search]:
+    return {key: one for key, one in study(name).systems.items() if isinstance(one, Search)}
 
 
 @pytest.mark.parametrize("name", ["touche.yaml", "touche-lexical.yaml"])
@@ -36,27 +39,27 @@ def test_grids_and_objective_are_the_authors(name: str) -> None:
     assert len(tuned) == {"touche.yaml": 28, "touche-lexical.yaml": 4}[name]
     for system in tuned.values():
         assert system.tune is not None
-        expected = RM3 if system.rm3 else BM25 if system.model == "bm25" else DLM
+        expected = RM3 if system.feedback else BM25 if system.model == "bm25" else DLM
         values = system.tune.values
         assert values.keys() == expected.keys()
         for key, some in expected.items():
             assert [float(value) for value in values[key]] == pytest.approx(some)
         assert (system.tune.objective, system.tune.folds) == ("nDCG@5", "topics")
-        assert system.fixed == (DEFAULTS[system.model] if system.rm3 else {})
+        assert system.fixed == (DEFAULTS[system.model] if system.feedback else {})
 
 
 def test_untuned_rows_have_the_authors_defaults() -> None:
     for name in ("touche.yaml", "touche-lexical.yaml"):
         untuned = [one for one in searches(name).values() if one.tune is None]
         assert len(untuned) == {"touche.yaml": 2, "touche-lexical.yaml": 4}[name]
-        assert all(one.parameters == DEFAULTS[one.model] for one in untuned)
+        assert all(one.given == DEFAULTS[one.model] for one in untuned)
 
 
 def test_rows_of_the_best_participants_and_of_rerankers() -> None:
     recipe = study("touche.yaml")
-    best = [one.run for one in recipe.systems.values() if one.run is not None]
+    best = [one.run for one in recipe.systems.values() if isinstance(one, Given)]
     assert [set(files) for files in best if isinstance(files, dict)] == [{"2020", "2021"}] * 2
-    reranked = [one for one in recipe.systems.values() if one.rerank is not None]
+    reranked = [one for one in recipe.systems.values() if isinstance(one, Rerank)]
     assert {(one.rerank, one.depth) for one in reranked} == {("BM25", 1000)}
     bases = {read_recipe(ROOT / str(one.by)).base for one in reranked}
     assert bases >= {"castorini/monobert-large-msmarco", "castorini/monot5-3b-msmarco"}

@@ -92,19 +92,10 @@ def build_dense_index(
     """
     settings, running = settings or DenseSettings(), running or Running()
     items = items_of_corpus(corpus, fields)
-    chosen = source.settings
     inputs = {"corpus": items.identity, "model": source.identity()}
 
-    def recipe_in(precision: Precision) -> dict[str, Any]:
-        return {
-            **items.what,
-            **settings.recipe(),
-            "precision": precision,
-            "settings": chosen and chosen.model_dump(mode="json"),
-        }
-
     def fingerprint_in(precision: Precision) -> str:
-        return product_fingerprint(KIND, recipe_in(precision), inputs, _MAKER_VERSION)
+        return dense_identity(corpus, source, settings, fields, precision)
 
     precision = settled_precision(
         running.precision,
@@ -123,7 +114,7 @@ def build_dense_index(
         path,
         make,
         kind=KIND,
-        recipe=recipe_in(precision),
+        recipe=_recipe(items, source, settings, precision),
         inputs=inputs,
         maker_version=_MAKER_VERSION,
         threads=running.threads,
@@ -132,6 +123,33 @@ def build_dense_index(
         rebuild=rebuild,
         progress=progress,
     )
+
+
+def dense_identity(
+    corpus: Corpus,
+    source: EncoderSource,
+    settings: DenseSettings,
+    fields: tuple[str, ...] = (),
+    precision: Precision = "float32",
+) -> str:
+    """The fingerprint of the index that :func:`build_dense_index` would build."""
+    items = items_of_corpus(corpus, fields)
+    inputs = {"corpus": items.identity, "model": source.identity()}
+    recipe = _recipe(items, source, settings, precision)
+    return product_fingerprint(KIND, recipe, inputs, _MAKER_VERSION)
+
+
+def _recipe(
+    items: Items, source: EncoderSource, settings: DenseSettings, precision: Precision
+) -> dict[str, Any]:
+    """All that decides an index beside its corpus and encoder."""
+    chosen = source.settings
+    return {
+        **items.what,
+        **settings.recipe(),
+        "precision": precision,
+        "settings": chosen and chosen.model_dump(mode="json"),
+    }
 
 
 def _encoded(

@@ -1,0 +1,219 @@
+"""Python code that an experiment file names: found, told apart by content, run with consent only.
+
+An experiment file may come from somebody else. So its code is never imported while the file is
+checked or planned: what is known of it then, its bytes and the names that it defines, is read from
+its source.
+"""
+
+import ast
+import importlib.util
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adducir.study.errors import InputError, UsageError
+from adducir.study.files import file_digest, writing_text
+from adducir.study.fingerprint import fingerprint
+from adducir.study.folders import cache_folder
+from adducir.study.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONSENTS = "allowed-code.json"
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function of a module, as ``module:function``, or of a file, as ``folder/file.py:function``.
+
+    Attributes:
+        name: As the experiment file writes it.
+        function: The function's name.
+        module: The module's name; None for a file.
+        path: The file of the module.
+        folder: The study's folder, where modules are looked for first.
+        root: The package's folder, or the module's file: all that a fingerprint covers.
+    """
+
+    name: str
+    function: str
+    module: str | None
+    path: Path
+    folder: Path
+    root: Path
+
+    def identity(self) -> dict[str, str]:
+        """What tells this code from any other: the version of an installed package, or bytes."""
+        if self.module is not None and not self.root.is_relative_to(self.folder):
+            top = self.module.partition(".")[0]
+            for package in packages_distributions().get(top, ()):
+                with suppress(PackageNotFoundError):
+                    return {"function": self.name, "package": package, "version": version(package)}
+        files = sorted(self.root.rglob("*.py")) if self.root.is_dir() else [self.root]
+        names = [path.relative_to(self.root.parent).as_posix() for path in files]
+        contents = dict(zip(names, map(file_digest, files), strict=True))
+        return {"function": self.name, "sha256": fingerprint(contents)}
+
+    def load(self) -> Callable[..., Any]:
+        """Import it: this runs the code.
+
+        Raises:
+            InputError: It cannot be imported, or has no such function.
+        """
+        try:
+            with _importing_from(self.folder):
+                found = getattr(self._imported(), self.function)
+        except Exception as error:
+            raise InputError(
+                f"{self.name} cannot be imported: {error!r}.", path=self.path
+            ) from error
+        if not callable(found):
+            raise InputError(f"{self.function} is no function or class.", path=self.path)
+        function: Callable[..., Any] = found
+        return function
+
+    def _imported(self) -> Any:
+        if self.module is not None:
+            return importlib.import_module(self.module)
+        name = f"_adducir_study_{fingerprint(str(self.path))[:12]}"
+        spec = importlib.util.spec_from_file_location(name, self.path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{self.path} is no Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return module
+
+
+def find_code(name: str, folder: Path) -> Code:
+    """Find code without importing it.
+
+    Args:
+        name: ``module:function``, or ``folder/file.py:function`` from the study's folder.
+        folder: The study's folder.
+
+    Raises:
+        InputError: There is no such module, file or function, or the source cannot be parsed.
+    """
+    place, colon, function = name.rpartition(":")
+    if not (colon and place and function.isidentifier()):
+        raise InputError(f"{name!r} is no `module:function`, nor `file.py:function`.")
+    if place.endswith(".py"):
+        path = folder / place
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError("this file is not in the study's folder.", path=path)
+        if not path.is_file():
+            raise InputError("there is no such file.", path=path)
+        code = Code(name, function, None, path, folder, path)
+    else:
+        path, root = _module_file(place, folder)
+        code = Code(name, function, place, path, folder, root)
+    _refuse_unknown_name(code)
+    return code
+
+
+def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
+    """The file of a module, and its package's folder or file; nothing of it is imported."""
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise InputError(f"{module!r} is no name of a module.")
+    parts = module.split(".")
+    for base in [folder, *(Path(entry or ".") for entry in sys.path)]:
+        here = base.joinpath(*parts)
+        for path in (here.with_name(f"{here.name}.py"), here / "__init__.py"):
+            if path.is_file():
+                return path, base / parts[0] if len(parts) > 1 or here.is_dir() else path
+    raise InputError(
+        f"there is no module {module!r}, neither in the study's folder nor installed.",
+        mend="Name it as `module:function`, or its file as `folder/file.py:function`.",
+    )
+
+
+def _refuse_unknown_name(code: Code) -> None:
+    """Refuse code whose source does not parse, or plainly lacks the function."""
+    try:
+        tree = ast.parse(code.path.read_bytes(), filename=str(code.path))
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(f"this is no Python: {error}.", path=code.path, line=line) from error
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif not isinstance(node, ast.Expr):
+            names |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+            names |= {
+                one.name
+                for one in ast.walk(node)
+                if isinstance(one, ast.FunctionDef | ast.ClassDef)
+            }
+    if code.function not in names and "*" not in names and "__getattr__" not in names:
+        guess = nearest(code.function, names) or "."
+        raise InputError(f"it has no function {code.function}{guess}", path=code.path)
+
+
+def called(code: Code, arguments: Mapping[str, Any]) -> Any:
+    """What the function returns; a class's object.
+
+    Raises:
+        InputError: It does not take these arguments, or raises.
+    """
+    function = code.load()
+    try:
+        inspect.signature(function).bind(**arguments)
+    except TypeError as error:
+        raise InputError(f"{code.name} does not take these arguments: {error}.") from error
+    except ValueError:  # a function of C without a signature
+        pass
+    try:
+        return function(**arguments)
+    except Exception as error:
+        raise InputError(f"{code.name} raised {error!r}.", path=code.path) from error
+
+
+def require_consent(names: list[str], folder: Path, allowed: bool) -> None:
+    """Refuse to run the code of a study that the user has not allowed to run, now or before.
+
+    That a study may run its code is remembered in the user's own folder, not in the study's.
+
+    Raises:
+        UsageError: It was never allowed.
+    """
+    if not names:
+        return
+    cache, study = cache_folder(), os.path.realpath(folder)
+    path = None if cache is None else cache / _CONSENTS
+    known: set[str] = set()
+    if path is not None:
+        with suppress(OSError, ValueError, TypeError):
+            known = set(json.loads(path.read_text(encoding="utf-8")))
+    if study in known:
+        return
+    if not allowed:
+        raise UsageError(
+            f"this experiment runs Python code of its author: {', '.join(names)}.",
+            mend="Read that code; if you trust it, run this with --allow-code, once per study.",
+        )
+    if path is not None:
+        with suppress(OSError), writing_text(path) as handle:
+            handle.write(json.dumps(sorted(known | {study}), indent=1) + "\n")
+
+
+@contextmanager
+def _importing_from(folder: Path) -> "Iterator[None]":
+    """Look for modules in a folder first, inside the block."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            sys.path.remove(str(folder))

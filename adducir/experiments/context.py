@@ -1,0 +1,73 @@
+"""How steps are made, where no figure depends on it: threads, device, progress, what is kept."""
+
+from collections.abc import Callable, Hashable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from adducir.study.progress import SILENT, Progress
+
+T = TypeVar("T")
+
+
+@dataclass
+class Context:
+    """What every step is handed.
+
+    Attributes:
+        shown: A path as the study's own, for notes.
+        threads: Of a search, or of torch; None for one per core, or torch's own choice.
+        device: See :func:`adducir.models.machine.choose_device`.
+        rebuild: Whether all is made anew, even what is there.
+        progress: Told of each step.
+    """
+
+    shown: Callable[[Path], str] = str
+    threads: int | None = None
+    device: str = "auto"
+    rebuild: bool = False
+    progress: Progress = SILENT
+    _opened: dict[Hashable, Any] = field(default_factory=dict)
+    _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+    _closing: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._opened.clear()
+        self._latest.clear()
+        self._closing.close()
+
+    def opened(self, key: Hashable, opener: Callable[[], T], close: Callable[[T], object]) -> T:
+        """What several steps read, opened once and closed at the end."""
+        if key not in self._opened:
+            found = self._opened[key] = opener()
+            self._closing.callback(close, found)
+        value: T = self._opened[key]
+        return value
+
+    def latest(self, what: str, key: Hashable, maker: Callable[[], T]) -> T:
+        """What steps in a row share, such as the vectors of one set of candidates.
+
+        Of each kind, only that of the latest key is kept.
+        """
+        if what not in self._latest or self._latest[what][0] != key:
+            self._latest.pop(what, None)
+            self._latest[what] = key, maker()
+        value: T = self._latest[what][1]
+        return value
+
+    def note_once(self, message: str) -> None:
+        """Tell the user one line, however many steps have it to tell."""
+        if message not in self._told:
+            self._told.add(message)
+            self.progress.note(message)

@@ -1,0 +1,284 @@
+"""Opens a study of evidence sets, and plans its trainings and selections."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from adducir.corpora.evidence_sets.chosen import read_chosen, write_chosen
+from adducir.corpora.evidence_sets.record import EvidenceQuestion
+from adducir.corpora.evidence_sets.record_files import read_questions
+from adducir.corpora.references import file_path
+from adducir.experiments.evaluation.scores import Scores
+from adducir.experiments.evaluation.set_files import SetTruth, checked
+from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe, listed
+from adducir.experiments.layout import layout_of
+from adducir.experiments.plan import Finding, Study, tests_of
+from adducir.experiments.sections import file_name
+from adducir.experiments.step import ArtifactStep, ModelStep, Step, Unknown
+from adducir.experiments.tables.sets import set_table
+from adducir.models.machine import choose_device, using_threads
+from adducir.rerankers.complementary.selecting import load_evidence_model, select
+from adducir.rerankers.complementary.training import (
+    Course,
+    open_course,
+    recipe_of,
+    train_evidence,
+)
+from adducir.study.absent import gathering
+from adducir.study.errors import InputError
+from adducir.study.files import file_digest, require
+from adducir.study.fingerprint import fingerprint
+from adducir.study.folders import name_in_study
+from adducir.study.products import read_manifest
+from adducir.study.yaml import load
+from adducir.version import __version__
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.planner import Planner
+
+CHOSEN_FILE = "chosen.jsonl"
+
+
+class Trial(NamedTuple):
+    """One training: the system, the data set, the number of its round from 0, the seed."""
+
+    system: str
+    data: str
+    round: int
+    seed: int
+
+
+class SelectionStep(ArtifactStep):
+    """The sets that a trained model selects for the test questions of a round."""
+
+    kind: ClassVar[str] = "chosen-sets"
+    version: ClassVar[int] = 2
+    verb = "select"
+    stage = 2
+
+    def __init__(self, study: "EvidenceStudy", trial: Trial, course: Course) -> None:
+        self.study, self.trial, self.course = study, trial, course
+        self.model = study.model_path(trial)
+        self.path = study.folder / "runs" / study.name / self.model.name
+        self.place = ("systems", trial.system)
+
+        def train(context: "Context") -> object:
+            return train_evidence(
+                course,
+                self.model,
+                device=context.device,
+                rebuild=context.rebuild,
+                progress=context.progress,
+            )
+
+        training = ModelStep(self.model, lambda: course.fingerprint, train, reads=[self.place])
+        self.inputs = [training]
+
+    @property
+    def _tests(self) -> tuple[Path, ...]:
+        return self.study.tests[self.trial.data, self.trial.round]
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Its folder."""
+        return shown(self.path)
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        return {"precision": self.study.recipe.precision}
+
+    def identities(self) -> Mapping[str, str]:
+        """See :meth:`ArtifactStep.identities`."""
+        return {
+            "model": read_manifest(self.model).fingerprint,
+            "questions": fingerprint([file_digest(path) for path in self._tests]),
+        }
+
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        """Select, and write the sets."""
+        precision, progress = self.study.recipe.precision, context.progress
+        questions = (one for path in self._tests for one in read_questions(path))
+        with using_threads(context.threads):
+            model = load_evidence_model(self.model, choose_device(context.device))
+            chosen = select(model, questions, precision=precision, progress=progress)
+            return {"questions": write_chosen(chosen, folder / CHOSEN_FILE)}
+
+    def read(self, gold: SetTruth) -> dict[str, tuple[str, ...]]:
+        """The sets that stand in its file, by question."""
+        path = self.path / CHOSEN_FILE
+        return checked(path, read_chosen(path), gold)
+
+
+class EvidenceStudy(Study):
+    """A study of evidence sets, opened.
+
+    Attributes:
+        recipe: What the file says.
+        folder: The study's folder.
+        name: The name of the folders that it gets.
+        tests: The test questions' files, by data set and round.
+        gold: The gold sets of the test questions, over all rounds of a data set.
+    """
+
+    makes: ClassVar[str] = "selections"
+
+    def __init__(self, recipe: EvidenceSets, planner: "Planner") -> None:
+        self.recipe, self.planner = recipe, planner
+        self.folder, self.name = planner.folder, planner.name
+        self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
+        self.gold: dict[str, SetTruth] = {}
+        self._steps: list[Step] = []
+
+    def open(self) -> None:
+        """Open questions and recipes; what is wrong is left with the planner."""
+        planner, folder = self.planner, self.folder
+        for data, rounds in self.recipe.data.items():
+            find = partial(_gold, data, rounds, folder, planner.path)
+            gold = planner.opening(("data", data), find)
+            if gold is not None:
+                self.gold[data] = gold
+                for number, one in enumerate(rounds):
+                    self.tests[data, number] = _paths(one.test, folder)
+        for trial in self._trials():
+            find_step = partial(self._step, trial)
+            step = planner.opening(("systems", trial.system), find_step)
+            model = self.model_path(trial)
+            self._steps.append(step or Unknown(model, "train", 0, "its data"))
+
+    def _trials(self) -> Iterator[Trial]:
+        for data, rounds in self.recipe.data.items():
+            for number in range(len(rounds)):
+                for system in self.recipe.systems:
+                    for seed in self.recipe.seeds:
+                        yield Trial(system, data, number, seed)
+
+    def _step(self, trial: Trial) -> SelectionStep:
+        part = self.recipe.systems[trial.system]
+        one = self.recipe.data[trial.data][trial.round]
+        changes = (
+            *part.set,
+            f"data.train={json.dumps(listed(one.train))}",
+            f"data.validation={json.dumps(listed(one.validation))}",
+            f"training.seed={trial.seed}",
+        )
+        document = load(file_path(str(part.recipe_for(trial.data)), self.folder))
+        course = open_course(recipe_of(document, changes), self.folder)
+        return SelectionStep(self, trial, course)
+
+    def model_path(self, trial: Trial) -> Path:
+        """The folder of a trial's model."""
+        data, system = file_name(trial.data), file_name(trial.system)
+        name = f"{data}-{trial.round + 1}-{system}-{trial.seed}"
+        return self.folder / "rerankers" / self.name / name
+
+    def goals(self) -> Sequence[Step]:
+        """The selections."""
+        return self._steps
+
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """The tests."""
+        yield from tests_of(self.recipe.comparison)
+
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        """The table."""
+        recipe = self.recipe
+        scores: dict[str, list[Scores]] = {}
+        bounds: dict[str, Scores] = {}
+        notes: list[str] = []
+        for data, gold in self.gold.items():
+            name = data if len(self.gold) > 1 else ""
+            scores[name] = []
+            for system in recipe.systems:
+                each = [self._seed_scores(system, data, seed) for seed in recipe.seeds]
+                scores[name].append(_mean(each))
+                if len(each) > 1:
+                    rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
+                    notes.append(f"EM of {system} on {data} by seed: {rates}.")
+            bounds[name] = gold.bound(self._size(data))
+        if len(recipe.seeds) > 1:
+            notes.insert(0, f"Figures of a question are means over {len(recipe.seeds)} seeds.")
+        asked = recipe.comparison
+        table = set_table(
+            scores,
+            bounds=bounds,
+            testing=asked.model_dump(exclude_none=True) if asked else {},
+            layout=layout_of(recipe, self.name, notes=notes, provenance=self._provenance()),
+        )
+        return [Finding(table, each="per-question")]
+
+    def _selections(self) -> list[SelectionStep]:
+        return [step for step in self._steps if isinstance(step, SelectionStep)]
+
+    def _seed_scores(self, system: str, data: str, seed: int) -> Scores:
+        """The scores of a system with one seed, over the rounds' test questions together."""
+        gold, chosen = self.gold[data], dict[str, tuple[str, ...]]()
+        for step in self._selections():
+            if (step.trial.system, step.trial.data, step.trial.seed) == (system, data, seed):
+                chosen |= step.read(gold)
+        return gold.scores(system, chosen)
+
+    def _size(self, data: str) -> int:
+        """The passages of the largest set that is selected."""
+        return max(
+            step.course.settings.selection.size
+            for step in self._selections()
+            if step.trial.data == data
+        )
+
+    def _provenance(self) -> dict[str, Any]:
+        models = {step.model.name: step.course.fingerprint for step in self._selections()}
+        file = name_in_study(self.planner.path)
+        return {"adducir": __version__, "file": file, "models": models}
+
+
+def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:
+    """Open a study's questions and recipes."""
+    study = EvidenceStudy(recipe, planner)
+    study.open()
+    return study
+
+
+def _mean(each: list[Scores]) -> Scores:
+    """The mean over seeds, question by question."""
+    first = each[0]
+    values = np.mean([one.values for one in each], axis=0)
+    values.setflags(write=False)
+    return Scores(first.system, first.qids, first.measures, values, first.missing, first.extra)
+
+
+def _gold(data: str, rounds: Sequence[RoundRecipe], folder: Path, path: Path) -> SetTruth:
+    """The gold sets of a data set's test questions, over all of its rounds."""
+    with gathering() as each:
+        tested = [each(partial(_separate, one, folder)) or [] for one in rounds]
+    asked = [question for questions in tested for question in questions]
+    twice = len(asked) - len({question.id for question in asked})
+    if twice:
+        raise InputError(f"{twice} questions of {data} are tested in two rounds.", path=path)
+    return SetTruth.of(asked)
+
+
+def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion]:
+    """The test questions of a round, none of which may be in its other files."""
+    others = (*_paths(one.train, folder), *_paths(one.validation, folder))
+    with gathering() as each:
+        for path in (*_paths(one.test, folder), *others):
+            each(partial(require, path))
+    tested = [question for path in _paths(one.test, folder) for question in read_questions(path)]
+    texts = {question.question for question in tested}
+    for path in others:
+        shared = texts.intersection(question.question for question in read_questions(path))
+        if shared:
+            raise InputError(
+                f"{len(shared)} test questions are in it, such as {min(shared)!r}.",
+                path=path,
+                mend="Test on questions that no model learns from.",
+            )
+    return tested
+
+
+def _paths(names: str | tuple[str, ...], folder: Path) -> tuple[Path, ...]:
+    return tuple(file_path(name, folder) for name in listed(names))

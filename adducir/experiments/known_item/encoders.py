@@ -1,0 +1,304 @@
+"""``encoder:`` and ``train:``: vectors of contexts and candidates by a dual encoder."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import model_validator
+
+from adducir.corpora.references import expanded, file_path
+from adducir.encoders.lessons import files_of, read_lesson
+from adducir.encoders.ranking import Floats, SpanTask, by_vectors
+from adducir.encoders.recipe import EncoderRecipe, Several, listed
+from adducir.encoders.settings import ContextPart, LengthPart
+from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
+from adducir.encoders.training import Course, identity_of, open_course, train_encoder
+from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.experiments.known_item.ranking import Texts, ranked
+from adducir.experiments.known_item.system import RankingSystem, folder_name
+from adducir.experiments.step import ModelStep, Step
+from adducir.models.machine import Precision, choose_device
+from adducir.models.products import model_versions
+from adducir.study.absent import gathering
+from adducir.study.errors import InputError
+from adducir.study.fingerprint import fingerprint
+from adducir.study.progress import SILENT, Progress
+from adducir.study.recipe import validate
+from adducir.study.yaml import Document, load
+
+if TYPE_CHECKING:
+    from adducir.encoders.model import DualEncoder
+    from adducir.experiments.context import Context
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+
+Pooling = Literal["first", "mean", "pooler"]
+
+
+class _Encoder(RankingSystem):
+    """A dual encoder."""
+
+    def source(self, step: "RankStep") -> EncoderSource:
+        """The encoder, which must be there."""
+        raise NotImplementedError
+
+    def read_as(self) -> tuple[LengthPart, Pooling | None]:
+        """The tokens that are read, and how token vectors become one."""
+        return LengthPart(), None
+
+    def kept_for(self, step: "RankStep") -> str:
+        """Steps for which this is the same share the vectors of candidates."""
+        return step.system
+
+    def decides(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+        """See :meth:`RankingSystem.decides`."""
+        lengths, pooling = self.read_as()
+        return {
+            "kind": "vectors",
+            "lengths": lengths.model_dump(mode="json"),
+            "pooling": pooling,
+            "precision": study.recipe.precision,
+        }
+
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
+        """See :meth:`RankingSystem.identities`."""
+        return {"model": self.source(step).identity()}
+
+    def versions(self) -> Mapping[str, str]:
+        """See :meth:`RankingSystem.versions`."""
+        return model_versions()
+
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        """See :meth:`RankingSystem.ranks`."""
+        from adducir.encoders.model import DualEncoder
+
+        source, (lengths, pooling) = self.source(step), self.read_as()
+        masked = source.settings.context.mask if source.settings else False
+        encoder = DualEncoder.load(
+            source,
+            context=ContextPart(**step.reads_of_context.model_dump(), mask=masked),
+            lengths=None if lengths == LengthPart() else lengths,
+            pooling=pooling,
+        )
+        encoder.to(choose_device(context.device))
+        kept: Texts = context.latest("vectors", (step.data.recipe, self.kept_for(step)), dict)
+        precision = step.study.recipe.precision
+        return by_encoder(encoder, tasks, kept, precision=precision, progress=context.progress)
+
+
+class Pretrained(_Encoder):
+    """An encoder as it is.
+
+    Attributes:
+        encoder: Its name.
+        lengths: Tokens that are read.
+        pooling: How token vectors become one; by default as its folder says.
+    """
+
+    encoder: str
+    lengths: LengthPart = LengthPart()
+    pooling: Pooling | None = None
+
+    def open(self, name: str, study: "KnownItemStudy") -> None:
+        """See :meth:`RankingSystem.open`."""
+        encoder_source(expanded(self.encoder), study.folder).identity()
+
+    def source(self, step: "RankStep") -> EncoderSource:
+        """See :meth:`_Encoder.source`."""
+        return encoder_source(expanded(self.encoder), step.study.folder)
+
+    def read_as(self) -> tuple[LengthPart, Pooling | None]:
+        """See :meth:`_Encoder.read_as`."""
+        return self.lengths, self.pooling
+
+
+class Trained(_Encoder):
+    """An encoder that is trained for each context anew.
+
+    Attributes:
+        train: Its recipe; with several, each goes on from the one before.
+        set: Changes of the recipes, as ``--set`` has them.
+    """
+
+    train: Several
+    set: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Trained":
+        if not listed(self.train):
+            raise ValueError("`train` names no recipe")
+        return self
+
+    def open(self, name: str, study: "KnownItemStudy") -> None:
+        """Open the recipes, and hold what they learn from to what is tested on."""
+        folder = study.folder
+        with gathering() as each:
+            for number, recipe_name in enumerate(listed(self.train)):
+                document = load(file_path(recipe_name, folder))
+                recipe = validate(document, EncoderRecipe, self.set)
+                if number == 0:
+                    if recipe.base.endswith(RECIPES):
+                        raise InputError(
+                            f"it goes on from {recipe.base}.",
+                            path=document.path,
+                            line=document.line_of(("base",)),
+                            mend=f"Name both: train: [{recipe.base}, {recipe_name}].",
+                        )
+                    each(partial(open_course, recipe, folder))
+                if each(partial(identity_of, recipe.data, folder)) is not None:
+                    _check_examples(name, document, recipe, study)
+
+    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
+        """See :meth:`RankingSystem.training`; what would be the same is trained once."""
+        return study.details("chains", lambda: _chains(study))[name, context]
+
+    def source(self, step: "RankStep") -> EncoderSource:
+        """See :meth:`_Encoder.source`."""
+        return encoder_source(str(step.inputs[-1].path))
+
+    def kept_for(self, step: "RankStep") -> str:
+        """See :meth:`_Encoder.kept_for`: it is another encoder for each context."""
+        return str(step.path)
+
+
+def _check_examples(
+    name: str, document: Document, recipe: EncoderRecipe, study: "KnownItemStudy"
+) -> None:
+    """Hold what a recipe learns from to what is tested on."""
+    spans = read_lesson(recipe.data, study.folder)
+    known = [*spans.training, *spans.held_out]
+    for tested, one in study.data.items():
+        shared = one.groups & {span.group for span in known}
+        if shared:
+            file = files_of(recipe.data, study.folder)["train"][0]
+            raise InputError(
+                f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
+                path=file,
+                mend="Give `data.shares` and `data.seed` the values that they have in the "
+                "study, or name the tested spans in `data.without`.",
+            )
+        texts = {span.text for span in known}
+        count = sum(span.text in texts for span in one.spans)
+        if count:
+            study.learnt.setdefault(tested, []).append(
+                f"{count:,} true candidates of {tested} read like spans that {name} learnt "
+                f"from ({document.path.name})."
+            )
+
+
+@dataclass(frozen=True)
+class _Training:
+    """One training of one system's chain, before it has a place.
+
+    Attributes:
+        document: The recipe's file.
+        changes: What is changed of it, but for its base.
+        key: What it makes: the fingerprint of its recipe and of all trainings before it.
+        place: Where it would be made.
+        system: The system whose it is.
+    """
+
+    document: Document
+    changes: tuple[str, ...]
+    key: str
+    place: Path
+    system: str
+
+
+def _chains(study: "KnownItemStudy") -> dict[tuple[str, str], list[ModelStep]]:
+    """The trainings of each system with each context; what would make the same is made once.
+
+    A training that several chains begin with has the place of the system whose encoder it is, or
+    else that of the first of them.
+    """
+    trainings = {
+        (name, context): _trainings(study, name, system, context)
+        for name, system in study.recipe.systems.items()
+        if isinstance(system, Trained)
+        for context in study.recipe.contexts_of(name)
+    }
+    places: dict[str, Path] = {}
+    last = [one[-1] for one in trainings.values() if one]
+    for training in (*last, *(one for some in trainings.values() for one in some)):
+        places.setdefault(training.key, training.place)
+    steps: dict[str, ModelStep] = {}
+    chains: dict[tuple[str, str], list[ModelStep]] = {}
+    for where, some in trainings.items():
+        chain: list[ModelStep] = []
+        for one in some:
+            if one.key not in steps:
+                steps[one.key] = _step(one, places[one.key], chain[-1:], study.folder)
+            chain.append(steps[one.key])
+        chains[where] = chain
+    return chains
+
+
+def _step(training: _Training, path: Path, before: Sequence[ModelStep], folder: Path) -> ModelStep:
+    base = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
+    changes = (*training.changes, *base)
+
+    def course() -> Course:
+        """The recipe, opened; the encoder that it goes on from must be there."""
+        return open_course(validate(training.document, EncoderRecipe, changes), folder)
+
+    def train(context: "Context") -> object:
+        return train_encoder(
+            course(),
+            path,
+            device=context.device,
+            rebuild=context.rebuild,
+            progress=context.progress,
+        )
+
+    reads = [("systems", training.system)]
+    return ModelStep(path, lambda: course().fingerprint, train, list(before), reads)
+
+
+def _trainings(
+    study: "KnownItemStudy", name: str, system: Trained, context: str
+) -> list[_Training]:
+    """The trainings of a system with one context."""
+    recipes = listed(system.train)
+    given = study.recipe.contexts[context].model_dump(mode="json")
+    changes = (*system.set, *(f"context.{key}={json.dumps(value)}" for key, value in given.items()))
+    found: list[_Training] = []
+    for number, recipe in enumerate(recipes, 1):
+        document = load(file_path(recipe, study.folder))
+        stated = validate(document, EncoderRecipe, changes).model_dump(
+            mode="json", exclude={"description"} | ({"base"} if found else set())
+        )
+        key = fingerprint([stated, *(one.key for one in found[-1:])])
+        more = f"-{number}" if number < len(recipes) else ""
+        place = study.folder / "encoders" / study.name / folder_name(name)
+        place /= f"{folder_name(context)}{more}"
+        found.append(_Training(document, changes, key, place, name))
+    return found
+
+
+def by_encoder(
+    encoder: "DualEncoder",
+    tasks: Sequence[SpanTask],
+    kept: Texts,
+    *,
+    precision: Precision = "float32",
+    progress: Progress = SILENT,
+) -> GoldRanks:
+    """The ranks that a dual encoder gives; its settings say what is read of contexts.
+
+    Args:
+        encoder: The encoder.
+        tasks: What is ranked.
+        kept: The candidates' vectors, as far as they are there; those that are not are added.
+        precision: What the network computes in.
+        progress: Told of each text.
+    """
+    options: dict[str, Any] = {"precision": precision, "told": progress.advance}
+
+    def scores(place: int, task: SpanTask, texts: list[str]) -> Callable[[int, int], Floats]:
+        if place not in kept:
+            kept[place] = encoder.encode_documents(texts, **options)
+        return by_vectors(encoder.encode_contexts(task.spans, **options), kept[place])
+
+    return ranked(tasks, kept, scores, progress)

@@ -1,0 +1,219 @@
+"""``colbert:`` and ``maxsim:``: late interaction of every context with every candidate."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adducir.corpora.references import expanded
+from adducir.corpora.spans.record import context
+from adducir.encoders.maxsim import MultiVectors
+from adducir.encoders.ranking import Floats, SpanTask, by_maxsim
+from adducir.encoders.reading import shared_room
+from adducir.encoders.settings import LengthPart
+from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.experiments.known_item.ranking import Texts, ranked
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
+from adducir.models.batches import computed, token_batches
+from adducir.models.machine import choose_device
+from adducir.models.precision import computing_in
+from adducir.models.products import model_versions
+from adducir.models.sources import ModelSource, model_source
+from adducir.rerankers.colbert import (
+    ColBERTRecipe,
+    LateInteraction,
+    MaxSimRecipe,
+    Reading,
+)
+from adducir.study.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+    from adducir.rerankers.colbert import Tokens
+
+
+class _Late(RankingSystem):
+    """Late interaction.
+
+    Attributes:
+        lengths: Tokens that are read.
+    """
+
+    lengths: LengthPart = LengthPart()
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What it is called."""
+
+    @property
+    @abstractmethod
+    def model(self) -> str:
+        """The model's name."""
+
+    @abstractmethod
+    def reading(self) -> Reading:
+        """How texts are read."""
+
+    def _source(self, study: "KnownItemStudy") -> ModelSource:
+        return model_source(expanded(self.model), study.folder)
+
+    def open(self, name: str, study: "KnownItemStudy") -> None:
+        """See :meth:`RankingSystem.open`."""
+        self._source(study).identity()
+
+    def decides(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+        """See :meth:`RankingSystem.decides`."""
+        return {
+            "kind": self.kind,
+            "lengths": self.lengths.model_dump(mode="json"),
+            "pooling": None,
+            "precision": study.recipe.precision,
+        }
+
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
+        """See :meth:`RankingSystem.identities`."""
+        return {"model": self._source(step.study).identity()}
+
+    def versions(self) -> Mapping[str, str]:
+        """See :meth:`RankingSystem.versions`."""
+        return model_versions()
+
+    def load(self, study: "KnownItemStudy") -> LateInteraction:
+        """The model, reading as many tokens as the file says."""
+        model = LateInteraction.load(self._source(study), self.reading())
+        model.precision = study.recipe.precision
+        return model
+
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        """See :meth:`RankingSystem.ranks`."""
+        model = self.load(step.study)
+        model.to(choose_device(context.device))
+        kept: Texts = context.latest("vectors", (step.data.recipe, step.system), dict)
+        read = step.reads_of_context
+        return by_late_interaction(model, tasks, kept, read, progress=context.progress)
+
+
+class ColBERT(_Late):
+    """A ColBERT.
+
+    Attributes:
+        colbert: Its name.
+    """
+
+    colbert: str
+
+    @property
+    def kind(self) -> str:
+        """See :attr:`_Late.kind`."""
+        return "colbert"
+
+    @property
+    def model(self) -> str:
+        """See :attr:`_Late.model`."""
+        return self.colbert
+
+    def reading(self) -> Reading:
+        """See :meth:`_Late.reading`."""
+        own = ColBERTRecipe()
+        return Reading(
+            self.lengths.context or own.query_length,
+            self.lengths.span or own.document_length,
+            markers=own.markers,
+        )
+
+
+class MaxSim(_Late):
+    """Late interaction of any encoder's token vectors.
+
+    Attributes:
+        maxsim: Its name.
+    """
+
+    maxsim: str
+
+    @property
+    def kind(self) -> str:
+        """See :attr:`_Late.kind`."""
+        return "maxsim"
+
+    @property
+    def model(self) -> str:
+        """See :attr:`_Late.model`."""
+        return self.maxsim
+
+    def reading(self) -> Reading:
+        """See :meth:`_Late.reading`."""
+        return Reading(
+            self.lengths.context or MaxSimRecipe(base=self.maxsim).query_length,
+            self.lengths.span,
+            markers=None,
+            special=False,
+            fill=False,
+        )
+
+
+def by_late_interaction(
+    model: "LateInteraction",
+    tasks: Sequence[SpanTask],
+    kept: Texts,
+    read: ContextRecipe,
+    *,
+    progress: Progress = SILENT,
+) -> GoldRanks:
+    """The ranks that late interaction gives to all candidates; see :func:`by_encoder`.
+
+    A context that is longer than a query may be is cut at its outer ends.
+    """
+
+    def scores(place: int, task: SpanTask, texts: list[str]) -> Callable[[int, int], Floats]:
+        if place not in kept:
+            kept[place] = _vectors(model, model.documents(texts), progress)
+        pairs = [context(span, read.left, read.right, read.words) for span in task.spans]
+        room = model.room_of_queries
+        queries = [nearest(model.tokenizer, *pair, room, read.tokens) for pair in pairs]
+        return by_maxsim(_vectors(model, model.queries(queries), progress), kept[place])
+
+    return ranked(tasks, kept, scores, progress)
+
+
+def _vectors(
+    model: "LateInteraction", encoded: "Sequence[Tokens]", progress: Progress
+) -> MultiVectors:
+    """The vectors that count, of each text."""
+    import torch
+
+    parts: list[Any] = [None] * len(encoded)
+    width = 0
+
+    def compute(numbers: Any) -> Any:
+        with torch.inference_mode(), computing_in(model.precision, model.network):
+            return model.vectors([encoded[number] for number in numbers]).cpu().numpy()
+
+    model.network.eval()
+    batches = token_batches([len(one) for one in encoded], device=model.network.device)
+    for numbers, values in computed(batches, compute):
+        width = values.shape[2]
+        for row, number in enumerate(numbers):
+            counts = encoded[number].counts.astype(bool)
+            parts[number] = values[row, : len(counts)][counts]
+        progress.advance(len(numbers))
+    return MultiVectors.of(parts, width)
+
+
+def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
+    """Left and right text, cut at their outer ends: to ``room`` tokens together.
+
+    Before that each is cut to ``side`` tokens.
+    """
+    before, after = (
+        one.offsets
+        for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)
+    )
+    most = len(before) + len(after) if side is None else side
+    of_left, of_right = shared_room(min(len(before), most), min(len(after), most), room)
+    if of_left < len(before):
+        left = left[before[-of_left][0] :] if of_left else ""
+    if of_right < len(after):
+        right = right[: after[of_right - 1][1]] if of_right else ""
+    return " ".join(side for side in (left, right) if side)

@@ -1,0 +1,146 @@
+"""The experiment file of the task ``known-item``: contexts with one gold candidate each.
+
+There are no qrels, and no runs are kept: what a system leaves is the rank of each gold item among
+all candidates.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+
+from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares
+from adducir.encoders.recipe import Several, listed
+from adducir.experiments.evaluation.ranks import CUTOFFS, Ties
+from adducir.experiments.known_item.system import (
+    RANKING_SYSTEMS,
+    ContextName,
+    ContextRecipe,
+    RankingSystem,
+    folder_name,
+)
+from adducir.experiments.sections import Name
+from adducir.experiments.tasks import Task
+from adducir.models.machine import Precision
+from adducir.study.choice import chosen_by_key
+from adducir.study.errors import UsageError
+from adducir.study.recipe import Recipe
+
+if TYPE_CHECKING:
+    from adducir.experiments.known_item.study import KnownItemStudy
+    from adducir.experiments.planner import Planner
+
+Part = Literal["train", "validation", "test"]
+
+
+class DataRecipe(Recipe):
+    """Contexts, and what is ranked for them; one of the first three.
+
+    Attributes:
+        spans: Files of masked spans: all of them are candidates for every context.
+        relic: A file in RELiC's form: the passages of a quotation's book and length.
+        pools: A folder of queries with pools, as BIRCO has them.
+        candidates: Files of spans that are candidates only, beside ``spans``.
+        part: The part whose contexts are ranked; all groups stay candidates. None for all.
+        shares: The shares of the groups, as an encoder's recipe divides them.
+        seed: Of that division.
+        groups: The books or questions whose contexts are ranked; none for all.
+        sentences: The lengths of the spans whose contexts are ranked; none for all.
+    """
+
+    spans: Several = ()
+    relic: str = ""
+    pools: str = ""
+    candidates: Several = ()
+    part: Part | None = None
+    shares: dict[Part, float] | None = None
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    groups: tuple[str, ...] = ()
+    sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
+
+    @model_validator(mode="after")
+    def _fits(self) -> "DataRecipe":
+        if sum(map(bool, (listed(self.spans), self.relic, self.pools))) != 1:
+            raise ValueError("one of `spans`, `relic` and `pools` is needed")
+        if listed(self.candidates) and not listed(self.spans):
+            raise ValueError("`candidates` stand beside `spans` only")
+        if self.pools and (self.part or self.groups):
+            raise ValueError("the books of `pools` are not known: leave out `part` and `groups`")
+        if self.shares and not self.part:
+            raise ValueError("`shares` need `part`")
+        try:
+            check_shares(self.divided)
+        except UsageError as error:
+            raise ValueError(error.what.rstrip(".")) from error
+        return self
+
+    @property
+    def divided(self) -> dict[str, float]:
+        """The shares, default or not."""
+        return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
+
+
+AnySystem = Annotated[
+    SerializeAsAny[RankingSystem],
+    BeforeValidator(
+        chosen_by_key(
+            RANKING_SYSTEMS,
+            "one of `bm25`, `encoder`, `train`, `colbert` and `maxsim` is needed "
+            "(`bm25: {}` for its defaults)",
+        )
+    ),
+]
+
+
+class KnownItem(Task):
+    """A whole file; see docs/ranks.md for its keys.
+
+    Attributes:
+        data: What is ranked: a table each.
+        contexts: What is read of contexts: a section of the tables each.
+        systems: What is compared.
+        random: Whether the exact expectation of a random ranking stands in the tables.
+        cutoffs: The k of R@k.
+        ties: How candidates count that score as the gold item does.
+        rouge: Whether ROUGE-L of what is ranked first, with the gold text, is a column.
+        by: Tables of the contexts' groups by these keys as well: ``length``, ``group``.
+        precision: What networks compute in when candidates are ranked.
+    """
+
+    task: Literal["known-item"]
+    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]
+    contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    random: bool = True
+    cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
+    ties: Ties = "pessimistic"
+    rouge: bool = False
+    by: tuple[Literal["length", "group"], ...] = ()
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "KnownItem":
+        for names in (self.data, self.contexts, self.systems):
+            if len({folder_name(name) for name in names}) < len(names):
+                raise ValueError(f"two of {', '.join(names)} would have one folder")
+        for name, system in self.systems.items():
+            unknown = set(system.contexts) - set(self.contexts)
+            if unknown:
+                raise ValueError(f"the system {name!r} names no context {min(unknown)!r}")
+        baselines: tuple[Any, ...] = self.comparison.baselines if self.comparison else ()
+        unknown = set(baselines) - set(self.systems)
+        if unknown:
+            raise ValueError(f"the baseline {min(unknown)!r} is no system")
+        if self.random and "random" in self.systems:
+            raise ValueError("a system is called 'random', as the row of `random: true` is")
+        return self
+
+    def contexts_of(self, system: str) -> tuple[str, ...]:
+        """The contexts that a system is ranked with, in the file's order."""
+        asked = self.systems[system].contexts
+        return tuple(name for name in self.contexts if not asked or name in asked)
+
+    def study(self, planner: "Planner") -> "KnownItemStudy":
+        """See :meth:`adducir.experiments.tasks.Task.study`."""
+        from adducir.experiments.known_item.study import open_study
+
+        return open_study(self, planner)

@@ -1,0 +1,223 @@
+"""Opens a study of known-item search, and plans its trainings and rankings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from adducir.encoders.ranking import SpanTask
+from adducir.experiments.evaluation.rank_files import read_ranks, write_ranks
+from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.experiments.known_item.data import SpanData, open_data
+from adducir.experiments.known_item.recipe import KnownItem
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
+from adducir.experiments.known_item.tables import by_key, stacked, without_values
+from adducir.experiments.layout import layout_of
+from adducir.experiments.plan import Finding, Study, tests_of
+from adducir.experiments.step import ArtifactStep, Step, Unknown
+from adducir.experiments.tables.table import ResultTable
+from adducir.models.machine import using_threads
+from adducir.study.folders import name_in_study
+from adducir.study.products import read_manifest
+from adducir.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from adducir.experiments.context import Context
+    from adducir.experiments.planner import Planner
+
+RANKS_FILE = "ranks.tsv"
+
+T = TypeVar("T")
+
+
+class RankStep(ArtifactStep):
+    """The ranks of one system, on one data set, with one context."""
+
+    kind: ClassVar[str] = "ranks"
+    version: ClassVar[int] = 2
+    verb = "rank"
+    stage = 2
+
+    def __init__(
+        self, study: "KnownItemStudy", data: SpanData, place: tuple[str, str, str]
+    ) -> None:
+        self.study, self.data = study, data
+        self.data_name, self.system, self.context_name = place
+        self.path = study.path_of(*place)
+        self.inputs = study.system(self.system).training(self.system, self.context_name, study)
+        self.place = ("systems", self.system)
+        self.reads = [] if self.inputs else [self.place]
+
+    @property
+    def reads_of_context(self) -> ContextRecipe:
+        """What is read of contexts."""
+        return self.study.recipe.contexts[self.context_name]
+
+    @property
+    def _system(self) -> RankingSystem:
+        return self.study.system(self.system)
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Its folder, and what is ranked."""
+        what = f"{self.system}, {self.context_name}: {len(self.data.spans):,} contexts"
+        return f"{shown(self.path)}: {what}"
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        read, rouge = self.reads_of_context.model_dump(mode="json"), self.study.recipe.rouge
+        return {"context": read, "rouge": rouge, **self._system.decides(self.study)}
+
+    def identities(self) -> Mapping[str, str]:
+        """See :meth:`ArtifactStep.identities`."""
+        return {"data": self.data.identity, **self._system.identities(self)}
+
+    def versions(self) -> Mapping[str, str]:
+        """See :meth:`ArtifactStep.versions`."""
+        return self._system.versions()
+
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        """Rank, and write the ranks."""
+        what = f"{self.data_name}, {self.system}, {self.context_name}"
+        context.progress.note(f"{context.shown(self.path)}: {what}")
+        tasks: list[SpanTask] = context.latest(
+            "tasks", self.data.recipe, lambda: list(self.data.tasks())
+        )
+        with using_threads(context.threads):
+            ranks = self._system.ranks(self, tasks, context)
+        if not self.study.recipe.rouge:
+            ranks = replace(ranks, rouge=None)
+        write_ranks(folder / RANKS_FILE, {self.system: ranks})
+        return {"contexts": len(ranks.qids)}
+
+    def read(self) -> GoldRanks:
+        """The ranks that stand in its file."""
+        (ranks,) = read_ranks(self.path / RANKS_FILE, self.system).values()
+        return ranks
+
+
+class KnownItemStudy(Study):
+    """A study of known-item search, opened.
+
+    Attributes:
+        recipe: What the file says.
+        folder: The study's folder.
+        name: The name of the folders that it gets.
+        data: The data sets.
+        learnt: Notes for data sets of which gold items are among what a system learnt from.
+    """
+
+    makes: ClassVar[str] = "rankings"
+
+    def __init__(self, recipe: KnownItem, planner: "Planner") -> None:
+        self.recipe, self.planner = recipe, planner
+        self.folder, self.name = planner.folder, planner.name
+        self.data: dict[str, SpanData] = {}
+        self.learnt: dict[str, list[str]] = {}
+        self.tables = len(recipe.data)
+        self._unopened: set[str] = set()
+        self._details: dict[str, Any] = {}
+        self._steps: list[Step] = []
+
+    def open(self) -> None:
+        """Open data and systems; what is wrong is left with the planner."""
+        planner = self.planner
+        for name, one in self.recipe.data.items():
+            opened = planner.opening(("data", name), partial(open_data, one, self.folder))
+            if opened is not None:
+                self.data[name] = opened
+        for name, system in self.recipe.systems.items():
+            done = planner.opening(("systems", name), partial(self._open, name, system))
+            if done is None:
+                self._unopened.add(name)
+
+    def _open(self, name: str, system: RankingSystem) -> bool:
+        system.open(name, self)
+        return True
+
+    def system(self, name: str) -> RankingSystem:
+        """A system of the file."""
+        return self.recipe.systems[name]
+
+    def details(self, what: str, make: Callable[[], T]) -> T:
+        """What systems share, made when it is first asked for."""
+        if what not in self._details:
+            self._details[what] = make()
+        value: T = self._details[what]
+        return value
+
+    def path_of(self, *names: str) -> Path:
+        """The folder of the ranks of a data set, a system and a context."""
+        return self.folder.joinpath("runs", self.name, *map(folder_name, names))
+
+    def goals(self) -> Sequence[Step]:
+        """The rankings, those of a data set and system together."""
+        if not self._steps:
+            self._steps = [
+                self._step(data, system, context)
+                for data in self.recipe.data
+                for system in self.recipe.systems
+                for context in self.recipe.contexts_of(system)
+            ]
+        return self._steps
+
+    def _step(self, data: str, system: str, context: str) -> Step:
+        place = (data, system, context)
+        if data not in self.data or system in self._unopened:
+            return Unknown(self.path_of(*place), "rank", 2, "its data")
+        return RankStep(self, self.data[data], place)
+
+    def warnings(self) -> "Iterator[tuple[str, str]]":
+        """The tests."""
+        yield from tests_of(self.recipe.comparison)
+
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        """A table for each data set, and those of groups of contexts."""
+        found: list[Finding] = []
+        for data in self.recipe.data:
+            several = len(self.data) > 1
+            name, folder = (data, folder_name(data)) if several else ("", "")
+            sections = self._sections(data)
+            table = self._table(data, sections)
+            found.append(Finding(table, name, folder, each="per-context"))
+            for key in self.recipe.by:
+                grouped = without_values(self._table(data, by_key(sections, key)))
+                found.append(Finding(grouped, name, folder, f"by-{key}", is_printed=False))
+        return found
+
+    def _rankings(self, data: str) -> list[RankStep]:
+        return [s for s in self.goals() if isinstance(s, RankStep) and s.data_name == data]
+
+    def _sections(self, data: str) -> dict[str, dict[str, GoldRanks]]:
+        """The ranks of a data set's systems, by context."""
+        found: dict[str, dict[str, GoldRanks]] = {}
+        for step in self._rankings(data):
+            found.setdefault(step.context_name, {})[step.system] = step.read()
+        return {name: found[name] for name in self.recipe.contexts if name in found}
+
+    def _table(self, data: str, sections: Mapping[str, Mapping[str, GoldRanks]]) -> ResultTable:
+        ranks = {
+            f"{step.system}, {step.context_name}": read_manifest(step.path).fingerprint
+            for step in self._rankings(data)
+        }
+        layout = layout_of(
+            self.recipe,
+            self.name,
+            of=data if len(self.data) > 1 else "",
+            notes=self.learnt.get(data, []),
+            provenance={
+                "adducir": __version__,
+                "file": name_in_study(self.planner.path),
+                "ranks": ranks,
+            },
+        )
+        return stacked(sections, self.recipe, layout)
+
+
+def open_study(recipe: KnownItem, planner: "Planner") -> KnownItemStudy:
+    """Open a study's data and systems."""
+    study = KnownItemStudy(recipe, planner)
+    study.open()
+    return study

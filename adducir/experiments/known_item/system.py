@@ -1,0 +1,98 @@
+"""What every system of known-item search has, and the family that knows them by key."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from adducir.encoders.ranking import SpanTask
+from adducir.encoders.settings import Some
+from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.experiments.sections import file_name
+from adducir.experiments.step import Step
+from adducir.study.recipe import Recipe
+from adducir.study.registry import Family
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+
+ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]
+"""As the papers write them: ``L+R``, ``4/4``."""
+
+
+class ContextRecipe(Recipe):
+    """What systems read of a context; see :class:`adducir.encoders.settings.ContextPart`.
+
+    Attributes:
+        left: Sentences on the left of the mask.
+        right: Sentences on the right.
+        words: Words of each side.
+        tokens: Tokens of each side, as the system counts them: a network's pieces, BM25's words.
+    """
+
+    left: Some = None
+    right: Some = None
+    words: Some = None
+    tokens: Some = None
+
+
+class RankingSystem(Recipe):
+    """A row of the tables: what ranks the candidates of contexts.
+
+    Attributes:
+        contexts: The contexts that it is ranked with; none for all.
+    """
+
+    contexts: tuple[ContextName, ...] = ()
+
+    def open(self, name: str, study: "KnownItemStudy") -> None:
+        """Open what it names; nothing is loaded or trained.
+
+        Raises:
+            AdducirError: Something is wrong, or not at hand.
+        """
+
+    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
+        """The steps that train it for a context, the last of them last."""
+        del name, context, study
+        return ()
+
+    @abstractmethod
+    def decides(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+        """All that decides the ranks beside context, data and model."""
+
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
+        """The fingerprint of its model, which must be there."""
+        del step
+        return {}
+
+    def versions(self) -> Mapping[str, str]:
+        """Versions of the libraries that take part."""
+        return {}
+
+    @abstractmethod
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        """The rank of each gold item."""
+
+
+_HERE = "adducir.experiments.known_item"
+
+RANKING_SYSTEMS = Family(
+    "ranking_systems",
+    RankingSystem,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "bm25": f"{_HERE}.bm25:Lexical",
+        "encoder": f"{_HERE}.encoders:Pretrained",
+        "train": f"{_HERE}.encoders:Trained",
+        "colbert": f"{_HERE}.late:ColBERT",
+        "maxsim": f"{_HERE}.late:MaxSim",
+    },
+    what="kind of system",
+)
+
+
+def folder_name(name: str) -> str:
+    """A name as that of a folder."""
+    return file_name(name).replace("/", "_")

@@ -1,0 +1,88 @@
+"""The tables of a study of ranks: a section for each context, tested within it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.experiments.known_item.recipe import KnownItem
+from adducir.experiments.tables.build import Layout
+from adducir.experiments.tables.ranks import rank_table
+from adducir.experiments.tables.table import ResultTable
+
+Sections = Mapping[str, Mapping[str, GoldRanks]]
+"""The standings of each system, by section."""
+
+
+def stacked(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable:
+    """One table of several sections; systems are tested within each.
+
+    Args:
+        sections: The standings; all systems of a section have the same contexts and candidates.
+        study: Says cutoffs, ties, tests.
+        layout: Names and style.
+    """
+    asked = study.comparison
+    tables: dict[str, ResultTable] = {}
+    for name, systems in sections.items():
+        testing: dict[str, Any] = {}
+        if asked is not None and set(asked.baselines) <= set(systems) and len(systems) > 1:
+            testing = asked.model_dump(exclude_none=True)
+        tables[name] = rank_table(
+            systems,
+            cutoffs=study.cutoffs,
+            ties=study.ties,
+            random=study.random,
+            testing=testing,
+            layout=layout,
+        )
+    first = next(iter(tables.values()))
+    if len(tables) == 1:
+        return first
+    rows = [
+        replace(row, section=name, label=row.label or layout.system_names.get(row.system, ""))
+        for name, table in tables.items()
+        for row in table.rows
+    ]
+    baselines = [name for table in tables.values() for name in table.baselines]
+    return replace(
+        first,
+        rows=tuple(rows),
+        baselines=tuple(dict.fromkeys(baselines)),
+        footer=_footer(tables),
+        facts={"sections": {name: table.facts for name, table in tables.items()}},
+    )
+
+
+def by_key(sections: Sections, key: str) -> dict[str, dict[str, GoldRanks]]:
+    """The standings of each group of contexts, such as those of a length, as sections."""
+    found: dict[str, dict[str, GoldRanks]] = {}
+    for name, systems in sections.items():
+        values = next(iter(systems.values())).keys[key]
+        for value in sorted(set(values), key=lambda one: (not one.isdigit(), len(one), one)):
+            places = np.flatnonzero([one == value for one in values])
+            title = f"{name}, {key} {value} ({len(places):,})"
+            found[title] = {system: ranks.rows(places) for system, ranks in systems.items()}
+    return found
+
+
+def without_values(table: ResultTable) -> ResultTable:
+    """The table without the values of each query: its sections are of different ones."""
+    rows = tuple(
+        replace(row, cells=tuple(replace(cell, values=()) for cell in row.cells))
+        for row in table.rows
+    )
+    columns = tuple(replace(column, topics=()) for column in table.columns)
+    return replace(table, rows=rows, columns=columns)
+
+
+def _footer(tables: Mapping[str, ResultTable]) -> tuple[str, ...]:
+    """All sentences; one that holds for every section is said once, the others name theirs."""
+    said: dict[str, None] = {}
+    for name, table in tables.items():
+        for sentence in table.footer:
+            common = all(sentence in other.footer for other in tables.values())
+            said[sentence if common else f"{name}: {sentence}"] = None
+    return ("Differences are tested within each section.", *said)

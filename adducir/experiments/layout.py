@@ -1,0 +1,43 @@
+"""How the tables of an experiment file look."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adducir.experiments.tables.build import Layout
+from adducir.experiments.tables.style import Style
+from adducir.experiments.tasks import Task
+
+
+def layout_of(
+    task: Task,
+    name: str,
+    *,
+    of: str = "",
+    notes: Sequence[str] = (),
+    provenance: Mapping[str, Any],
+    measure_names: Mapping[str, str] | None = None,
+    sections: Mapping[str, str] | None = None,
+) -> Layout:
+    """The layout of a table.
+
+    Args:
+        task: The experiment file.
+        name: Its name, for a label where it gives none.
+        of: What the table is of, where there are several.
+        notes: Sentences for below it.
+        provenance: How it was made.
+        measure_names: Printed names of measures; by default those of the file.
+        sections: The section of each system.
+    """
+    table = task.table
+    title = table.caption or task.description
+    return Layout(
+        title=f"{title.rstrip('.')}: {of}" if of else title,
+        label=(table.label or f"tab:{name}") + (f"-{of}" if of else ""),
+        style=Style(decimals=table.decimals, leading_zero=table.leading_zero, details=table.show),
+        measure_names=table.measure_names if measure_names is None else measure_names,
+        system_names=table.system_names,
+        sections=sections or {},
+        notes=list(notes),
+        provenance=provenance,
+    )

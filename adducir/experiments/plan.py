@@ -1,0 +1,165 @@
+"""A planned experiment: the steps to its tables, and which of them are to be made."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from adducir.experiments.faults import Needs
+from adducir.experiments.sections import ComparisonRecipe
+from adducir.experiments.step import MISSING, REBUILD, Step, Unknown
+from adducir.experiments.tables.table import ResultTable
+from adducir.study.progress import Progress
+from adducir.study.recipe import Recipe
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A table of a study, and where it goes.
+
+    Attributes:
+        table: The table.
+        name: What it is of, where a study has several tables that are printed.
+        folder: The folder below the study's results.
+        file: The name of its files.
+        each: The name of a CSV with the values of every query; None for no such file.
+        is_printed: Whether it is printed, beside being written.
+    """
+
+    table: ResultTable
+    name: str = ""
+    folder: str = ""
+    file: str = "table"
+    each: str | None = None
+    is_printed: bool = True
+
+
+class Study(ABC):
+    """A task whose data are opened: what it makes, and the tables that show it.
+
+    Attributes:
+        tables: How many tables are printed.
+        makes: What its last steps make, for notes: "runs".
+    """
+
+    tables: int = 1
+    makes: ClassVar[str]
+
+    @abstractmethod
+    def goals(self) -> Sequence[Step]:
+        """The steps whose artifacts are evaluated, each after those that it is made from."""
+
+    def others(self) -> Sequence[Step]:
+        """Steps that the plan lists even where no goal needs them."""
+        return ()
+
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """The plan's lines behind those of the steps, a verb and what it is done to."""
+        yield from ()
+
+    @abstractmethod
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        """The tables; all goals are made."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment, checked and opened, and the steps to its tables.
+
+    Attributes:
+        path: The experiment file.
+        folder: The study's folder.
+        recipe: What the file says, overrides applied.
+        overrides: The overrides.
+        study: Its task's data, opened.
+        rebuild: Whether all is made anew, even what is there.
+        needs: What is needed and not built here.
+        steps: All steps, each after those that it is made from.
+        goals: The last of them.
+        state: Why each step has to be made; None where it is there.
+    """
+
+    path: Path
+    folder: Path
+    recipe: Recipe
+    overrides: tuple[str, ...]
+    study: Study
+    rebuild: bool = False
+    needs: Needs = field(default_factory=Needs)
+    steps: tuple[Step, ...] = ()
+    goals: tuple[Step, ...] = ()
+    state: Mapping[Step, str | None] = field(default_factory=dict)
+
+    @property
+    def output(self) -> Path:
+        """The folder that takes the tables in all their formats."""
+        return self.folder / "experiments" / self.path.stem
+
+    @property
+    def run_folder(self) -> Path:
+        """The folder that takes the runs; one process at a time is at work on it."""
+        return self.folder / "runs" / self.path.stem
+
+    def shown(self, path: Path) -> str:
+        """A path as the study's own, where it lies in it."""
+        return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+
+    def current(self) -> dict[Step, str | None]:
+        """:attr:`state` as things are now."""
+        return {step: self._why(step) for step in self.steps}
+
+    def _why(self, step: Step) -> str | None:
+        why = step.why()
+        return REBUILD if self.rebuild and step.kept == "keep" and why != MISSING else why
+
+    def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
+        """The steps to be made: goals that are not there, and what these are made from."""
+        wanted = {step for step in self.goals if state[step] is not None}
+        for step in reversed(self.steps):
+            if step in wanted:
+                wanted.update(one for one in step.inputs if state[one] is not None)
+        return [step for step in self.steps if step in wanted]
+
+    def fetch(self, progress: Progress) -> None:
+        """Fetch what the steps to be made read, before the first of them is begun.
+
+        Raises:
+            AdducirError: Something cannot be fetched; all of it in one message.
+        """
+        steps = self.needed(self.state)
+        self.needs.fetch({place for step in steps for place in step.reads}, progress)
+
+    def lines(self) -> list[str]:
+        """What running it would do, a line per artifact."""
+        return [f"{verb:6} {what}" for verb, what in self._lines()]
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        needed = set(self.needed(self.state))
+        is_known = not any(isinstance(step, Unknown) for step in self.steps)
+        for step in sorted(self.steps, key=lambda one: one.stage):
+            why = self.state[step]
+            verb, reason = (step.kept, None) if why is None else (step.verb, why)
+            if why is not None and step not in needed and is_known:
+                verb, reason = "skip", f"every {self.study.makes[:-1]} that needs it is there"
+            yield from step.lines(verb, reason, self.shown)
+        yield from self.study.warnings()
+        yield "write", f"{self.shown(self.output)}/"
+
+
+def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
+    """The plan's lines of a comparison."""
+    if comparison is None:
+        return
+    scope = "table" if comparison.family == "table" else "measure"
+    how = f"{comparison.correction} over each {scope}"
+    if comparison.differences:
+        all_pairs = comparison.family == "pairs"
+        whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
+        yield "test", f"differences, {whom}: {comparison.test}, {how}, alpha {comparison.alpha:g}"
+    if comparison.equivalence is not None:
+        whom = "the best" if comparison.against == "best" else comparison.against
+        yield "test", f"equivalence with {whom} within {comparison.equivalence:g}: {how}"

@@ -1,0 +1,1 @@
+"""Retrieval: topics with judgements; systems answer by runs, which measures score."""

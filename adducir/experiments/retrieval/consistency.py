@@ -1,0 +1,112 @@
+"""What the sections of a retrieval experiment must keep to among each other.
+
+Every check gives an error for its place and goes on, so that one message can hold all of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from adducir.experiments.sections import ComparisonRecipe, on_disk
+from adducir.study.recipe import Fault, nearest
+from adducir.study.yaml import KeyPath
+
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.recipe import Retrieval
+
+
+class Names:
+    """The names that a file defines, by section.
+
+    Args:
+        data: The whole file, whose entries may have errors of their own.
+    """
+
+    _ENTRY = {  # noqa: RUF012
+        "corpora": "corpus",
+        "indexes": "index",
+        "topics": "topic set",
+        "systems": "system",
+    }
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.of = {key: [*(data.get(key) or {})] for key in self._ENTRY if _is_section(data, key)}
+
+    def check(self, path: KeyPath, section: str, name: str) -> Iterator[Fault]:
+        """An error if the section has no entry of that name."""
+        known = self.of.get(section, [])
+        if name not in known:
+            what = f"there is no {self._ENTRY[section]} `{name}` in this file"
+            yield Fault(path, what + nearest(name, known))
+
+
+def _is_section(data: Mapping[str, Any], key: str) -> bool:
+    return data.get(key) is None or isinstance(data[key], Mapping)
+
+
+def inconsistencies(recipe: "Retrieval", names: Names) -> Iterator[Fault]:
+    """Every error that lies between two entries of a file, other than systems' own.
+
+    Args:
+        recipe: What the file says; it may lack entries that have errors of their own.
+        names: The names that the file defines.
+    """
+    for name, index in recipe.indexes.items():
+        yield from names.check(("indexes", name, "corpus"), "corpora", index.corpus)
+    if recipe.comparison is not None:
+        yield from _comparison(recipe.comparison, names)
+    yield from _table(recipe, names)
+    yield from _clashing_files(recipe)
+
+
+def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[Fault]:
+    for number, baseline in enumerate(comparison.baselines):
+        place: KeyPath = ("comparison", "baseline")
+        if not isinstance(comparison.baseline, str):
+            place = (*place, number)
+        yield from names.check(place, "systems", baseline)
+    if comparison.against != "best":
+        yield from names.check(("comparison", "against"), "systems", comparison.against)
+    if comparison.equivalence is None:
+        if "against" in comparison.model_fields_set:
+            yield Fault(("comparison", "against"), "means nothing without `equivalence`")
+        if not comparison.differences:
+            what = "nothing is compared: name a `baseline`, `family: pairs` or an `equivalence`"
+            yield Fault(("comparison",), what)
+
+
+def _table(recipe: "Retrieval", names: Names) -> Iterator[Fault]:
+    for name in recipe.table.system_names:
+        yield from names.check(("table", "system_names", name), "systems", name)
+    comparison = recipe.comparison
+    for number, detail in enumerate(recipe.table.show):
+        is_there = comparison is not None and comparison.differences
+        needed = "`baseline` or `family: pairs`"
+        if detail == "equivalence_p":
+            is_there = comparison is not None and comparison.equivalence is not None
+            needed = "`equivalence`"
+        if not is_there:
+            what = f"`{detail}` needs {needed} in `comparison`"
+            yield Fault(("table", "show", number), what)
+
+
+def _clashing_files(recipe: "Retrieval") -> Iterator[Fault]:
+    """Names that would get the same file, also where upper and lower case are one."""
+    sections = ("indexes", recipe.indexes), ("topics", recipe.topics), ("systems", recipe.systems)
+    for section, names in sections:
+        seen: dict[str, str] = {}
+        for name in names:
+            before = seen.setdefault(on_disk(name), name)
+            if before != name:
+                what = f"its files would have the names of those of `{before}`"
+                yield Fault((section, name), what)
+    runs: dict[str, tuple[str, str]] = {}
+    made = (name for name, system in recipe.systems.items() if not system.is_given)
+    for system in made:
+        for topic_set in recipe.topics:
+            before_run = runs.setdefault(on_disk(f"{system}.{topic_set}"), (system, topic_set))
+            if before_run[0] != system and on_disk(before_run[0]) != on_disk(system):
+                what = (
+                    f"its run on `{topic_set}` would have the file of that of `{before_run[0]}` "
+                    f"on `{before_run[1]}`"
+                )
+                yield Fault(("systems", system), what)

@@ -1,0 +1,217 @@
+"""Dense indexes of an experiment file: ``engine: dense``, vectors of documents in FAISS."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ConfigDict, model_validator
+
+from adducir.corpora.references import expanded, file_path
+from adducir.corpora.topics import Topics
+from adducir.encoders.recipe import EncoderRecipe
+from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
+from adducir.encoders.training import Course, open_course, train_encoder
+from adducir.experiments.retrieval.corpora import OpenedCorpus
+from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
+from adducir.experiments.step import ModelStep, Step, Waiting
+from adducir.indexes.dense.build import KIND, Running, build_dense_index, dense_identity
+from adducir.indexes.dense.index import DenseIndex
+from adducir.indexes.dense.searching import search_topics_dense
+from adducir.indexes.dense.settings import DenseSettings
+from adducir.indexes.search import Search as Found
+from adducir.models.machine import Precision
+from adducir.study.choice import hyperparameters
+from adducir.study.errors import ProductError
+from adducir.study.folders import study_folder
+from adducir.study.products import Manifest, is_current
+from adducir.study.recipe import validate
+from adducir.study.yaml import KeyPath, load
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+    from adducir.experiments.systems.search import Search
+
+_NO_WORDS = "means nothing to a dense index, which ranks by vectors"
+
+
+class Dense(IndexRecipe):
+    """Vectors of documents; the settings of the kind of FAISS's index stand beside ``kind``.
+
+    Attributes:
+        engine: ``dense``.
+        encoder: An encoder by name, its folder, or the recipe that trains it.
+        kind: FAISS's index: ``flat``, ``hnsw`` or ``ivf-pq``.
+        precision: What the network computes in.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    engine: Literal["dense"]
+    encoder: str
+    kind: Literal["flat", "hnsw", "ivf-pq"] = "flat"
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Dense":
+        _ = self.dense_settings
+        return self
+
+    @property
+    def dense_settings(self) -> DenseSettings:
+        """FAISS's settings."""
+        given = {"kind": self.kind, **(self.model_extra or {})}
+        own = {name: name for name in type(self).model_fields}
+        return hyperparameters(DenseSettings, "a dense index", given, own)
+
+    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+        """See :meth:`IndexRecipe.unfit`."""
+        for key in system.model_fields_set & {"model"}:
+            yield (key,), _NO_WORDS
+        for key in system.model_extra or {}:
+            yield (key,), _NO_WORDS
+        if system.tune is not None:
+            yield ("tune",), "a search of a dense index has nothing to tune"
+
+    def step(
+        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+    ) -> IndexStep | None:
+        """See :meth:`IndexRecipe.step`."""
+        planner, place = study.planner, ("indexes", name, "encoder")
+        encoder = planner.opening(place, partial(_open_encoder, self.encoder, planner.folder))
+        if encoder is None:
+            return None
+        source = study.label(self.corpus)
+        settle = partial(DenseStep, name, path, corpus, source, self, encoder)
+        return planner.opening(("indexes", name), settle)
+
+
+class _Encoder:
+    """The encoder of an index: one that is there, or one that is trained first."""
+
+    def __init__(self, name: str, folder: Path, course: Course | None = None) -> None:
+        self.name, self.folder, self.course = name, folder, course
+        self.path = file_path(name, folder).with_suffix("") if course else None
+        if course is None:
+            self.source.identity()
+
+    @property
+    def source(self) -> EncoderSource:
+        """The encoder.
+
+        Raises:
+            Waiting: It is to be trained.
+        """
+        if self.course is not None and self.path is not None:
+            if not is_current(self.path, self.course.fingerprint):
+                raise Waiting("what it is made from is to be made")
+            return encoder_source(str(self.path))
+        return encoder_source(expanded(self.name), self.folder)
+
+    def steps(self, place: KeyPath) -> Sequence[Step]:
+        """Its training."""
+        course, path = self.course, self.path
+        if course is None or path is None:
+            return ()
+
+        def train(context: "Context") -> object:
+            return train_encoder(
+                course,
+                path,
+                device=context.device,
+                rebuild=context.rebuild,
+                progress=context.progress,
+            )
+
+        return [ModelStep(path, lambda: course.fingerprint, train, reads=[place])]
+
+
+def _open_encoder(name: str, folder: Path) -> _Encoder:
+    """The encoder, or the recipe that trains it; no model is loaded.
+
+    Raises:
+        InputError: There is no such encoder or recipe, or the recipe has errors.
+    """
+    path = file_path(name, folder)
+    if path.suffix not in RECIPES:
+        return _Encoder(name, folder)
+    course = open_course(validate(load(path), EncoderRecipe), study_folder(path))
+    return _Encoder(name, folder, course)
+
+
+class DenseStep(IndexStep):
+    """A dense index."""
+
+    engine = "dense"
+    kind = KIND
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        corpus: OpenedCorpus,
+        source: str,
+        recipe: Dense,
+        encoder: _Encoder,
+    ) -> None:
+        self.name, self.path, self.source = name, path, source
+        self.place = ("indexes", name)
+        self.corpus, self.recipe, self.encoder = corpus.corpus, recipe, encoder
+        self.inputs = [*corpus.steps, *encoder.steps(self.place)]
+        self.reads = [*corpus.reads, self.place]
+
+    @property
+    def fingerprint(self) -> str:
+        """See :attr:`IndexStep.fingerprint`."""
+        return dense_identity(
+            self.corpus,
+            self.encoder.source,
+            self.recipe.dense_settings,
+            self.recipe.fields,
+            self.recipe.precision,
+        )
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """See :attr:`IndexStep.fields`."""
+        return self.recipe.fields or tuple(self.corpus.default_fields)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """See :attr:`IndexStep.settings`."""
+        settings = self.recipe.dense_settings.recipe()
+        precision = self.recipe.precision
+        return {"fields": list(self.fields), **settings, "precision": precision}
+
+    def why(self) -> str | None:
+        """See :meth:`Step.why`."""
+        try:
+            return super().why()
+        except Waiting as waiting:
+            return waiting.on
+
+    def search_settings(self, system: "Search") -> dict[str, Any]:
+        """Nothing beside the index: its encoder is the model."""
+        return {}
+
+    def search(
+        self, system: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
+    ) -> Found:
+        """See :meth:`IndexStep.search`."""
+        index = self.open(context)
+        if not isinstance(index, DenseIndex):
+            raise ProductError("this is no dense index.", path=self.path)
+        return search_topics_dense(index, topics, tag=tag, depth=depth, threads=context.threads)
+
+    def build(self, context: "Context") -> Manifest:
+        """See :meth:`IndexStep.build`."""
+        return build_dense_index(
+            self.corpus,
+            self.path,
+            self.encoder.source,
+            self.recipe.dense_settings,
+            fields=self.recipe.fields,
+            running=Running(context.device, context.threads, precision=self.recipe.precision),
+            rebuild=context.rebuild,
+            progress=context.progress,
+        )

@@ -1,0 +1,183 @@
+"""Corpora with the words of another corpus weighted by DeepCT: the model and weights they need."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from adducir.corpora.documents import Corpus
+from adducir.corpora.references import file_path
+from adducir.deepct.expanded import ExpandedCorpus
+from adducir.deepct.folders import RECIPES
+from adducir.deepct.recipe import DeepCTRecipe
+from adducir.deepct.rendering import Rendering
+from adducir.deepct.settings import Settings, load_settings
+from adducir.deepct.training import open_course, train_model
+from adducir.deepct.weighing import weigh_corpus, weights_fingerprint
+from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
+from adducir.experiments.sections import Name, file_name
+from adducir.experiments.step import MISSING, ModelStep, Step
+from adducir.models.machine import Precision
+from adducir.models.sources import ModelSource
+from adducir.study.errors import InputError
+from adducir.study.folders import study_folder
+from adducir.study.products import is_current
+from adducir.study.progress import Progress
+from adducir.study.recipe import validate
+from adducir.study.yaml import load
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+
+class ExpandedRecipe(CorpusRecipe):
+    """The corpus ``expand``, its words weighted by ``model``: a term weighter's recipe or folder.
+
+    See docs/deepct.md.
+    """
+
+    stage: ClassVar[int] = 1
+    expand: Name
+    model: str
+    scale: Annotated[float, Field(gt=0)] = 100.0
+    transform: Literal["linear", "sqrt"] = "linear"
+    precision: Precision = "float32"
+
+    @property
+    def label(self) -> str:
+        """What is expanded by what."""
+        return f"{self.expand}, expanded by {self.model}"
+
+    def open(self, name: str, study: "RetrievalStudy") -> None:
+        """Open the model, or its recipe; nothing is trained or predicted.
+
+        Where the other corpus could not be opened, the model's recipe is looked at all the same.
+        """
+        place, faults = ("corpora", name, "expand"), study.planner.faults
+        faults.extend(study.names.check(place, "corpora", self.expand))
+        if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
+            faults.add(place, f"`{self.expand}` is itself expanded")
+        folder = study.planner.folder
+        open_it = partial(_open_model, self.model, folder, study.planner.progress)
+        model = study.planner.opening(("corpora", name, "model"), open_it)
+        base = study.corpora.get(self.expand)
+        if model is None or base is None:
+            return
+        label = f"{model.path.name}.{file_name(self.expand)}.weights"
+        corpus = ExpandedCorpus(
+            base.corpus,
+            folder / "deepct" / label,
+            weights_fingerprint(base.corpus, model.identity, self.precision),
+            model.settings,
+            Rendering(scale=self.scale, transform=self.transform),
+        )
+        own = ("corpora", name)
+        before = [model.step(own)] if model.train is not None else []
+        weights = WeightsStep(self, base.corpus, corpus, model.path, before, [own, *base.reads])
+        facts = {
+            "model": model.path,
+            "model fingerprint": model.identity,
+            "weights fingerprint": corpus.weights_fingerprint,
+            "rendering": corpus.rendering.model_dump(mode="json"),
+            "precision": self.precision,
+        }
+        study.corpora[name] = OpenedCorpus(corpus, [weights], base.reads, facts)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A term weighter; ``train`` is None for one that is only read."""
+
+    path: Path
+    settings: Settings
+    identity: str
+    train: Callable[["Context"], object] | None = None
+
+    def step(self, place: tuple[str, str]) -> ModelStep:
+        """Its training."""
+        if self.train is None:
+            raise ValueError("this model is only read")
+        return ModelStep(self.path, lambda: self.identity, self.train, reads=[place])
+
+
+def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
+    """The model that expands a corpus, or the recipe that makes it.
+
+    Raises:
+        InputError: There is no such model or recipe, or the recipe has faults.
+        MachineError: A source of the recipe cannot be downloaded.
+    """
+    path = file_path(name, folder)
+    if path.suffix in RECIPES:
+        recipe = validate(load(path), DeepCTRecipe)
+        course = open_course(recipe, study_folder(path), progress=progress)
+        place = path.with_suffix("")
+
+        def train(context: "Context") -> object:
+            return train_model(
+                course,
+                place,
+                device=context.device,
+                rebuild=context.rebuild,
+                progress=context.progress,
+            )
+
+        return _Model(place, course.settings, course.fingerprint, train)
+    if not path.is_dir():
+        raise InputError(
+            "there is no such model.",
+            path=path,
+            mend="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
+            absent=True,
+        )
+    return _Model(path, load_settings(path), ModelSource(str(path), path).identity())
+
+
+@dataclass(frozen=True, eq=False)
+class WeightsStep(Step):
+    """The weights of the words of a corpus."""
+
+    recipe: ExpandedRecipe
+    base: Corpus
+    corpus: ExpandedCorpus
+    model: Path
+    inputs: list[ModelStep]
+    reads: list[tuple[str | int, ...]]
+    verb = "weigh"
+
+    @property
+    def path(self) -> Path:  # type: ignore[override]
+        """The folder of the weights."""
+        return self.corpus.weights
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """The weights, and what predicts them."""
+        return f"{shown(self.path)} by {shown(self.model)}"
+
+    def why(self) -> str | None:
+        """See :meth:`Step.why`."""
+        if is_current(self.path, self.corpus.weights_fingerprint):
+            return None
+        return "those that are there are other weights" if self.path.exists() else MISSING
+
+    def make(self, context: "Context") -> None:
+        """Predict them."""
+        weigh_corpus(
+            self.model,
+            self.base,
+            self.path,
+            device=context.device,
+            threads=context.threads,
+            precision=self.recipe.precision,
+            rebuild=context.rebuild,
+            progress=context.progress,
+        )
+
+
+def shown_facts(facts: Mapping[str, Any], shown: Callable[[Path], str]) -> dict[str, Any]:
+    """Facts with paths as the study's own."""
+    return {key: shown(one) if isinstance(one, Path) else one for key, one in facts.items()}

@@ -1,0 +1,336 @@
+"""Indexes of an experiment file, by engine: Lucene's, arrays in memory that rank alike, vectors."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from adducir.corpora.documents import Corpus
+from adducir.corpora.references import file_path
+from adducir.corpora.topics import Topics
+from adducir.experiments.retrieval.corpora import OpenedCorpus
+from adducir.experiments.sections import Name, file_name
+from adducir.experiments.step import MISSING, Step
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.build import IndexSettings, settled
+from adducir.indexes.building import KINDS, EngineName, builder, fingerprint_of_index
+from adducir.indexes.engine import Index, open_index, remark_on
+from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.models import MODELS
+from adducir.indexes.search import Search as Found
+from adducir.indexes.search import search_topics
+from adducir.study.choice import entry
+from adducir.study.errors import InputError, ProductError
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, read_manifest, refuse_other_product
+from adducir.study.recipe import Recipe
+from adducir.study.registry import Family
+from adducir.study.verified import changes
+from adducir.study.yaml import KeyPath
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+    from adducir.experiments.systems.search import Search
+
+_CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
+
+
+class IndexStep(Step):
+    """An index that a system searches or reads documents of.
+
+    Attributes:
+        name: Its name in the file.
+        path: Its folder.
+        corpus: What it is built of.
+        source: The corpus in a few words.
+        kind: The kind of artifact that it is.
+    """
+
+    verb = "build"
+    stage = 1
+    name: str
+    corpus: Corpus
+    source: str
+    engine: str
+    kind: str
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Of all that decides its content.
+
+        Raises:
+            Waiting: What it is built with is not there yet.
+        """
+
+    @property
+    @abstractmethod
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the documents that are indexed."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """How it is built, as its manifest's recipe has it."""
+
+    @abstractmethod
+    def search_settings(self, system: "Search") -> dict[str, Any]:
+        """All that decides a search's rankings beside index, topics and depth."""
+
+    @abstractmethod
+    def search(
+        self, system: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
+    ) -> Found:
+        """Search every topic."""
+
+    @abstractmethod
+    def build(self, context: "Context") -> Manifest:
+        """Build it, unless it is there."""
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Folder and corpus."""
+        return f"index {shown(self.path)} of {self.source}"
+
+    def why(self) -> str | None:
+        """See :meth:`Step.why`."""
+        if _is_absent(self.path):
+            return MISSING
+        manifest, wanted = read_manifest(self.path), self.fingerprint
+        if manifest.fingerprint == wanted:
+            damaged = changes(self.path, manifest)
+            return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
+        inputs = {"corpus": fingerprint(self.corpus.identity())}
+        sources = {"corpus": [self.corpus.source]}
+        refuse_other_product(self.path, manifest, self.kind, sources, inputs)
+        return _difference(manifest, self.settings)
+
+    def make(self, context: "Context") -> None:
+        """Build it, and say what it holds."""
+        name, why = f"index {context.shown(self.path)}", self.why()
+        if why not in (None, MISSING):
+            context.progress.note(f"{name}: {why}")
+        counts = self.build(context).counts
+        empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
+        context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
+
+    def open(self, context: "Context") -> Index:
+        """The index, if it is still the one that was planned; it is closed at the end.
+
+        Raises:
+            ProductError: It is not.
+        """
+        return context.opened(("index", self.path), partial(self._open, context), _close)
+
+    def _open(self, context: "Context") -> Index:
+        index = open_index(self.path)
+        found = read_manifest(self.path).fingerprint
+        if found == index.identity["fingerprint"] == self.fingerprint:
+            remark = remark_on(index)
+            if remark:
+                context.note_once(remark)
+            return index
+        index.close()
+        raise ProductError(
+            "this is not the index that was planned: its corpus has changed since, or another "
+            "experiment has built its own here.",
+            path=self.path,
+            mend="Run this again; give indexes of two experiments that differ different names.",
+        )
+
+
+class IndexRecipe(Recipe):
+    """The base of every kind of index."""
+
+    corpus: Name
+    fields: tuple[str, ...] = ()
+
+    @abstractmethod
+    def step(
+        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+    ) -> IndexStep | None:
+        """Settle how it is to be built; None where something is wrong, which the planner keeps."""
+
+    def check(self, name: str, study: "RetrievalStudy") -> None:
+        """Look for what is wrong even where no system uses the index."""
+
+    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+        """What a search asks for and the index does not have, with its place in the search."""
+        del system
+        yield from ()
+
+
+class Inverted(IndexRecipe):
+    """An inverted index, of Lucene's or in memory."""
+
+    engine: EngineName = "lucene"
+    stemmer: Literal["porter", "krovetz", "none"] = "porter"
+    stopwords: str = "lucene"
+    positions: bool = True
+    vectors: bool = True
+    accurate_length: bool = False
+
+    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+        """See :meth:`IndexRecipe.unfit`."""
+        feedback, model = system.feedback, system.retrieval_model
+        if feedback is not None and not self.vectors:
+            name = FEEDBACK.name_of(type(feedback))
+            what = f"{name.upper()} reads document vectors, and the index `{system.index}` has"
+            yield (name,), f"{what} `vectors: false`"
+        if self.engine not in model.engines():
+            others = " or ".join(f"`engine: {engine}`" for engine in model.engines())
+            what = f"{_CALLED[self.engine]} has no model {system.model}"
+            yield ("model",), f"{what}: `{system.index}` needs {others}"
+        if self.accurate_length and not model.reads_exact_lengths():
+            what = f"only bm25 reads exact lengths, and `{system.index}` has"
+            yield ("model",), f"{what} `accurate_length: true`"
+
+    def check(self, name: str, study: "RetrievalStudy") -> None:
+        """See :meth:`IndexRecipe.check`."""
+        find = partial(_analysis, self, study.planner.folder)
+        study.planner.opening(("indexes", name, "stopwords"), find)
+
+    def step(
+        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+    ) -> IndexStep | None:
+        """See :meth:`IndexRecipe.step`."""
+        planner = study.planner
+        try:
+            analysis = _analysis(self, planner.folder)
+        except InputError:  # which the check has kept
+            return None
+        settings = IndexSettings(
+            self.fields, analysis, self.positions, self.vectors, self.accurate_length
+        )
+        source = study.label(self.corpus)
+        settle = partial(InvertedStep, name, path, corpus, source, self.engine, settings)
+        return planner.opening(("indexes", name), settle)
+
+
+class InvertedStep(IndexStep):
+    """An inverted index, its fields named; the fingerprint covers corpus and settings."""
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        corpus: OpenedCorpus,
+        source: str,
+        engine: EngineName,
+        settings: IndexSettings,
+    ) -> None:
+        self.name, self.path, self.source = name, path, source
+        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
+        self.place = ("indexes", name)
+        self.kind = KINDS[engine]
+        self.engine = engine
+        self._settings = settled(self.corpus, settings)
+        self._fingerprint = fingerprint_of_index(engine, self.corpus, self._settings)
+
+    @property
+    def fingerprint(self) -> str:
+        """See :attr:`IndexStep.fingerprint`."""
+        return self._fingerprint
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """See :attr:`IndexStep.fields`."""
+        return self._settings.fields
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """See :attr:`IndexStep.settings`."""
+        return self._settings.recipe()
+
+    def search_settings(self, system: "Search") -> dict[str, Any]:
+        """See :meth:`IndexStep.search_settings`."""
+        feedback = system.feedback
+        return {
+            "model": MODELS.settings(system.retrieval_model, "model"),
+            "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+        }
+
+    def search(
+        self, system: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
+    ) -> Found:
+        """See :meth:`IndexStep.search`."""
+        return search_topics(
+            self.open(context),
+            topics,
+            system.retrieval_model,
+            tag=tag,
+            feedback=system.feedback,
+            depth=depth,
+            threads=context.threads,
+        )
+
+    def build(self, context: "Context") -> Manifest:
+        """See :meth:`IndexStep.build`."""
+        return builder(self.engine)(
+            self.corpus,
+            self.path,
+            self._settings,
+            threads=context.threads,
+            rebuild=context.rebuild,
+            progress=context.progress,
+        )
+
+
+_HERE = "adducir.experiments.retrieval"
+
+INDEXES = Family(
+    "indexes",
+    IndexRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "lucene": f"{_HERE}.indexes:Inverted",
+        "memory": f"{_HERE}.indexes:Inverted",
+        "dense": f"{_HERE}.dense:Dense",
+    },
+    what="index engine",
+)
+
+
+def chosen_by_engine(value: Any) -> Any:
+    """An entry of ``indexes`` as a recipe of its engine's kind."""
+    if not isinstance(value, Mapping):
+        return value
+    return entry(INDEXES.kind, str(value.get("engine", "lucene")), value)
+
+
+def index_path(folder: Path, name: str) -> Path:
+    """Where an index of an experiment file goes."""
+    return folder / "indexes" / file_name(name)
+
+
+def _close(index: Index) -> None:
+    index.close()
+
+
+def _is_absent(path: Path) -> bool:
+    """Whether there is nothing, or an empty folder; another process may be at work there."""
+    try:
+        return next(path.iterdir(), None) is None
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        return False
+
+
+def _difference(manifest: Manifest, settings: Mapping[str, Any]) -> str:
+    changed = [key for key in settings if manifest.recipe.get(key) != settings[key]]
+    if changed:
+        return f"the one that is there differs in {', '.join(changed).replace('_', ' ')}"
+    return "the one that is there is of other documents, or by another version of Adducir"
+
+
+def _analysis(index: Inverted, folder: Path) -> Analysis:
+    if index.stopwords in ("lucene", "none"):
+        return Analysis.of(index.stemmer, index.stopwords)
+    path = file_path(index.stopwords, folder)
+    if not path.is_file():
+        raise InputError(
+            f"{index.stopwords!r} is no stop list.",
+            mend="Give `lucene`, `none`, or a file with one stop word a line.",
+        )
+    return Analysis.of(index.stemmer, path)

@@ -1,0 +1,80 @@
+"""The experiment file of the task ``retrieval``: one file a table.
+
+A section names things (corpora, indexes, topic sets, systems); later sections refer to them by
+name. What is written here is what a reader of the paper needs to know, and nothing else decides
+the figures: threads and folders do not stand here. What the sections must keep to among each other
+is in :mod:`adducir.experiments.retrieval.consistency`, and in each system's ``check``.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
+
+from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
+from adducir.experiments.retrieval.indexes import IndexRecipe, chosen_by_engine
+from adducir.experiments.sections import Name, Natural
+from adducir.experiments.systems import SYSTEMS
+from adducir.experiments.systems.system import System
+from adducir.experiments.tasks import Task
+from adducir.study.choice import chosen_by_key
+from adducir.study.recipe import Recipe
+
+if TYPE_CHECKING:
+    from adducir.experiments.planner import Planner
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
+
+AnyCorpus = Annotated[
+    SerializeAsAny[CorpusRecipe],
+    BeforeValidator(chosen_by_key(CORPORA, "a corpus has exactly one of `source` and `expand`")),
+]
+AnyIndex = Annotated[SerializeAsAny[IndexRecipe], BeforeValidator(chosen_by_engine)]
+AnySystem = Annotated[
+    SerializeAsAny[System],
+    BeforeValidator(
+        chosen_by_key(
+            SYSTEMS,
+            "a system has exactly one of `index` (a search), `fuse`, `rerank`, `python` and `run`",
+        )
+    ),
+]
+
+
+class TopicsRecipe(Recipe):
+    """A set of topics with its judgements: one group of columns in the table."""
+
+    source: str
+    qrels: str | tuple[str, ...]
+    field: str | None = None
+
+
+class Retrieval(Task):
+    """A whole file; see docs/experiments.md for its keys."""
+
+    task: Literal["retrieval"] = "retrieval"
+    corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)
+    indexes: dict[Name, AnyIndex] = Field(default_factory=dict)
+    topics: dict[Name, TopicsRecipe]
+    systems: dict[Name, AnySystem]
+    depth: Natural | Literal["all"] = 1000
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    negative_grades: Literal["zero", "trec_eval"] = "zero"
+
+    @property
+    def most(self) -> int | None:
+        """``depth`` as a number; None for all documents that hold a term of the query."""
+        return None if self.depth == "all" else self.depth
+
+    @field_validator("topics", "systems", "measures")
+    @classmethod
+    def _some(cls, value: Any) -> Any:
+        if not value:
+            raise ValueError("at least one is needed")
+        return value
+
+    def study(self, planner: "Planner") -> "RetrievalStudy":
+        """See :meth:`adducir.experiments.tasks.Task.study`."""
+        from adducir.experiments.retrieval.study import open_study
+
+        return open_study(self, planner)

@@ -1,0 +1,259 @@
+"""Opens what a retrieval experiment names, and plans its indexes and runs.
+
+Everything is opened before anything runs, and every error is kept for one message.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from adducir.corpora.references import file_path
+from adducir.experiments.plan import Finding, Study, tests_of
+from adducir.experiments.retrieval.consistency import Names, inconsistencies
+from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
+from adducir.experiments.retrieval.indexes import IndexStep, index_path
+from adducir.experiments.retrieval.recipe import Retrieval
+from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep
+from adducir.experiments.retrieval.topics import OpenedTopics, TopicSet, open_topics
+from adducir.experiments.sections import file_name
+from adducir.experiments.step import Step, Unknown, Waiting
+from adducir.experiments.tuning.folds import Folds
+from adducir.experiments.tuning.pool import Pool
+from adducir.runs.findings import some
+from adducir.runs.run import Run
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.planner import Planner
+
+
+class RetrievalStudy(Study):
+    """A retrieval experiment, opened.
+
+    Attributes:
+        recipe: What the file says.
+        planner: Where it lies, and what takes errors.
+        names: The names that the file defines.
+        corpora: By name.
+        indexes: The steps of those indexes that a system searches or reads documents of.
+        topic_sets: By name.
+        given: The runs that are given, by system and topic set.
+        details: What systems have opened for themselves, by system.
+        folds: The folds of tuned systems, by system.
+        runs: The run of each system and topic set, each after those that it is made from; topic
+            sets that differ in their judgements only share one.
+    """
+
+    makes: ClassVar[str] = "runs"
+
+    def __init__(self, recipe: Retrieval, planner: "Planner") -> None:
+        self.recipe, self.planner = recipe, planner
+        self.names = Names(planner.data)
+        self.corpora: dict[str, OpenedCorpus] = {}
+        self.indexes: dict[str, IndexStep] = {}
+        self.opened = OpenedTopics()
+        self.given: dict[tuple[str, str], Run] = {}
+        self.details: dict[str, Any] = {}
+        self.folds: dict[str, Folds] = {}
+        self.runs: dict[tuple[str, str], Answer | Unknown] = {}
+
+    @property
+    def topic_sets(self) -> dict[str, TopicSet]:
+        """By name."""
+        return self.opened.topic_sets
+
+    @property
+    def pool(self) -> Pool:
+        """The judged topics of all topic sets.
+
+        Raises:
+            Waiting: A topic set is not at hand.
+        """
+        for name in self.recipe.topics:
+            self.topics_of(name)
+        return self.opened.pool
+
+    def topics_of(self, name: str) -> TopicSet:
+        """A topic set.
+
+        Raises:
+            Waiting: It is not at hand.
+        """
+        if name not in self.topic_sets:
+            raise Waiting(f"topics `{name}`")
+        return self.topic_sets[name]
+
+    def index_of(self, name: str) -> IndexStep:
+        """The step of an index.
+
+        Raises:
+            Waiting: Its corpus is not at hand.
+        """
+        if name not in self.indexes:
+            raise Waiting(f"corpus `{self.recipe.indexes[name].corpus}`")
+        return self.indexes[name]
+
+    def run_of(self, system: str, topic_set: str) -> Answer:
+        """The run of a system on a topic set.
+
+        Raises:
+            Waiting: It cannot be planned.
+        """
+        if (system, topic_set) not in self.runs:
+            self._plan(system, topic_set)
+        found = self.runs[system, topic_set]
+        if isinstance(found, Unknown):
+            raise Waiting(f"run of `{system}`")
+        return found
+
+    def _plan(self, system: str, topic_set: str) -> None:
+        """Find the step of a run; one that cannot be planned waits."""
+        recipe = self.recipe.systems[system]
+        if recipe.is_given:
+            path = recipe.given_path(topic_set)
+            run = self.given.get((system, topic_set))
+            if run is None or run.path is None:
+                waits = Unknown(path, "read", 2, "its file", "run")
+                self.runs[system, topic_set] = waits
+            else:
+                self.runs[system, topic_set] = GivenRun(system, topic_set, run.path, run)
+            return
+        path = self.run_path(system, topic_set)
+        try:
+            self.topics_of(topic_set)
+            step = recipe.output(system, topic_set, self)
+        except Waiting as waiting:
+            self.runs[system, topic_set] = Unknown(path, recipe.verb, 2, waiting.on, "run")
+            return
+        same = (
+            one
+            for (name, _), one in self.runs.items()
+            if name == system
+            and isinstance(one, RunStep)
+            and step.shares is not None
+            and one.shares == step.shares
+        )
+        self.runs[system, topic_set] = next(same, step)
+
+    def run_path(self, system: str, topic_set: str) -> Path:
+        """Where the run of a system goes."""
+        folder = self.planner.folder / "runs" / self.planner.name
+        return folder / f"{file_name(system)}.{file_name(topic_set)}.trec.gz"
+
+    @property
+    def output(self) -> Path:
+        """The folder of the results."""
+        return self.planner.folder / "experiments" / self.planner.name
+
+    def file(self, source: str) -> Path:
+        """Where a file is that the experiment names."""
+        return file_path(source, self.planner.folder)
+
+    def joined(self, system: str) -> Run:
+        """The runs of a system on all topic sets, over the ids of the pool."""
+        return self.pool.joined([self.run_of(system, one).read() for one in self.recipe.topics])
+
+    def label(self, corpus: str) -> str:
+        """A corpus in a few words."""
+        return self.recipe.corpora[corpus].label if corpus in self.recipe.corpora else corpus
+
+    def topics_facts(self, name: str) -> dict[str, Any]:
+        """What a run's metadata tell of its topics."""
+        topics = self.topic_sets[name].topics
+        source = self.recipe.topics[name].source
+        about = {"name": name, "source": source, "field": topics.field, "topics": len(topics)}
+        return {"topics": about | {"sha256": topics.identity()["topics"]}}
+
+    def systems_used(self) -> set[str]:
+        """The names of the indexes that systems search or read documents of."""
+        systems = self.recipe.systems
+        found = {one.needs_index(name, self) for name, one in systems.items()}
+        return {name for name in found if name is not None}
+
+    def goals(self) -> Sequence[Step]:
+        """The runs, in the order in which they are made from one another."""
+        for system in in_order(self.recipe.systems):
+            for topic_set in self.recipe.topics:
+                if (system, topic_set) not in self.runs:
+                    self._plan(system, topic_set)
+        return list(dict.fromkeys(self.runs.values()))
+
+    def others(self) -> Sequence[Step]:
+        """The indexes, also those that no run to be made needs."""
+        used, found = self.systems_used(), []
+        for name, one in self.recipe.indexes.items():
+            if name in self.indexes:
+                found.append(self.indexes[name])
+            elif name in used:
+                path = index_path(self.planner.folder, name)
+                found.append(Unknown(path, "build", 1, f"corpus `{one.corpus}`", "index"))
+        return found
+
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """What of given runs would lower figures without anybody's wish; evaluation and tests."""
+        for (system, name), run in self.given.items():
+            topic_set = self.topic_sets.get(name)  # None in a dry run without its data
+            judged = topic_set.qrels.qids if topic_set is not None else []
+            lacking = sorted(set(judged).difference(run.qids))
+            if lacking:
+                what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {name}"
+                yield "warn", f"the run of {system} {what}, which count 0: {some(lacking)}"
+        sets = ", ".join(self.recipe.topics)
+        measures = " ".join(map(str, self.opened.measures))
+        yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
+        yield from tests_of(self.recipe.comparison)
+
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        """The table."""
+        from adducir.experiments.retrieval.table import result_table
+
+        return [Finding(result_table(self, context), each="per-topic")]
+
+
+def open_study(recipe: Retrieval, planner: "Planner") -> RetrievalStudy:
+    """Open every source of an experiment file, and settle its indexes."""
+    study = RetrievalStudy(recipe, planner)
+    planner.faults.extend(inconsistencies(recipe, study.names))
+    for name, corpus in sorted(recipe.corpora.items(), key=lambda item: item[1].stage):
+        corpus.open(name, study)
+    open_topics(study)
+    for name, system in recipe.systems.items():
+        planner.faults.extend(system.check(name, study))
+    _settle_indexes(study)
+    for name, system in recipe.systems.items():
+        system.open(name, study)
+    return study
+
+
+def _settle_indexes(study: RetrievalStudy) -> None:
+    used = study.systems_used()
+    for name, index in study.recipe.indexes.items():
+        corpus = study.corpora.get(index.corpus)
+        index.check(name, study)
+        if corpus is None or name not in used:
+            continue
+        path = index_path(study.planner.folder, name)
+        step = index.step(name, path, corpus, study)
+        if step is None:
+            continue
+        study.indexes[name] = step
+        why = study.planner.opening(("indexes", name), step.why)
+        if why is not None:
+            look = partial(refuse_unknown_fields, corpus.corpus, step.fields)
+            study.planner.opening(("indexes", name, "fields"), look)
+
+
+def in_order(systems: Mapping[str, Any]) -> list[str]:
+    """All systems, each after those that it is made from; none may be made from itself.
+
+    What is made from nothing comes first, then what is made from that, and so on.
+    """
+    levels: dict[str, int] = {}
+
+    def level(name: str) -> int:
+        if name not in levels:
+            levels[name] = 1 + max((level(one) for one in systems[name].members), default=-1)
+        return levels[name]
+
+    return sorted(systems, key=level)

@@ -1,0 +1,127 @@
+"""Evaluates the runs of a retrieval experiment, and makes its table."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adducir.experiments.comparison.compare import compare
+from adducir.experiments.comparison.results import Comparison
+from adducir.experiments.evaluation.scores import Scores
+from adducir.experiments.layout import layout_of
+from adducir.experiments.retrieval.provenance import chosen_settings, provenance
+from adducir.experiments.retrieval.topics import TopicSet
+from adducir.experiments.systems.system import TunableSystem
+from adducir.experiments.tables.build import build_table
+from adducir.experiments.tables.table import ResultTable
+from adducir.runs.run import Run
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+MOST_FOLDS_SHOWN = 3
+"""The chosen settings of more folds stand in the files only."""
+
+
+def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
+    """The table of an experiment whose runs are all made."""
+    scores, recipe = _evaluate(study, context), study.recipe
+    layout = layout_of(
+        recipe,
+        study.planner.name,
+        notes=[*_depths(study), *_remarks(study), *_tuned(study)],
+        provenance=provenance(study, context),
+        measure_names=study.opened.measure_names,
+        sections={name: system.group for name, system in recipe.systems.items() if system.group},
+    )
+    comparisons = {name: _compare(study, many) for name, many in scores.items()}
+    if len(scores) == 1:
+        (name,) = scores
+        return build_table(comparisons[name], scores[name], layout=layout)
+    return build_table(comparisons, scores, layout=layout)
+
+
+def _evaluate(study: "RetrievalStudy", context: "Context") -> dict[str, list[Scores]]:
+    """The scores of all systems by topic set, one run in memory at a time."""
+    scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
+    context.progress.start("evaluating", len(study.runs), "runs")
+    try:
+        for system in study.recipe.systems:
+            read: dict[Path, Run] = {}
+            for name, topic_set in study.topic_sets.items():
+                answer = study.run_of(system, name)
+                if answer.path not in read:
+                    read[answer.path] = answer.read()
+                run = _judged(read[answer.path], topic_set)
+                scores[name].append(topic_set.evaluator.score(run, system=system))
+                context.progress.advance(1)
+    finally:
+        context.progress.finish()
+    return scores
+
+
+def _judged(run: Run, topic_set: TopicSet) -> Run:
+    """The run; without documents if no topic that has some is judged.
+
+    The evaluator takes the latter for a run and qrels that do not belong together, but the plan
+    has seen that they do: the search found documents for other topics only.
+    """
+    if set(run.qids).isdisjoint(topic_set.qrels.qids):
+        return Run(run.frame.clear(), run.tag, run.path)
+    return run
+
+
+def _compare(study: "RetrievalStudy", scores: Sequence[Scores]) -> Comparison:
+    asked = study.recipe.comparison
+    if asked is None:
+        return compare(scores)
+    options = asked.model_dump(exclude={"baseline"})
+    return compare(scores, baseline=asked.baselines or None, **options)
+
+
+def _depths(study: "RetrievalStudy") -> list[str]:
+    """Sentences about given runs that are deeper or shorter than the measures and searches."""
+    cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in study.opened.measures]
+    deepest, depth, recipe = max(cutoffs), study.recipe.most, study.recipe
+    are_searches = any(not system.is_given for system in recipe.systems.values())
+    notes = []
+    for (system, topic_set), run in study.given.items():
+        whose = f"The given run of {recipe.table.system_names.get(system, system)}"
+        if len(study.topic_sets) > 1:
+            whose += f" on {topic_set}"
+        ranks = f"{whose} has at most {run.depth:,} documents a topic"
+        if run.depth < deepest:
+            notes.append(f"{ranks}, fewer than the cutoff {deepest:,}.")
+        elif are_searches and depth is not None and run.depth > depth:
+            notes.append(f"{ranks}, the searches {depth:,}.")
+    return notes
+
+
+def _remarks(study: "RetrievalStudy") -> list[str]:
+    """What systems have to say for themselves."""
+    names = study.recipe.table.system_names
+    found = [one.remark(name, names) for name, one in study.recipe.systems.items()]
+    return [remark for remark in found if remark is not None]
+
+
+def _tuned(study: "RetrievalStudy") -> list[str]:
+    """Sentences about tuned systems: how, and which settings were chosen."""
+    alike: dict[str, list[str]] = {}
+    for name, settings in chosen_settings(study).items():
+        system, folds = study.recipe.systems[name], study.folds[name]
+        if not isinstance(system, TunableSystem) or system.tune is None:
+            continue
+        how = f"tuned on {system.tune.objective} ({folds.rule})"
+        if len(settings) <= MOST_FOLDS_SHOWN:
+            how += "; " + "; ".join(
+                f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in chosen.items())
+                for fold, chosen in settings.items()
+            )
+        alike.setdefault(how, []).append(study.recipe.table.system_names.get(name, name))
+    everyone = len(study.recipe.systems)
+    return [f"{_whose(names, everyone)}: held-out figures, {how}." for how, names in alike.items()]
+
+
+def _whose(names: Sequence[str], everyone: int) -> str:
+    """Systems that a sentence is about."""
+    return "All systems" if 1 < len(names) == everyone else ", ".join(names)

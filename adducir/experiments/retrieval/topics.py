@@ -1,0 +1,146 @@
+"""Opens topics, judgements and measures of a retrieval experiment."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from adducir.corpora.qrels import Qrels, load_qrels
+from adducir.corpora.topics import Topics, load_topics
+from adducir.experiments.evaluation import providers, vectorised
+from adducir.experiments.evaluation.evaluate import Evaluator
+from adducir.experiments.evaluation.measures import Measure, parse_measure, parse_measures
+from adducir.experiments.tuning.pool import JudgedTopics, Pool
+from adducir.runs.run import Run
+from adducir.study.yaml import KeyPath
+
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.recipe import TopicsRecipe
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+
+@dataclass(frozen=True)
+class TopicSet:
+    """Topics, their judgements, and what evaluates runs of them: one group of columns."""
+
+    name: str
+    topics: Topics
+    qrels: Qrels
+    evaluator: Evaluator
+    sources: tuple[str, str]
+
+    def identity(self) -> dict[str, str]:
+        """The fingerprints of topics and judgements."""
+        return {**self.topics.identity(), **self.qrels.identity()}
+
+
+@dataclass
+class OpenedTopics:
+    """What runs are scored by.
+
+    Attributes:
+        topic_sets: By name.
+        measures: In the file's order, each once.
+        measure_names: Printed names, by the measures' exact names.
+    """
+
+    topic_sets: dict[str, TopicSet] = field(default_factory=dict)
+    measures: tuple[Measure, ...] = ()
+    measure_names: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """All judged topics; sources are told as the file writes them."""
+        sets = []
+        for name, one in self.topic_sets.items():
+            topics, qrels = one.sources
+            sets.append(
+                JudgedTopics(
+                    name, replace(one.topics, source=topics), replace(one.qrels, source=qrels)
+                )
+            )
+        return Pool.of(sets)
+
+
+def open_topics(study: "RetrievalStudy") -> None:
+    """Open measures, topics and judgements, and put them into ``study.opened``."""
+    _measures(study)
+    for text, name in study.recipe.table.measure_names.items():
+        # Names of other measures do no harm: --set measures=... may have left those out.
+        place = ("table", "measure_names", text)
+        measure = study.planner.opening(place, partial(parse_measure, text))
+        study.opened.measure_names[str(measure)] = name
+    for name, topics in study.recipe.topics.items():
+        _topic_set(name, topics, study)
+
+
+def _measures(study: "RetrievalStudy") -> None:
+    found: dict[Measure, None] = {}
+    for number, text in enumerate(study.recipe.measures):
+        place = ("measures", number)
+        for measure in study.planner.opening(place, partial(parse_measures, text)) or ():
+            if can_compute(place, measure, study):
+                found[measure] = None
+    study.opened.measures = tuple(found)
+
+
+def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bool:
+    """Whether a measure can be computed; what is wrong with it is kept."""
+    computed_by = study.planner.opening(place, partial(_computed_by, measure))
+    cutoff = getattr(measure, "params", {}).get("cutoff") or 0
+    most = study.recipe.most
+    if most is not None and cutoff > most:
+        what = f"{measure} needs {cutoff} documents a topic; `depth` is {most}"
+        study.planner.faults.add(place, what)
+    return computed_by is not None
+
+
+def _topic_set(name: str, recipe: "TopicsRecipe", study: "RetrievalStudy") -> None:
+    """Load topics and judgements that fit together."""
+    place, planner = ("topics", name), study.planner
+    found = _topics((*place, "source"), recipe, study)
+    qrels = _qrels((*place, "qrels"), recipe, study)
+    if found is None or qrels is None:
+        return
+    if set(found.qids).isdisjoint(qrels.qids):
+        first, other = found.qids[0], qrels.qids[0]
+        what = f"topics and qrels have no qid in common (such as {first!r} and {other!r})"
+        planner.faults.add(place, what)
+        return
+    if study.recipe.comparison is not None and len(qrels.qids) < 2:
+        planner.faults.add((*place, "qrels"), "a test needs judgements of two topics or more")
+    evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
+    if evaluator is not None:
+        named = recipe.qrels if isinstance(recipe.qrels, str) else " + ".join(recipe.qrels)
+        study.topic_sets[name] = TopicSet(name, found, qrels, evaluator, (recipe.source, named))
+
+
+def _topics(place: KeyPath, recipe: "TopicsRecipe", study: "RetrievalStudy") -> Topics | None:
+    source = study.planner.source(place, recipe.source)
+    if source is None:
+        return None
+    load = partial(load_topics, source, field=recipe.field, progress=study.planner.progress)
+    return study.planner.opening(place, load)
+
+
+def _qrels(place: KeyPath, recipe: "TopicsRecipe", study: "RetrievalStudy") -> Qrels | None:
+    named = (recipe.qrels,) if isinstance(recipe.qrels, str) else recipe.qrels
+    sources = [one for name in named if (one := study.planner.source(place, name)) is not None]
+    if len(sources) < len(named):
+        return None
+    load = partial(load_qrels, sources, progress=study.planner.progress)
+    return study.planner.opening(place, load)
+
+
+def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
+    measures = study.opened.measures or "NumRet"  # for want of one without an error
+    evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
+    # Some errors, such as grades that a measure does not know, show only at work.
+    one = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
+    evaluator.score(Run(one, "trial"))
+    return evaluator
+
+
+def _computed_by(measure: Measure) -> str:
+    return "adducir" if vectorised.is_vectorised(measure) else providers.provider_of(measure)

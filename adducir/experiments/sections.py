@@ -1,0 +1,88 @@
+"""What the files of all tasks share: names, the comparison, the look of the table."""
+
+import re
+import unicodedata
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from adducir.experiments.significance.choices import (
+    DEFAULT_PERMUTATIONS,
+    DEFAULT_SAMPLES,
+    DEFAULT_SEED,
+    CorrectionName,
+    FamilyName,
+    IntervalName,
+    TestName,
+)
+from adducir.experiments.tables.style import Detail
+from adducir.study.recipe import Recipe
+
+# Two names, endings and a mark of the process make a file name, of at most 255 bytes.
+_LONGEST_NAME = 80
+_NAME = re.compile(r"[\w][\w .+&()=-]*", re.UNICODE)
+
+
+def _as_name(text: str) -> str:
+    # Names become parts of file names; a name that could leave its folder is refused here.
+    if not _NAME.fullmatch(text) or text != text.strip():
+        raise ValueError("a name is made of letters, digits, blanks and any of . _ + & ( ) = -")
+    if len(text.encode()) > _LONGEST_NAME:
+        raise ValueError(f"a name has at most {_LONGEST_NAME} bytes")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_as_name)]
+Probability = Annotated[float, Field(gt=0, lt=1)]
+Natural = Annotated[int, Field(ge=1)]
+
+
+class ComparisonRecipe(Recipe):
+    """Which differences are tested, and how; see docs/statistics.md."""
+
+    baseline: Name | tuple[Name, ...] | None = None
+    test: TestName = "t"
+    correction: CorrectionName = "holm"
+    family: FamilyName = "measure"
+    alpha: Probability = 0.05
+    equivalence: Annotated[float, Field(gt=0)] | None = None
+    against: Name = "best"
+    confidence: Probability | None = None
+    interval: IntervalName = "t"
+    permutations: Natural = DEFAULT_PERMUTATIONS
+    samples: Natural = DEFAULT_SAMPLES
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baselines' names."""
+        if self.baseline is None:
+            return ()
+        return (self.baseline,) if isinstance(self.baseline, str) else self.baseline
+
+    @property
+    def differences(self) -> bool:
+        """Whether differences are tested."""
+        return bool(self.baselines) or self.family == "pairs"
+
+
+class TableRecipe(Recipe):
+    """How the table looks."""
+
+    caption: str = ""
+    label: str = ""
+    decimals: Annotated[int, Field(ge=1, le=6)] = 3
+    leading_zero: bool = True
+    show: tuple[Detail, ...] = ()
+    measure_names: dict[str, str] = Field(default_factory=dict)
+    system_names: dict[Name, str] = Field(default_factory=dict)
+
+
+def file_name(name: str) -> str:
+    """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
+    return name.replace(" ", "_")
+
+
+def on_disk(name: str) -> str:
+    """A name's file where upper and lower case, and ways to write an accent, are one."""
+    return unicodedata.normalize("NFC", file_name(name)).casefold()

@@ -1,0 +1,205 @@
+"""Steps: the artifacts that an experiment makes, each from those before it.
+
+The engine knows of a step what it is made from, whether it is there as it would be made, and how
+to make it; what it is (an index, a model, a run), only the step's own class knows.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from adducir.study.products import build, is_current, product_fingerprint
+from adducir.study.yaml import KeyPath
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+
+MISSING = "it is missing"
+REBUILD = "all is to be made anew"
+
+
+class Waiting(Exception):  # noqa: N818 - no error: a dry run goes on without it
+    """What a step is made from is not known, since data are not at hand.
+
+    Args:
+        on: What is lacking, in a few words.
+    """
+
+    def __init__(self, on: str) -> None:
+        super().__init__(on)
+        self.on = on
+
+
+class Step(ABC):
+    """One artifact to make.
+
+    Attributes:
+        path: Where it is published.
+        inputs: The steps whose artifacts are read while it is made.
+        place: Its entry in the experiment file.
+        reads: The entries of the file that name what is read while it is made: what has to be
+            fetched for them is fetched before anything is made.
+        verb: What is done, for the plan's lines: "build", "search".
+        kept: What is done where it is there.
+        stage: Where its line stands in the plan.
+    """
+
+    path: Path
+    inputs: Sequence["Step"] = ()
+    place: KeyPath = ()
+    reads: Sequence[KeyPath] = ()
+    verb: str
+    kept: str = "keep"
+    stage: int = 0
+
+    @property
+    def runs_code(self) -> str | None:
+        """The code of the experiment's author that runs while it is made."""
+        return None
+
+    @abstractmethod
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """What it is, for the plan's lines; ``shown`` gives a path as the study's own."""
+
+    @abstractmethod
+    def why(self) -> str | None:
+        """Why it has to be made, as things are now; None if it is there as it would be made.
+
+        Raises:
+            ProductError: Something else stands there, which is not replaced.
+        """
+
+    @abstractmethod
+    def make(self, context: "Context") -> None:
+        """Make it; what it is made from is there.
+
+        Raises:
+            AdducirError: A record is malformed, the disk is full, and the like.
+        """
+
+    def lines(
+        self, verb: str, why: str | None, shown: Callable[[Path], str]
+    ) -> Iterable[tuple[str, str]]:
+        """The plan's lines: a verb and what it is done to, with the reason."""
+        yield verb, self.title(shown) + ("" if why in (None, MISSING) else f": {why}")
+
+
+class Unknown(Step):
+    """A step of a dry run that cannot be planned, since data are not at hand.
+
+    Args:
+        path: Where its artifact would be.
+        verb: What would be done.
+        stage: Where its line stands in the plan.
+        waits: What it waits for.
+        kind: What its artifact is, for its line.
+    """
+
+    def __init__(self, path: Path, verb: str, stage: int, waits: str, kind: str = "") -> None:
+        self.path, self.kind, self.waits = path, kind, waits
+        self.verb, self.stage = verb, stage
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """What it waits for."""
+        kind = f"{self.kind} " if self.kind else ""
+        where = f"{kind}{shown(self.path)}"
+        return f"{where}: whether it is there is unknown without {self.waits}"
+
+    def why(self) -> str:
+        """What it waits for."""
+        return MISSING
+
+    def make(self, context: "Context") -> None:
+        """Never called: a plan with such a step is for reading."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class ModelStep(Step):
+    """A model that the experiment trains from its recipe.
+
+    Attributes:
+        fingerprint: Of what would be trained, asked anew each time: it may hang on a model that
+            is trained before.
+        train: Trains it into ``path``.
+    """
+
+    path: Path
+    fingerprint: Callable[[], str]
+    train: Callable[["Context"], object]
+    inputs: Sequence[Step] = ()
+    reads: Sequence[KeyPath] = ()
+    verb = "train"
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Its folder."""
+        return shown(self.path)
+
+    def why(self) -> str | None:
+        """See :meth:`Step.why`."""
+        if not self.path.exists():
+            return MISSING
+        before = because_of(self.inputs)
+        if before is not None:
+            return before
+        current = is_current(self.path, self.fingerprint())
+        return None if current else "the one that is there was trained otherwise"
+
+    def make(self, context: "Context") -> None:
+        """Train it."""
+        self.train(context)
+
+
+class ArtifactStep(Step):
+    """A folder that is built at once from a recipe and inputs with fingerprints."""
+
+    kind: ClassVar[str]
+    version: ClassVar[int]
+
+    @abstractmethod
+    def recipe(self) -> Mapping[str, Any]:
+        """All that decides its content beside what it is made from."""
+
+    @abstractmethod
+    def identities(self) -> Mapping[str, str]:
+        """The fingerprints of what it is made from; all of that must be there."""
+
+    @abstractmethod
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        """Make it in an empty folder, and return its counts."""
+
+    def versions(self) -> Mapping[str, str]:
+        """Versions of the libraries that take part."""
+        return {}
+
+    def why(self) -> str | None:
+        """See :meth:`Step.why`."""
+        if not self.path.exists():
+            return MISSING
+        before = because_of(self.inputs)
+        if before is not None:
+            return before
+        wanted = product_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
+        current = is_current(self.path, wanted)
+        return None if current else "the one that is there was made otherwise"
+
+    def make(self, context: "Context") -> None:
+        """Build it."""
+        build(
+            self.path,
+            kind=self.kind,
+            recipe=self.recipe(),
+            inputs=self.identities(),
+            maker_version=self.version,
+            make=lambda folder: self.fill(folder, context),
+            rebuild=context.rebuild,
+            versions=self.versions(),
+            progress=context.progress,
+        )
+
+
+def because_of(inputs: Sequence[Step]) -> str | None:
+    """Why a step has to be made whose fingerprint is known only when its inputs are there."""
+    return "what it is made from is to be made" if any(one.why() for one in inputs) else None

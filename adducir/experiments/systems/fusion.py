@@ -1,0 +1,168 @@
+"""``fuse:``: the runs of several systems made one, by any fusion method."""
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field, model_validator
+
+from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted
+from adducir.experiments.sections import Name
+from adducir.experiments.systems.system import TunableSystem
+from adducir.experiments.tuning.combining import Fusion as TunableFusion
+from adducir.experiments.tuning.combining import fusion_knobs
+from adducir.experiments.tuning.grid import Knob
+from adducir.runs.fuse import fuse
+from adducir.runs.fusion import FUSION, FusionMethod
+from adducir.study.choice import keys_of
+from adducir.study.errors import UsageError
+from adducir.study.yaml import KeyPath
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+
+class Fusion(TunableSystem):
+    """Two systems or more; the method's hyperparameters stand beside ``method``.
+
+    Attributes:
+        fuse: The systems.
+        method: A fusion method.
+        weights: A weight for each system; by default 1.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    verb: ClassVar[str] = "fuse"
+    fuse: tuple[Name, ...]
+    method: str = "rrf"
+    weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
+
+    @classmethod
+    def more_keys(cls) -> Collection[str]:
+        """The hyperparameters of all methods."""
+        return {key for name in FUSION for key in keys_of(FUSION, name)}
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Fusion":
+        if len(set(self.fuse)) < max(2, len(self.fuse)):
+            raise ValueError("`fuse` names two systems or more, each once")
+        if self.weights and len(self.weights) != len(self.fuse):
+            raise ValueError("`weights` has one number for each system in `fuse`")
+        if self.weights and not any(self.weights):
+            raise ValueError("`weights` are all 0")
+        try:
+            _ = self.fusion
+        except UsageError as error:
+            raise ValueError(str(error).rstrip(".")) from error
+        return self
+
+    @property
+    def fusion(self) -> FusionMethod:
+        """The fusion method with the hyperparameters that the file gives."""
+        return FUSION.make(self.method, self.model_extra or {})
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """See :attr:`System.members`."""
+        return self.fuse
+
+    def place_of(self, member: int) -> KeyPath:
+        """See :meth:`System.place_of`."""
+        return ("fuse", member)
+
+    @property
+    def hyperparameters(self) -> Mapping[str, Knob]:
+        """See :attr:`TunableSystem.hyperparameters`."""
+        return fusion_knobs(self.fuse, self.method)
+
+    @property
+    def fixed(self) -> dict[str, float]:
+        """See :attr:`TunableSystem.fixed`."""
+        given = (self.model_extra or {}).keys() & self.hyperparameters.keys()
+        values = {name: getattr(self.fusion, name) for name in given}
+        weights = zip(self.fuse, self.weights, strict=False)  # no weights, or one for each
+        return values | {f"weights.{name}": weight for name, weight in weights}
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """The method's hyperparameters that are no numbers and so cannot be tuned."""
+        values = self.fusion.model_dump().items()
+        return {name: value for name, value in values if isinstance(value, str)}
+
+    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "FusionStep":
+        """See :meth:`System.step`."""
+        members = [study.run_of(member, topic_set) for member in self.fuse]
+        return FusionStep(name, self, topic_set, study, members)
+
+    def decides_untuned(self, name: str, study: "RetrievalStudy") -> dict[str, Any]:
+        """See :meth:`TunableSystem.decides_untuned`."""
+        runs = [[study.run_of(one, each) for each in study.recipe.topics] for one in self.fuse]
+        return {
+            "method": self.method,
+            **FUSION.origin(self.method),
+            **self._settings,
+            "members": [[run.fingerprint for run in each] for each in runs],
+        }
+
+    def tunable(self, name: str, study: "RetrievalStudy", context: "Context") -> TunableFusion:
+        """See :meth:`TunableSystem.tunable`."""
+        return TunableFusion(
+            {member: study.joined(member) for member in self.fuse},
+            self.method,
+            fixed=self.fixed,
+            settings=self._settings,
+            depth=study.recipe.most,
+        )
+
+
+class FusionStep(RunStep):
+    """The fusion of runs."""
+
+    recipe: Fusion
+    inputs: list[Answer]
+
+    @property
+    def shares(self) -> object:
+        """The members' runs."""
+        return tuple(member.path for member in self.inputs)
+
+    def decides(self) -> dict[str, Any]:
+        """See :meth:`RunStep.decides`."""
+        system = self.recipe
+        return {
+            "method": system.method,
+            **FUSION.origin(system.method),
+            "hyperparameters": system.fusion.model_dump(),
+            "weights": list(system.weights),
+            "members": [member.fingerprint for member in self.inputs],
+        }
+
+    def produce(self, context: "Context") -> Made:
+        """See :meth:`RunStep.produce`."""
+        system, depth = self.recipe, self.study.recipe.depth
+        run = fuse(
+            [member.read() for member in self.inputs],
+            system.method,
+            weights=system.weights or None,
+            depth=self.study.recipe.most,
+            tag=self.tag,
+            **system.fusion.model_dump(),
+        )
+        settings: dict[str, Any] = {
+            "method": system.method,
+            **system.fusion.model_dump(),
+            **FUSION.origin(system.method),
+            "depth": depth,
+        }
+        if system.weights:
+            settings["weights"] = list(system.weights)
+        runs = [
+            {
+                "system": member.system,
+                "file": context.shown(member.path),
+                "fingerprint": member.fingerprint,
+            }
+            for member in self.inputs
+        ]
+        note = f"{counted(run, self.topics)}, fused of {len(runs)} runs"
+        return Made(run, note, {"fusion": settings | {"runs": runs}})

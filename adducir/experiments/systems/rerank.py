@@ -1,0 +1,400 @@
+"""``rerank:``: the best documents of another system's run in a new order."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from adducir.corpora.references import expanded, file_path
+from adducir.deepct.folders import RECIPES
+from adducir.deepct.recipe import listed
+from adducir.experiments.retrieval.corpora import refuse_unknown_fields
+from adducir.experiments.retrieval.indexes import IndexStep
+from adducir.experiments.retrieval.runs import (
+    Answer,
+    Made,
+    RunStep,
+    counted,
+    part_of,
+    run_facts,
+)
+from adducir.experiments.sections import Name, Natural
+from adducir.experiments.step import ModelStep, Step, Waiting
+from adducir.experiments.systems.system import TunableSystem, made_of
+from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
+from adducir.experiments.tuning.grid import Knob
+from adducir.models.machine import using_threads
+from adducir.rerankers.cross_encoder import CrossEncoderRecipe
+from adducir.rerankers.registry import Reranker, identity_of, open_reranker, read_recipe
+from adducir.rerankers.rerank import Reranked, rerank
+from adducir.rerankers.texts import StoredTexts
+from adducir.rerankers.training import Course, open_course, train_reranker
+from adducir.study.errors import InputError, ProductError
+from adducir.study.folders import study_folder
+from adducir.study.progress import SILENT, Progress
+from adducir.study.recipe import Fault
+from adducir.study.yaml import KeyPath
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+
+class Rerank(TunableSystem):
+    """A reranker over the run of another system.
+
+    Attributes:
+        rerank: The other system.
+        by: The reranker: its recipe, its folder or its name.
+        depth: How many documents per topic are reranked.
+        texts: The index whose documents are read; by default the one that was searched.
+        fields: The fields that are read; by default as the reranker's recipe says, or the index's.
+    """
+
+    verb: ClassVar[str] = "rerank"
+    rerank: Name
+    by: str
+    depth: Natural = 100
+    texts: Name | None = None
+    fields: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """See :attr:`System.members`."""
+        return (self.rerank,)
+
+    def place_of(self, member: int) -> KeyPath:
+        """See :meth:`System.place_of`."""
+        return ("rerank",)
+
+    @property
+    def hyperparameters(self) -> Mapping[str, Knob]:
+        """See :attr:`TunableSystem.hyperparameters`."""
+        return {"depth": RERANK_DEPTH}
+
+    @property
+    def fixed(self) -> dict[str, float]:
+        """See :attr:`TunableSystem.fixed`."""
+        return {"depth": self.depth} if "depth" in self.model_fields_set else {}
+
+    @property
+    def deepest(self) -> int:
+        """How many documents per topic are reranked, at most."""
+        return self.depth if self.tune is None else int(max(self.tune.values["depth"]))
+
+    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
+        """The index that it names, or what it reranks, or the only one that is searched."""
+        systems = study.recipe.systems
+        known = [systems[one] for one in (name, *made_of(study, name)) if one in systems]
+        named = [one.texts for one in known if isinstance(one, Rerank) and one.texts is not None]
+        if named:
+            return named[0]
+        searched = {
+            index
+            for one in known
+            if not isinstance(one, Rerank) and (index := one.needs_index(name, study)) is not None
+        }
+        return searched.pop() if len(searched) == 1 else None
+
+    def check(self, name: str, study: "RetrievalStudy") -> Iterator[Fault]:
+        """See :meth:`System.check`."""
+        yield from super().check(name, study)
+        place, systems = ("systems", name), study.recipe.systems
+        of = made_of(study, name)
+        if name in of:
+            return
+        if self.texts is not None:
+            yield from study.names.check((*place, "texts"), "indexes", self.texts)
+        elif set(of) <= systems.keys() and self.needs_index(name, study) is None:
+            what = f"there is not one index that `{self.rerank}` searches; name the one with"
+            yield Fault((*place, "rerank"), f"{what} the texts: `texts: INDEX`")
+        if study.recipe.most is not None and self.deepest > study.recipe.most:
+            key = ("tune", "grid", "depth") if self.tune else ("depth",)
+            what = f"{self.deepest} documents a topic are reranked; `depth` of the file is"
+            yield Fault((*place, *key), f"{what} {study.recipe.most}")
+
+    def open(self, name: str, study: "RetrievalStudy") -> None:
+        """Open the reranker, or the recipe that makes it; no model is loaded."""
+        super().open(name, study)
+        place, planner = ("systems", name), study.planner
+        open_it = partial(_open_scorer, self, planner.folder, planner.progress)
+        found = planner.opening((*place, "by"), open_it)
+        if found is None:
+            return
+        study.details[name] = found
+        index = study.recipe.indexes.get(str(self.needs_index(name, study)))
+        corpus = study.corpora.get(index.corpus) if index is not None else None
+        if corpus is not None and found.fields:
+            look = partial(refuse_unknown_fields, corpus.corpus, found.fields)
+            planner.opening((*place, "fields" if self.fields else "by"), look)
+        self._refuse_unknown_queries(name, study)
+
+    def _refuse_unknown_queries(self, name: str, study: "RetrievalStudy") -> None:
+        """Refuse given candidates whose query is not known."""
+        for topic_set in study.topic_sets.values():
+            run = study.given.get((self.rerank, topic_set.name))
+            judged = () if run is None else set(run.qids).intersection(topic_set.qrels.qids)
+            unknown = sorted(set(judged).difference(topic_set.topics.qids))
+            if unknown:
+                what = f"{len(unknown)} topics of the run of `{self.rerank}` have no query in"
+                what = f"{what} `{topic_set.name}`, such as {unknown[0]!r}"
+                study.planner.faults.add(("systems", name, "rerank"), what)
+
+    def scorer(self, name: str, study: "RetrievalStudy") -> "Scorer":
+        """The reranker, opened.
+
+        Raises:
+            Waiting: It is not at hand.
+        """
+        if name not in study.details:
+            raise Waiting(f"reranker {self.by}")
+        found: Scorer = study.details[name]
+        return found
+
+    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "RerankStep":
+        """See :meth:`System.step`."""
+        index = study.index_of(str(self.needs_index(name, study)))
+        scorer, base = self.scorer(name, study), study.run_of(self.rerank, topic_set)
+        return RerankStep(name, self, topic_set, study, base, index, scorer)
+
+    def decides_scores(self, index: IndexStep, scorer: "Scorer") -> dict[str, Any]:
+        """All that decides its rankings, beside its candidates and their queries."""
+        return scorer.decides(index.fields) | {"texts": index.fingerprint}
+
+    def decides_untuned(self, name: str, study: "RetrievalStudy") -> dict[str, Any]:
+        """See :meth:`TunableSystem.decides_untuned`."""
+        index = study.index_of(str(self.needs_index(name, study)))
+        return {
+            "rerank": self.decides_scores(index, self.scorer(name, study)),
+            "candidates": [
+                study.run_of(self.rerank, one).fingerprint for one in study.recipe.topics
+            ],
+        }
+
+    def tunable(self, name: str, study: "RetrievalStudy", context: "Context") -> RerankDepth:
+        """See :meth:`TunableSystem.tunable`."""
+        runs = [self._deepest(name, one, study, context).run for one in study.recipe.topics]
+        first, reranked = study.joined(self.rerank), study.pool.joined(runs)
+        return RerankDepth(first, reranked, depth=self.deepest, name="depth")
+
+    def tuned_method(
+        self, name: str, topic_set: str, study: "RetrievalStudy", context: "Context"
+    ) -> dict[str, Any]:
+        """See :meth:`TunableSystem.tuned_method`."""
+        found = self._deepest(name, topic_set, study, context)
+        return {"reranking": [self.step(name, topic_set, study).settings(found, context)]}
+
+    def _deepest(
+        self, name: str, topic_set: str, study: "RetrievalStudy", context: "Context"
+    ) -> Reranked:
+        """The candidates of a topic set, reranked to the greatest depth."""
+        step = self.step(name, topic_set, study)
+        make = partial(step.rerank, context)
+        return context.opened(("reranked", name, topic_set), make, lambda _: None)
+
+    def remark(self, name: str, names: Mapping[str, str]) -> str:
+        """See :meth:`System.remark`."""
+        base = names.get(self.rerank, self.rerank)
+        most = " at most" if self.tune else ""
+        return (
+            f"{names.get(name, name)}: {base}, its best {self.deepest:,} documents{most} reranked "
+            f"by {self.by}."
+        )
+
+
+class RerankStep(RunStep):
+    """A run whose best documents are reranked."""
+
+    recipe: Rerank
+
+    def __init__(
+        self,
+        name: str,
+        system: Rerank,
+        topic_set: str,
+        study: "RetrievalStudy",
+        base: Answer,
+        index: IndexStep,
+        scorer: "Scorer",
+    ) -> None:
+        place = ("systems", name)
+        training = [scorer.step(place)] if scorer.training is not None else []
+        inputs: list[Step] = [*training, index, base]
+        super().__init__(name, system, topic_set, study, inputs, [] if training else [place])
+        self.base, self.index, self.scorer = base, index, scorer
+
+    @property
+    def shares(self) -> object:
+        """The candidates and their queries."""
+        return self.base.path, super().shares
+
+    def decides(self) -> dict[str, Any]:
+        """See :meth:`RunStep.decides`."""
+        return {
+            "rerank": self.recipe.decides_scores(self.index, self.scorer),
+            "candidates": self.base.fingerprint,
+            "topics": self.topics.identity(),
+        }
+
+    def rerank(self, context: "Context") -> Reranked:
+        """The candidates, reranked."""
+        candidates = of_topics(self.base.read(), self.topics)
+        return self.scorer.run(candidates, self, context)
+
+    def produce(self, context: "Context") -> Made:
+        """See :meth:`RunStep.produce`; how the candidates were found is handed on."""
+        found = self.rerank(context)
+        before = {} if self.base.is_given else part_of(run_facts(self.base.path), "method")
+        earlier = before.get("reranking")
+        method = {key: before[key] for key in ("retrieval", "fusion", "python") if key in before}
+        method["reranking"] = [
+            *(earlier if isinstance(earlier, list) else []),
+            self.settings(found, context),
+        ]
+        scored = (
+            f"the best {found.settings['depth']:,} reranked in {found.seconds:.1f} s "
+            f"({found.computed:,} computed, {found.cached:,} known)"
+        )
+        return Made(
+            found.run, f"{counted(found.run, self.topics)}, {scored}", method, found.seconds
+        )
+
+    def settings(self, found: Reranked, context: "Context") -> dict[str, Any]:
+        """How a run was reranked; candidates are told without the machine's paths."""
+        base = self.base
+        file = {} if base.is_given else {"file": context.shown(base.path)}
+        candidates = {"system": base.system, **file, "fingerprint": base.fingerprint}
+        return {**found.settings, "candidates": candidates}
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """The reranker of a system.
+
+    Attributes:
+        system: What the experiment file says.
+        folder: The study's.
+        training: How it is trained; None for one that is only read.
+        recipe: The file of its recipe, where it is trained.
+        pretrained: The reranker, where it is only read.
+    """
+
+    system: Rerank
+    folder: Path
+    training: Course | None = None
+    recipe: Path | None = None
+    pretrained: Reranker | None = None
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that decides the score of a query and a passage; the model need not be there."""
+        if self.training is not None:
+            return identity_of(self.training.recipe, self.training.fingerprint)
+        return self.reranker.identity
+
+    @property
+    def reranker(self) -> Reranker:
+        """The reranker; one that is trained must be there.
+
+        Raises:
+            ProductError: It is not there.
+        """
+        return self.pretrained or open_reranker(self._recipe)
+
+    @property
+    def _recipe(self) -> Path:
+        if self.recipe is None:
+            raise ValueError("a reranker is trained or pretrained")
+        return self.recipe
+
+    def step(self, place: KeyPath) -> ModelStep:
+        """Its training."""
+        course, path = self.training, self._recipe.with_suffix("")
+        if course is None:
+            raise ValueError("this reranker is only read")
+
+        def train(context: "Context") -> object:
+            return train_reranker(
+                course,
+                path,
+                device=context.device,
+                rebuild=context.rebuild,
+                progress=context.progress,
+            )
+
+        return ModelStep(path, lambda: course.fingerprint, train, reads=[place])
+
+    def decides(self, index_fields: tuple[str, ...]) -> dict[str, Any]:
+        """All that decides its rankings, beside the candidates, their queries and documents."""
+        recipe = self.training.recipe if self.training else self.reranker.recipe
+        return {
+            "reranker": self.identity,
+            "passages": recipe.passages.model_dump(mode="json"),
+            "fields": list(self.fields or index_fields),
+            "depth": self.system.deepest,
+        }
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The documents' fields that are read; none where neither file nor recipe says."""
+        if self.system.fields:
+            return self.system.fields
+        if self.training is not None:
+            return listed(self.training.recipe.fields)
+        return self.reranker.fields
+
+    def run(self, candidates: Any, step: RerankStep, context: "Context") -> Reranked:
+        """Rerank a run; scores are kept in the study, and known ones are not computed again.
+
+        Raises:
+            ProductError: The model is not the one that was planned.
+            InputError: A document or a topic is not there.
+        """
+        reranker = context.opened(("reranker", step.system), lambda: self.reranker, lambda _: None)
+        if reranker.identity != self.identity:
+            raise ProductError(
+                "this is not the model that was planned: its recipe has changed since, or another "
+                "experiment has trained its own here.",
+                path=reranker.source.folder,
+                mend="Run this again.",
+            )
+        index = step.index.open(context)
+        with using_threads(context.threads):
+            found = rerank(
+                candidates,
+                step.topics,
+                StoredTexts(index.documents, self.fields or index.fields),
+                reranker,
+                depth=self.system.deepest,
+                tag=step.tag,
+                cache=self.folder / "rerankers" / ".scores",
+                progress=context.progress,
+            )
+        found.settings["name"] = self.system.by
+        return found
+
+
+def _open_scorer(system: Rerank, folder: Path, progress: Progress = SILENT) -> Scorer:
+    """Open the reranker of a system, or the recipe that makes it; no model is loaded.
+
+    Raises:
+        InputError: There is no such model or recipe, or the recipe has faults; or the depth of a
+            listwise reranker is tuned.
+        MachineError: A source of the recipe cannot be downloaded.
+    """
+    path = file_path(system.by, folder)
+    if path.suffix in RECIPES:
+        recipe = read_recipe(path)
+        if isinstance(recipe, CrossEncoderRecipe) and recipe.examples is not None:
+            course = open_course(recipe, study_folder(path), progress=progress)
+            return Scorer(system, folder, training=course, recipe=path)
+    found = Scorer(system, folder, pretrained=open_reranker(expanded(system.by), folder))
+    if found.reranker.is_listwise and system.tune is not None:
+        raise InputError(
+            "this reranker puts lists in order, so that another depth is another run, and its "
+            "depth cannot be tuned here.",
+            mend="Name a `depth`; or make a system of each.",
+        )
+    found.identity  # noqa: B018  (an unreadable model is an error before anything runs)
+    return found

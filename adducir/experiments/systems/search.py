@@ -1,0 +1,189 @@
+"""``index:``: a search of an index, with a retrieval model and feedback where it has words."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ConfigDict, model_validator
+
+from adducir.experiments.retrieval.indexes import IndexStep
+from adducir.experiments.retrieval.runs import Made, RunStep, counted
+from adducir.experiments.sections import Name
+from adducir.experiments.systems.system import TunableSystem
+from adducir.experiments.tuning.grid import Knob, knobs_of
+from adducir.experiments.tuning.systems import LexicalSearch
+from adducir.indexes.build import engine_versions
+from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.models import MODELS, Model
+from adducir.indexes.search import Search as Found
+from adducir.study.choice import entry, hyperparameters, keys_of
+from adducir.study.recipe import Fault, FaultsAt
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+_SHOWN = 10
+
+
+class Search(TunableSystem):
+    """A search; the model's hyperparameters stand beside ``model``, feedback under its name.
+
+    Attributes:
+        index: The index.
+        model: The retrieval model; a dense index has none.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    verb: ClassVar[str] = "search"
+    index: Name
+    model: str = "bm25"
+
+    @classmethod
+    def more_keys(cls) -> Collection[str]:
+        """The hyperparameters of all models, and the names of all feedback methods."""
+        return {*FEEDBACK, *(key for name in MODELS for key in keys_of(MODELS, name))}
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Search":
+        _ = self.retrieval_model, self.feedback
+        return self
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The model's hyperparameters that the file gives."""
+        return {key: value for key, value in self._extra.items() if key not in FEEDBACK}
+
+    @property
+    def _extra(self) -> dict[str, Any]:
+        return self.model_extra or {}
+
+    @property
+    def retrieval_model(self) -> Model:
+        """The model with the hyperparameters that the file gives."""
+        if self.model not in MODELS:
+            what = f"should be one of {', '.join(MODELS)}, not {self.model!r}"
+            raise FaultsAt((("model",), what))
+        known = keys_of(MODELS, self.model)
+        strange = self.given.keys() & type(self).more_keys() - set(known)
+        if strange:
+            listed = ", ".join(f"`{key}`" for key in sorted(strange))
+            raise ValueError(f"{listed} means nothing to the model {self.model}")
+        own = {name: name for name in type(self).model_fields}
+        return hyperparameters(MODELS.kind(self.model), self.model, self.given, own)
+
+    @property
+    def feedback(self) -> FeedbackMethod | None:
+        """The feedback method with its hyperparameters; None for none."""
+        stated = {name: self._extra[name] for name in FEEDBACK if name in self._extra}
+        for name, value in stated.items():
+            # A row called RM3 must not silently lack it because nothing stands after "rm3:".
+            if value is None:
+                what = "is empty; write `{}` for the default settings, `false` for none"
+                raise FaultsAt(((name,), what))
+        asked = [name for name, value in stated.items() if value is not False]
+        if len(asked) > 1:
+            raise ValueError(f"a search has one feedback method, not {' and '.join(asked)}")
+        if not asked:
+            return None
+        (name,) = asked
+        value = {} if stated[name] is True else stated[name]
+        if not isinstance(value, Mapping):
+            raise FaultsAt(((name,), "should be 'key: value' lines, true or false"))
+        try:
+            return entry(FEEDBACK.kind, name, value)
+        except FaultsAt as error:
+            raise FaultsAt(*(((name, *path), what) for path, what in error.faults)) from error
+
+    @property
+    def hyperparameters(self) -> Mapping[str, Knob]:
+        """See :attr:`TunableSystem.hyperparameters`."""
+        own = knobs_of(MODELS.kind(self.model))
+        return own | (knobs_of(type(self.feedback)) if self.feedback else {})
+
+    @property
+    def fixed(self) -> dict[str, float]:
+        """See :attr:`TunableSystem.fixed`."""
+        model, feedback = self.retrieval_model, self.feedback
+        found = {name: getattr(model, name) for name in sorted(self.given)}
+        if feedback is not None:
+            found |= {name: getattr(feedback, name) for name in feedback.model_fields_set}
+        return found
+
+    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
+        """See :meth:`System.needs_index`."""
+        return self.index
+
+    def check(self, name: str, study: "RetrievalStudy") -> Iterator[Fault]:
+        """See :meth:`System.check`."""
+        yield from super().check(name, study)
+        place = ("systems", name)
+        yield from study.names.check((*place, "index"), "indexes", self.index)
+        index = study.recipe.indexes.get(self.index)
+        if index is not None:
+            for path, what in index.unfit(self):
+                yield Fault((*place, *path), what)
+
+    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "SearchStep":
+        """See :meth:`System.step`."""
+        return SearchStep(name, self, topic_set, study, [study.index_of(self.index)])
+
+    def decides_untuned(self, name: str, study: "RetrievalStudy") -> dict[str, Any]:
+        """See :meth:`TunableSystem.decides_untuned`."""
+        feedback = FEEDBACK.name_of(type(self.feedback)) if self.feedback else None
+        return {
+            "index": study.index_of(self.index).fingerprint,
+            "model": self.model,
+            **MODELS.origin(self.model),
+            "feedback": feedback,
+            **(FEEDBACK.origin(feedback) if feedback else {}),
+        }
+
+    def tunable(self, name: str, study: "RetrievalStudy", context: "Context") -> LexicalSearch:
+        """See :meth:`TunableSystem.tunable`."""
+        return LexicalSearch(
+            study.index_of(self.index).open(context),
+            MODELS.kind(self.model),
+            feedback=type(self.feedback) if self.feedback else None,
+            fixed=self.fixed,
+            depth=study.recipe.most,
+            threads=context.threads,
+        )
+
+
+class SearchStep(RunStep):
+    """The run of a search."""
+
+    recipe: Search
+    inputs: list[IndexStep]
+
+    def decides(self) -> dict[str, Any]:
+        """See :meth:`RunStep.decides`."""
+        (index,) = self.inputs
+        return {
+            "index": index.fingerprint,
+            "topics": self.topics.identity(),
+            **index.search_settings(self.recipe),
+        }
+
+    def produce(self, context: "Context") -> Made:
+        """See :meth:`RunStep.produce`."""
+        (index,), topics = self.inputs, self.topics
+        found = index.search(self.recipe, topics, self.tag, self.study.recipe.most, context)
+        note = f"{counted(found.run, topics)} in {found.seconds:.1f} s{_silent(found)}"
+        data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
+        method = {"retrieval": [found.settings]}
+        return Made(found.run, note, method, found.seconds, data, engine_versions())
+
+
+def _silent(found: Found) -> str:
+    """Which topics have no documents, and why."""
+    text = ""
+    for what, qids in (
+        ("no term is left of the query of", found.empty),
+        ("no document has a term of the query of", found.unanswered),
+        ("all documents have one score, so that docnos order them, of", found.tied),
+    ):
+        if qids:
+            more = f" and {len(qids) - _SHOWN} more" if len(qids) > _SHOWN else ""
+            text += f"; {what} {', '.join(qids[:_SHOWN])}{more}"
+    return text

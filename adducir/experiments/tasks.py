@@ -1,0 +1,69 @@
+"""Tasks: what an experiment asks, what is right, and who scores; one package a task."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from adducir.experiments.sections import ComparisonRecipe, TableRecipe
+from adducir.study.errors import InputError, UsageError
+from adducir.study.recipe import Recipe
+from adducir.study.registry import Family
+from adducir.study.yaml import Document
+
+if TYPE_CHECKING:
+    from adducir.experiments.plan import Study
+    from adducir.experiments.planner import Planner
+
+DEFAULT = "retrieval"
+_RENAMED = {"ranks": "known-item", "evidence-sets": "evidence-sets"}
+
+
+class Task(Recipe):
+    """An experiment file: the base of every task's.
+
+    Attributes:
+        description: For readers.
+        comparison: Which differences are tested, and how.
+        table: How the table looks.
+    """
+
+    description: str = ""
+    comparison: ComparisonRecipe | None = None
+    table: TableRecipe = TableRecipe()
+
+    @abstractmethod
+    def study(self, planner: "Planner") -> "Study":
+        """Open all that the file names; what is wrong is left with the planner."""
+
+
+_HERE = "adducir.experiments"
+
+TASKS = Family(
+    "tasks",
+    Task,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "retrieval": f"{_HERE}.retrieval.recipe:Retrieval",
+        "known-item": f"{_HERE}.known_item.recipe:KnownItem",
+        "evidence-sets": f"{_HERE}.evidence_sets.recipe:EvidenceSets",
+    },
+    what="task",
+)
+
+
+def task_of(document: Document) -> type[Task]:
+    """The task of an experiment file: what its key ``task`` names, or else retrieval.
+
+    Raises:
+        InputError: There is no such task.
+    """
+    name, old = document.data.get("task", DEFAULT), document.data.get("kind")
+    if "task" not in document.data and old in _RENAMED:
+        raise InputError(
+            f"`kind: {old}` is now `task: {_RENAMED[str(old)]}`.",
+            path=document.path,
+            line=document.line_of(("kind",)),
+        )
+    try:
+        return TASKS.kind(name)
+    except UsageError as error:
+        line = document.line_of(("task",))
+        raise InputError(error.what, path=document.path, line=line, mend=error.mend) from error
