@@ -5,10 +5,12 @@ import json
 import pytest
 from memory_corpus import ListCorpus
 
-from adducir.indexes import BM25, QLD, IndexSettings, RM3Settings
+from adducir.indexes import IndexSettings
+from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.memory.pairs import build_from_pairs, read_pairs
+from adducir.indexes.models import BM25, QLD
 from adducir.study.errors import InputError
 
 COUNTS = {
@@ -25,15 +27,15 @@ def write(path, counts):
     return path
 
 
-@pytest.mark.parametrize("model", [BM25(), BM25(10, 0.9), QLD()])
-@pytest.mark.parametrize("rm3", [None, RM3Settings(5, 2, 0.5)])
+@pytest.mark.parametrize("model", [BM25(), BM25(k1=10, b=0.9), QLD()])
+@pytest.mark.parametrize("rm3", [None, RM3(fb_terms=5, fb_docs=2)])
 def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
     texts = {d: " ".join(" ".join([w] * n) for w, n in c.items()) for d, c in COUNTS.items()}
     build_memory_index(ListCorpus(texts), tmp_path / "text")
     build_from_pairs(write(tmp_path / "p.jsonl", COUNTS), tmp_path / "pairs", IndexSettings())
     queries = ["cat runs", "dog", "wi fi caf\u00e9", "the"]
     found = [
-        MemoryIndex(tmp_path / name).search(queries, model, rm3=rm3, depth=10)
+        MemoryIndex(tmp_path / name).search(queries, model, feedback=rm3, depth=10)
         for name in ("text", "pairs")
     ]
     one, other = (hits.frame([*"abcd"]) for hits in found)

@@ -182,7 +182,7 @@ class Inverted(IndexRecipe):
             others = " or ".join(f"`engine: {engine}`" for engine in model.engines())
             what = f"{_CALLED[self.engine]} has no model {system.model}"
             yield ("model",), f"{what}: `{system.index}` needs {others}"
-        if self.accurate_length and not model.reads_exact_lengths():
+        elif self.accurate_length and system.model != "bm25" and "lucene" in model.engines():
             what = f"only bm25 reads exact lengths, and `{system.index}` has"
             yield ("model",), f"{what} `accurate_length: true`"
 
