@@ -17,10 +17,18 @@ from pydantic_core import PydanticUndefined
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, GROUPS, build_group, load_command
 from adducir.deepct.recipe import DeepCTRecipe
+from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
+from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
+from adducir.experiments.systems import SYSTEMS, System
+from adducir.indexes.dense.settings import DenseSettings
+from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.models import MODELS
 from adducir.rerankers.complementary.recipe import ComplementaryRecipe
+from adducir.runs.fusion import FUSION
 from adducir.study import errors
 from adducir.study.recipe import validate
+from adducir.study.registry import Family
 from adducir.study.yaml import load
 
 ROOT = Path(__file__).parents[1]
@@ -150,12 +158,24 @@ def anchors(file: Path) -> set[str]:
 
 
 def keys_of(recipe: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
-    """Every key of a recipe, at all depths."""
-    waiting = [recipe]
-    for model in waiting:
-        for key, field in model.model_fields.items():
-            yield field.alias or key, field
-            waiting += [inner for inner in models_in(field.annotation) if inner not in waiting]
+    """The keys of a recipe and of those in it, and of every kind that may stand in it."""
+    for key, field in recipe.model_fields.items():
+        yield field.alias or key, field
+        for model in models_in(field.annotation):
+            yield from keys_of(model)
+            for kind in KINDS.get(model, lambda: ())():
+                yield from keys_of(kind)
+
+
+def kinds_of(*families: Family) -> list[type[BaseModel]]:
+    return list({family.kind(name): None for family in families for name in family})
+
+
+KINDS = {
+    CorpusRecipe: lambda: kinds_of(CORPORA),
+    IndexRecipe: lambda: [*kinds_of(INDEXES), DenseSettings],
+    System: lambda: kinds_of(SYSTEMS, MODELS, FEEDBACK, FUSION),
+}
 
 
 def models_in(kind: Any) -> Iterator[type[BaseModel]]:
@@ -172,6 +192,10 @@ RECIPES: dict[str, tuple[str, type[BaseModel]]] = {
 }
 
 
+NAMED = {"experiment": FEEDBACK}
+"""Keys that are the names of kinds."""
+
+
 @pytest.mark.parametrize("kind", RECIPES)
 def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
     page, recipe = RECIPES[kind]
@@ -180,7 +204,7 @@ def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
     for cells in rows_of(table):
         for key in _CODE.findall(cells[0]):
             rows.setdefault(key, []).append(cells[1].strip("` "))
-    keys = dict.fromkeys(key for key, _ in keys_of(recipe))
+    keys = dict.fromkeys(key for key, _ in keys_of(recipe)) | dict.fromkeys(NAMED.get(kind, ()))
     assert sorted(set(keys) ^ set(rows)) == []
     for key, field in keys_of(recipe):
         default = field.default

@@ -36,6 +36,11 @@ def experiment(
     rebuild: options.Rebuild = False,
     threads: Annotated[options.Threads, without("dry_run")] = None,
     device: Annotated[options.Device, without("dry_run")] = options.DeviceName.AUTO,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", "-j", min=1, help="Processes that make independent steps at once."),
+        without("dry_run"),
+    ] = 1,
     allow_code: Annotated[
         bool,
         typer.Option("--allow-code", help="Let Python code that the file names run; once a study."),
@@ -56,6 +61,7 @@ def experiment(
         rebuild=rebuild,
         threads=threads,
         device=device.value,
+        jobs=jobs,
         allow_code=allow_code,
         format_name=format_name,
         output=output,
@@ -70,6 +76,7 @@ def run(
     rebuild: bool = False,
     threads: int | None = None,
     device: str = "auto",
+    jobs: int = 1,
     allow_code: bool = False,
     format_name: options.Format | None = None,
     output: Path | None = None,
@@ -96,6 +103,7 @@ def run(
                 threads=threads,
                 device=device,
                 rebuild=rebuild,
+                jobs=jobs,
                 allow_code=allow_code,
                 progress=progress,
             )

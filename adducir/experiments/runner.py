@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context
+from adducir.experiments.executor import make_steps
 from adducir.experiments.outcome import Outcome, write_findings
 from adducir.experiments.plan import Plan
 from adducir.experiments.step import Step
@@ -21,6 +22,7 @@ def run_experiment(
     threads: int | None = None,
     device: str = "auto",
     rebuild: bool = False,
+    jobs: int = 1,
     allow_code: bool = False,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -35,6 +37,7 @@ def run_experiment(
             depends on it.
         device: Where networks compute; see :func:`adducir.models.machine.choose_device`.
         rebuild: Make everything anew, as for a plan that says so.
+        jobs: How many processes make steps that do not depend on one another.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
         progress: Told of each step.
@@ -57,8 +60,7 @@ def run_experiment(
         # Another process may have made some since the plan was made.
         needed = plan.needed(plan.current())
         _tell_kept(plan, needed, progress)
-        for step in needed:
-            step.make(context)
+        make_steps(plan, needed, context, jobs)
         findings = plan.study.findings(context)
         with publishing_results(plan.output, progress) as folder:
             written = write_findings(folder, findings)

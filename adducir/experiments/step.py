@@ -5,7 +5,7 @@ to make it; what it is (an index, a model, a run), only the step's own class kno
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -57,6 +57,11 @@ class Step(ABC):
     @property
     def runs_code(self) -> str | None:
         """The code of the experiment's author that runs while it is made."""
+        return None
+
+    @property
+    def shared_work(self) -> Hashable | None:
+        """Steps for which this is the same are made in one process: they share long work."""
         return None
 
     @abstractmethod

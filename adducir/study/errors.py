@@ -18,6 +18,7 @@ Exit codes (documented in docs/troubleshooting.md):
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 EXIT_PROBLEMS_FOUND = 1
 EXIT_INTERNAL = 70
@@ -55,6 +56,13 @@ class AdducirError(Exception):
         self.parts: tuple[AdducirError, ...] = (self,)
         super().__init__(self.paragraph())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are rebuilt from their arguments alone, here one text, when they come from
+        # another process.
+        own = {key: value for key, value in self.__dict__.items() if key != "parts"}
+        parts = [part for part in self.parts if part is not self]
+        return _rebuilt, (type(self), self.what, own, parts)
+
     @classmethod
     def united(cls, errors: Sequence["AdducirError"]) -> "AdducirError":
         """One error for several things that are not at hand, each told once.
@@ -83,6 +91,19 @@ class AdducirError(Exception):
         if self.mend:
             parts.append(self.mend)
         return " ".join(part.rstrip() for part in parts)
+
+
+def _rebuilt(
+    kind: type[AdducirError],
+    what: str,
+    attributes: dict[str, Any],
+    parts: Sequence[AdducirError],
+) -> AdducirError:
+    error = kind(what)
+    error.__dict__.update(attributes)
+    error.args = (error.paragraph(),)
+    error.parts = tuple(parts) or (error,)
+    return error
 
 
 class UsageError(AdducirError):

@@ -81,7 +81,10 @@ class Reading(Generic[R]):
         """
         own = [fault.path for fault in self.faults]
         news = [fault for fault in more if not any(_nested(fault.path, path) for path in own)]
-        lines = [_line_of_override(text, why) for text, why in self.refused]
+        lines = [
+            _line_of_override(len(self.overrides) + number, text, why)
+            for number, (text, why) in enumerate(self.refused)
+        ]
         lines += [_line(fault, self.document, self.overrides) for fault in (*self.faults, *news)]
         return _error(self.document, lines, kind) if lines else None
 
@@ -133,19 +136,19 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
 _AFTER_THE_FILE = 1 << 62
 
 
-def _line_of_override(text: str, what: str) -> tuple[int, str]:
-    return _AFTER_THE_FILE, f"in the override `{text}`: {what}"
+def _line_of_override(number: int, text: str, what: str) -> tuple[int, str]:
+    return _AFTER_THE_FILE + number, f"in the override `{text}`: {what}"
 
 
 def _line(fault: Fault, document: Document, overrides: Sequence[Override]) -> tuple[int, str]:
     """The fault with its place, after a number to sort by."""
-    for override in reversed(overrides):
+    for number, override in reversed(list(enumerate(overrides))):
         inside = fault.path[: len(override.path)] == override.path
         made = fault.path == override.path[: len(fault.path)] and not _holds(
             document.data, fault.path
         )
         if inside or made:
-            return _line_of_override(override.text, str(fault))
+            return _line_of_override(number, override.text, str(fault))
     line = document.line_of(fault.path)
     below = [o.text for o in overrides if o.path[: len(fault.path)] == fault.path]
     note = f" (with the override `{'`, `'.join(below)}`)" if below else ""
@@ -184,7 +187,7 @@ def _error(
     if len(told) > 1:
         return kind("\n  ".join([f"{len(told)} faults in this recipe:", *told]), path=document.path)
     line = lines[0][0]
-    if line == _AFTER_THE_FILE:
+    if line >= _AFTER_THE_FILE:
         return kind(_sentence(told[0]), path=document.path)
     what = told[0].removeprefix(f"{document.path}:{line}: ")
     return kind(_sentence(what), path=document.path, line=line)

@@ -117,8 +117,8 @@ def test_all_faults_of_all_kinds_come_at_once(study: Study) -> None:
         "measures.0",
         "measures.1",
         "systems.X",
-        "comparison.alpha",
         "comparison.baseline",
+        "comparison.alpha",
     ]
     assert [line.startswith("in the override `") for line in found[1:]] == [False] * 6 + [True] * 3
 
@@ -285,7 +285,10 @@ def test_fusions_that_make_no_sense(given: Study) -> None:
     given.change("weights: [0, 0]", "method: combsum, k: 3")
     assert "`k` is no hyperparameter of combsum" in told(given)[-1]
     given.change(", method: combsum, k: 3", "")
-    assert "`A+B` is itself a fusion" in told(given)[-1]
+    assert given.plan().goals  # a fusion can be fused
+    given.change("C: {fuse: [A+B, A]}", "C: {fuse: [A+B, D]}\n  D: {fuse: [C, A]}")
+    assert "`C` would fuse what is made of itself" in told(given)[1]
+    assert "`D` would fuse what is made of itself" in told(given)[2]
 
 
 def test_what_the_machine_lacks_is_its_fault_alone(

@@ -34,7 +34,9 @@ def before(module, name, point, when=lambda *arguments: True):
         return real(*arguments, **options)
     setattr(module, name, call)
 
-import adducir.experiments.making as making
+import adducir.experiments.retrieval.indexes as indexes
+import adducir.experiments.retrieval.runs as runs
+import adducir.experiments.retrieval.table as table
 import adducir.experiments.runner as running
 import adducir.indexes.build as build
 import adducir.study.files as files
@@ -49,12 +51,12 @@ calls = []
 before(build.DocumentWriter, "add", "indexing", lambda *_: calls.append(1) or len(calls) == 5)
 before(products, "write_manifest", "indexed")
 before(products, "publish", "unpublished")
-before(making, "_open", "built")
-before(making, "_make", "between", lambda plan, step, *_: step.path.name.startswith("QLD"))
+before(indexes.IndexStep, "_open", "built")
+before(runs.RunStep, "make", "between", lambda step, *_: step.path.name.startswith("QLD"))
 before(files, "sync", "writing run", hidden("trec.gz"))
 before(files, "keep_rights", "without metadata", lambda old, _: old.name.endswith(".yml"))
 before(files, "sync", "writing metadata", hidden("ir-metadata.yml"))
-before(running, "_evaluate", "evaluating")
+before(table, "_evaluate", "evaluating")
 before(files, "sync", "writing table", hidden("md"))
 
 plan = plan_experiment(file, progress=PlainProgress(sys.stdout))

@@ -152,7 +152,12 @@ def test_the_table_tells_how_it_was_made(full) -> None:
     assert runs["LM with RM3"]["settings"] == {
         "model": "qld",
         "mu": 1000.0,
-        "rm3": {"fb_terms": 10, "fb_docs": 2, "original_query_weight": 0.5},
+        "feedback": {
+            "method": "rm3",
+            "fb_docs": 2,
+            "fb_terms": 10,
+            "original_query_weight": 0.5,
+        },
         "depth": 1000,
     }
     fused = {"method": "rrf", "k": 10.0, "weights": [1, 1, 2], "depth": 1000}

@@ -188,10 +188,10 @@ def test_all_faults_come_at_once_in_the_order_of_lines(check) -> None:
         "  a.yaml:3: at `systems.a.k1`: should be a number, not 'y'\n"
         "  a.yaml:4: at `color`: there is no such key here; did you mean `colour`?\n"
         "  a.yaml:5: at `alpha`: should be less than 1.0, not 7\n"
-        "  in the override `name=[1]`: at `name`: should be text, not a list\n"
-        "  in the override `rows.0.index=a`: at `rows`: should be a list, not 'key: value' lines\n"
         "  in the override `positons=true`: at `positons`: there is no such key here; "
-        "did you mean `positions`?"
+        "did you mean `positions`?\n"
+        "  in the override `name=[1]`: at `name`: should be text, not a list\n"
+        "  in the override `rows.0.index=a`: at `rows`: should be a list, not 'key: value' lines"
     )
 
 

@@ -1,6 +1,6 @@
 """Opens a study of known-item search, and plans its trainings and rankings."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,11 @@ class RankStep(ArtifactStep):
         self.inputs = study.system(self.system).training(self.system, self.context_name, study)
         self.place = ("systems", self.system)
         self.reads = [] if self.inputs else [self.place]
+
+    @property
+    def shared_work(self) -> Hashable | None:
+        """The vectors of the candidates, unless another encoder is trained for each context."""
+        return None if self.inputs else (self.data_name, self.system)
 
     @property
     def reads_of_context(self) -> ContextRecipe:

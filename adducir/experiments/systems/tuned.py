@@ -47,6 +47,11 @@ class TunedStep(RunStep):
         return None
 
     @property
+    def shared_work(self) -> object:
+        """The tuning, which is done for all topic sets together."""
+        return "tuning", self.system
+
+    @property
     def tuning(self) -> TuneRecipe:
         """What is tuned, and how."""
         if self.recipe.tune is None:

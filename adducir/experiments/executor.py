@@ -1,0 +1,160 @@
+"""Makes the steps of a plan: one after another, or independent ones side by side.
+
+Side by side, each process plans the experiment for itself and is then told which steps to make, so
+that nothing but their paths goes from one process to another. What a step makes does not depend on
+the process that makes it.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adducir.experiments.context import Context
+from adducir.experiments.plan import Plan
+from adducir.experiments.step import Step
+from adducir.study.errors import MachineError, ProductError
+from adducir.study.fingerprint import fingerprint
+from adducir.study.progress import Silent
+
+if TYPE_CHECKING:
+    from adducir.study.progress import Progress
+
+
+def make_steps(plan: Plan, needed: Sequence[Step], context: Context, jobs: int) -> None:
+    """Make steps, each after those that it is made from.
+
+    Args:
+        plan: The plan that they are of.
+        needed: The steps, each after those that it is made from.
+        context: How they are made.
+        jobs: How many processes make them.
+
+    Raises:
+        AdducirError: A step fails; steps that are being made then are made to their end, others
+            are not begun.
+    """
+    groups = _groups(needed)
+    jobs = min(jobs, len(groups))
+    if jobs < 2:
+        for step in needed:
+            step.make(context)
+        return
+    order = _Order.of(plan, context)
+    progress = context.progress
+    progress.start("making", len(needed), "steps")
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _plan, (order,))
+    try:
+        _run(pool, groups, progress)
+    except BrokenProcessPool as error:
+        raise MachineError(
+            "a process that made a step was killed; the memory may not be enough for so many.",
+            mend="Run this again with fewer --jobs: what is made is kept.",
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+        progress.finish()
+
+
+def _groups(needed: Sequence[Step]) -> list[list[Step]]:
+    """Steps that are made in one process, since they share long work."""
+    found: dict[Hashable, list[Step]] = {}
+    for step in needed:
+        found.setdefault(step if step.shared_work is None else step.shared_work, []).append(step)
+    return list(found.values())
+
+
+def _run(pool: ProcessPoolExecutor, groups: Sequence[list[Step]], progress: "Progress") -> None:
+    waiting = list(groups)
+    undone = {step for group in groups for step in group}
+    running: dict[Future[list[str]], list[Step]] = {}
+    while waiting or running:
+        for group in list(waiting):
+            before = {one for step in group for one in step.inputs} - set(group)
+            if not before & undone:
+                waiting.remove(group)
+                running[pool.submit(_make, [str(step.path) for step in group])] = group
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            group = running.pop(future)
+            for note in future.result():
+                progress.note(note)
+            progress.advance(len(group))
+            undone.difference_update(group)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a process needs to know to make steps of a plan."""
+
+    path: Path
+    overrides: tuple[str, ...]
+    folder: Path
+    rebuild: bool
+    threads: int | None
+    device: str
+    identity: str
+
+    @classmethod
+    def of(cls, plan: Plan, context: Context) -> "_Order":
+        return cls(
+            plan.path.absolute(),
+            plan.overrides,
+            plan.folder,
+            plan.rebuild,
+            context.threads,
+            context.device,
+            _identity(plan),
+        )
+
+
+def _identity(plan: Plan) -> str:
+    return fingerprint(plan.recipe.model_dump(mode="json"))
+
+
+@dataclass
+class _Notes(Silent):
+    """Keeps what is to be told."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def note(self, message: str) -> None:
+        """Keep it."""
+        self.lines.append(message)
+
+
+_planned: Plan | None = None
+_context: Context | None = None
+
+
+def _plan(order: _Order) -> None:
+    """In a new process: plan the experiment."""
+    global _planned, _context
+    from adducir.experiments.planner import plan_experiment
+
+    _planned = plan_experiment(
+        order.path, order.overrides, rebuild=order.rebuild, folder=order.folder
+    )
+    if _identity(_planned) != order.identity:
+        raise ProductError("the experiment file was changed meanwhile.", path=order.path)
+    _context = Context(_planned.shown, order.threads, order.device, order.rebuild, _Notes())
+
+
+def _make(paths: Sequence[str]) -> list[str]:
+    """In such a process: make steps, and return what is to be told."""
+    if _planned is None or _context is None:
+        raise ValueError("this process has planned nothing")
+    steps = {str(step.path): step for step in _planned.steps}
+    notes = _context.progress
+    for path in paths:
+        steps[path].make(_context)
+    return list(_drained(notes))
+
+
+def _drained(notes: object) -> Iterator[str]:
+    if isinstance(notes, _Notes):
+        yield from notes.lines
+        notes.lines.clear()

@@ -1,0 +1,233 @@
+"""Systems of every kind in one experiment file: dense, hybrid, Python, feedback, side by side."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from experiment_studies import Study
+
+from adducir.cli.app import main
+from adducir.experiments.planner import plan_experiment
+from adducir.experiments.runner import run_experiment
+from adducir.runs.read import read_run
+from adducir.study.errors import InputError, UsageError
+
+EXPERIMENT = """\
+corpora:
+  pets: {source: data/pets.jsonl}
+indexes:
+  pets: {corpus: pets, engine: memory, fields: [text]}
+  vectors: {corpus: pets, engine: dense, encoder: minilm, fields: [text]}
+topics:
+  t: {source: data/topics.tsv, qrels: data/qrels.txt}
+systems:
+  BM25: {index: pets}
+  MiniLM: {index: vectors}
+  Hybrid: {fuse: [BM25, MiniLM]}
+  Twice: {fuse: [Hybrid, BM25], method: combsum}
+  Reversed: {python: "mine.py:Reversed", input: BM25}
+  Longest: {python: "experiments/more.py:longest", input: Hybrid, texts: pets}
+  Mine: {python: "mine:Searcher", searches: pets, arguments: {depth: 2}}
+measures: [nDCG@5, P@1]
+comparison: {baseline: BM25}
+"""
+MINE = """\
+import pyterrier as pt
+
+print("imported")
+
+class Reversed(pt.Transformer):
+    def transform(self, inp):
+        return inp.assign(score=-inp["score"])
+
+class Searcher(pt.Transformer):
+    def __init__(self, index, depth):
+        self.index, self.depth = index, depth
+
+    def transform(self, inp):
+        from adducir.indexes.models import BM25
+        hits = self.index.search(list(inp["query"]), BM25(), depth=self.depth)
+        return hits.frame(list(inp["qid"])).to_pandas()
+"""
+MORE = """\
+import pyterrier as pt
+
+def longest():
+    return pt.apply.doc_score(lambda row: len(row["text"]))
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A study that was run."""
+    study = Study(tmp_path_factory.mktemp("systems") / "study", EXPERIMENT)
+    (study.folder / "mine.py").write_text(MINE)
+    (study.folder / "experiments" / "more.py").write_text(MORE)
+    study.run(allow_code=True)
+    return study
+
+
+@pytest.fixture
+def study(finished: Study, tmp_path: Path) -> Study:
+    """A copy of it, to be changed."""
+    shutil.copytree(finished.folder, tmp_path / "study")
+    copy = object.__new__(Study)
+    copy.folder = tmp_path / "study"
+    copy.file = copy.folder / "experiments" / "pets.yaml"
+    return copy
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was allowed before."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def ranking(study: Study, system: str) -> dict[str, list[str]]:
+    frame = read_run(study.path(system)).frame
+    return {
+        str(qid): rows["docno"].to_list()
+        for (qid,), rows in frame.group_by("qid", maintain_order=True)
+    }
+
+
+def test_vectors_rank_as_the_command_does(study: Study, monkeypatch) -> None:
+    monkeypatch.chdir(study.folder)
+    asked = ["search", "--index", "indexes/vectors", "--topics", "data/topics.tsv", "-o", "x.trec"]
+    assert main(asked) == 0
+    command = read_run(Path("x.trec")).frame.select("qid", "docno")
+    assert command.equals(read_run(study.path("MiniLM")).frame.select("qid", "docno"))
+    table = json.loads((study.folder / "experiments/pets/table.json").read_text())
+    vectors = table["provenance"]["indexes"]["vectors"]
+    assert (vectors["engine"], vectors["kind"]) == ("dense", "flat")
+
+
+def test_a_transformer_is_given_what_the_file_says(study: Study) -> None:
+    before, reverse = ranking(study, "BM25"), ranking(study, "Reversed")
+    assert before.keys() == reverse.keys()
+    assert all(reverse[qid] == before[qid][::-1] for qid in before)
+    assert {qid: docnos[:2] for qid, docnos in before.items()} == ranking(study, "Mine")
+    lines = (study.folder / "data" / "pets.jsonl").read_text().splitlines()
+    texts = {one["docno"]: one["text"] for one in map(json.loads, lines)}
+    for docnos in ranking(study, "Longest").values():
+        lengths = [len(texts[docno]) for docno in docnos]
+        assert lengths == sorted(lengths, reverse=True)
+
+
+def test_nothing_is_made_twice_and_changed_code_makes_its_runs_anew(study: Study) -> None:
+    plan = study.plan()
+    assert not plan.needed(plan.state)
+    path = study.folder / "mine.py"
+    path.write_text(path.read_text() + "# another version\n")
+    plan = study.plan()
+    assert {step.path.name for step in plan.needed(plan.state)} == {
+        "Reversed.t.trec.gz",
+        "Mine.t.trec.gz",
+    }
+
+
+def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, capsys) -> None:
+    study.path("Mine").unlink()
+    file = str(study.file)
+    assert main(["experiment", file, "--dry-run"]) == 0
+    assert "imported" not in capsys.readouterr().out
+    assert main(["experiment", file]) == 2
+    out, err = capsys.readouterr()
+    assert "imported" not in out
+    assert "runs Python code of its author: mine:Searcher" in err
+    assert "--allow-code" in err
+    assert not study.path("Mine").exists()
+    assert main(["experiment", file, "--allow-code"]) == 0
+    # It is remembered for the study, in the user's own folder.
+    study.path("Mine").unlink()
+    assert main(["experiment", file]) == 0
+    assert not list(study.folder.rglob("allowed-code.json"))
+    # Another study asks again, unless all its runs are there.
+    other = shutil.copytree(study.folder, study.folder.parent / "other") / "experiments/pets.yaml"
+    assert run_experiment(plan_experiment(other)).runs == []
+    with pytest.raises(UsageError):
+        run_experiment(plan_experiment(other, rebuild=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("systems.Reversed.python=mine.py", "is no `module:function`"),
+        ("systems.Reversed.python=mine.py:Revrsed", "no function Revrsed; did you mean `Reversed`"),
+        ("systems.Reversed.python=other.py:x", "there is no such file"),
+        ("systems.Reversed.python=../outside.py:x", "not in the study's folder"),
+        ("systems.Reversed.python=no.such.module:x", "there is no module 'no.such.module'"),
+        ("systems.Reversed.input=Nobody", "there is no system `Nobody`"),
+        ("systems.Reversed.input=Reversed", "`Reversed` would call what is made of itself"),
+        ("systems.Mine.texts=pets", "means nothing without `input`"),
+        ("systems.Mine.searches=none", "there is no index `none`"),
+        ("systems.MiniLM.model=bm25", "means nothing to a dense index"),
+        ("systems.MiniLM.k1=1", "means nothing to a dense index"),
+        ("systems.MiniLM.rm3={}", "means nothing to a dense index"),
+        ("indexes.vectors.kind=tree", "should be one of flat, hnsw, ivf-pq"),
+        ("indexes.vectors.links=4", "`links` means nothing to the kind flat"),
+        ("indexes.vectors.link=4", "did you mean `links`?"),
+        ("indexes.vectors.stemmer=none", "is no hyperparameter of a dense index"),
+        ("indexes.vectors.encoder=./no-such", "no-such"),
+        ("indexes.pets.engine=luzene", "there is no index engine 'luzene'"),
+        ("task=retrival", "retrival"),
+    ],
+)
+def test_errors_are_found_before_anything_runs(study: Study, change: str, what: str) -> None:
+    (study.folder.parent / "outside.py").write_text("x = 1\n")
+    with pytest.raises(InputError) as caught:
+        study.plan(change)
+    assert what in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("raise ValueError('no')", r"cannot be imported: ValueError\('no'\)"),
+        ("def longest(): return 3", "gives no transformer"),
+        ("def longest(x): return x", "does not take these arguments"),
+        ("def longest(): return open('/no/such')", "raised FileNotFoundError"),
+        (
+            "class longest:\n    def transform(self, inp): return inp.drop(columns='docno')",
+            "gives no run: ",
+        ),
+        ("class longest:\n    def transform(self, inp): return 1 / 0", "raised ZeroDivisionError"),
+        (
+            "class longest:\n    def transform(self, inp): return inp.assign(qid='77')",
+            "twice|answers a topic '77'",
+        ),
+    ],
+)
+def test_faults_of_code_name_it(study: Study, body: str, what: str) -> None:
+    (study.folder / "experiments" / "more.py").write_text(f"{body}\nlongest = longest\n")
+    before = study.path("Longest").read_bytes()
+    with pytest.raises(InputError, match=what):
+        study.run(allow_code=True)
+    assert study.path("Longest").read_bytes() == before
+
+
+def test_an_old_kind_is_told_its_new_name(study: Study) -> None:
+    study.file.write_text("description: x\nkind: ranks\n")
+    with pytest.raises(InputError, match=r":2: `kind: ranks` is now `task: known-item`"):
+        study.plan()
+
+
+def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
+    tuned = "systems.Tuned={index: pets, tune: {grid: {k1: [0.5, 2]}, folds: {k: 2}}}"
+    study.run(tuned, allow_code=True, rebuild=True)
+    runs = study.folder / "runs" / "pets"
+    alone = {path.name: gzip.decompress(path.read_bytes()) for path in runs.glob("*.gz")}
+    table = (study.folder / "experiments/pets/table.csv").read_bytes()
+    made = study.run(tuned, allow_code=True, rebuild=True, jobs=2)
+    assert len(made.runs) == 8
+    assert alone == {p.name: gzip.decompress(p.read_bytes()) for p in runs.glob("*.gz")}
+    assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
+
+
+def test_an_error_in_another_process_is_told_as_here(study: Study) -> None:
+    (study.folder / "experiments" / "more.py").write_text("def longest(): return 3\n")
+    study.path("Reversed").unlink()
+    with pytest.raises(InputError, match=r"more\.py: .*gives no transformer"):
+        study.run(allow_code=True, jobs=2)
