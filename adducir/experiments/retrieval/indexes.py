@@ -224,7 +224,7 @@ class InvertedStep(IndexStep):
         self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
         self.place = ("indexes", name)
         self.kind = KINDS[engine]
-        self.engine = engine
+        self.engine, self._builder = engine, builder(engine)
         self._settings = settled(self.corpus, settings)
         self._fingerprint = fingerprint_of_index(engine, self.corpus, self._settings)
 
@@ -267,7 +267,7 @@ class InvertedStep(IndexStep):
 
     def build(self, context: "Context") -> Manifest:
         """See :meth:`IndexStep.build`."""
-        return builder(self.engine)(
+        return self._builder(
             self.corpus,
             self.path,
             self._settings,

@@ -70,7 +70,7 @@ class GivenRun(Answer):
     run: Run
 
     @cached_property
-    def fingerprint(self) -> str:  # type: ignore[override]
+    def fingerprint(self) -> str:
         """The digest of its file."""
         return file_digest(self.path)
 
@@ -159,7 +159,7 @@ class RunStep(Answer):
         return fingerprint(self.topics.identity())
 
     @cached_property
-    def fingerprint(self) -> str:  # type: ignore[override]
+    def fingerprint(self) -> str:
         """See :attr:`Answer.fingerprint`."""
         common = {"version": _RUN_VERSION, "depth": self.study.recipe.depth}
         return fingerprint(common | self.decides())

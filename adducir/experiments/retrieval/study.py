@@ -181,7 +181,8 @@ class RetrievalStudy(Study):
 
     def others(self) -> Sequence[Step]:
         """The indexes, also those that no run to be made needs."""
-        used, found = self.systems_used(), []
+        used = self.systems_used()
+        found: list[Step] = []
         for name, one in self.recipe.indexes.items():
             if name in self.indexes:
                 found.append(self.indexes[name])

@@ -247,7 +247,8 @@ class RerankStep(RunStep):
         found = self.rerank(context)
         before = {} if self.base.is_given else part_of(run_facts(self.base.path), "method")
         earlier = before.get("reranking")
-        method = {key: before[key] for key in ("retrieval", "fusion", "python") if key in before}
+        first = ("retrieval", "fusion", "python")
+        method: dict[str, Any] = {key: before[key] for key in first if key in before}
         method["reranking"] = [
             *(earlier if isinstance(earlier, list) else []),
             self.settings(found, context),

@@ -64,7 +64,7 @@ class Search(TunableSystem):
             what = f"should be one of {', '.join(MODELS)}, not {self.model!r}"
             raise FaultsAt((("model",), what))
         known = keys_of(MODELS, self.model)
-        strange = self.given.keys() & type(self).more_keys() - set(known)
+        strange = (self.given.keys() & set(type(self).more_keys())) - set(known)
         if strange:
             listed = ", ".join(f"`{key}`" for key in sorted(strange))
             raise ValueError(f"{listed} means nothing to the model {self.model}")
