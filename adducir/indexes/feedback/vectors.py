@@ -1,5 +1,6 @@
 """Vectors of terms in single precision, as Anserini's class ``FeatureVector`` has them."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,6 +24,16 @@ def cut(vector: Vector, size: int) -> Vector:
 def l1_norm(vector: Mapping[str, np.float32]) -> float:
     """The sum of the values, which are 0 or more."""
     return float(sum(map(float, vector.values())))
+
+
+def l2_norm(vector: Mapping[str, np.float32]) -> float:
+    """The Euclidean norm."""
+    return math.sqrt(sum(float(value) ** 2 for value in vector.values()))
+
+
+def letters(term: str) -> int:
+    """The length of a term as Java counts it: in units of UTF-16."""
+    return len(term) if term.isascii() else len(term.encode("utf-16-be")) // 2
 
 
 def divided(vector: Vector, norm: float) -> Vector:

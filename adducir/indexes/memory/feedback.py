@@ -20,15 +20,12 @@ class Feedback:
 
     Args:
         arrays: The index, with documents' terms.
+        documents: How many documents Lucene would count: those with text, be it only stop words.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, documents: int) -> None:
         self._arrays = arrays
-
-    @property
-    def documents(self) -> int:
-        """How many documents have a term."""
-        return self._arrays.documents
+        self.documents = documents
 
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term that is not in the index."""
@@ -71,7 +68,7 @@ class Feedback:
 
     @cached_property
     def _rm3(self) -> CompiledRM3:
-        return CompiledRM3(self._arrays, self._arrays.documents)
+        return CompiledRM3(self._arrays, self.documents)
 
     def _expanded(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod

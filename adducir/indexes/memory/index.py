@@ -160,7 +160,8 @@ class MemoryIndex:
                 f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
                 mend="Search without feedback, or expand from an index of the texts.",
             )
-        return Feedback(self._arrays)
+        indexed = self.manifest.counts.get("indexed", self._arrays.documents)
+        return Feedback(self._arrays, int(indexed))
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
