@@ -43,9 +43,20 @@ def index(
         ),
         without("pairs"),
     ] = None,
+    language: Annotated[
+        str,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="The language of documents and queries, such as de, fr or zh.",
+        ),
+        LEXICAL,
+    ] = "en",
     stemmer: Annotated[
-        options.Stemmer, typer.Option("--stemmer", help="The stemmer."), LEXICAL
-    ] = options.Stemmer.PORTER,
+        options.Stemmer | None,
+        typer.Option("--stemmer", show_default="porter", help="English's stemmer."),
+        LEXICAL,
+    ] = None,
     stopwords: Annotated[
         str,
         typer.Option("--stopwords", help="'lucene', 'none', or a file with one stop word a line."),
@@ -187,7 +198,7 @@ def index(
 
     settings = IndexSettings(
         fields=tuple(options.listed(fields)),
-        analysis=Analysis.of(stemmer.value, stopwords),
+        analysis=Analysis.of(stemmer.value if stemmer else "", stopwords, language),
         positions=positions,
         vectors=vectors,
         accurate_length=accurate_length,

@@ -28,12 +28,10 @@ from adducir.experiments.recipe import (
 from adducir.experiments.reranking import Reranking, open_reranking
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
-from adducir.indexes.analysis import Analysis
 from adducir.indexes.build import IndexSettings, settled
 from adducir.indexes.building import EngineName, fingerprint_of_index
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.study.errors import InputError
 from adducir.study.progress import Progress
 from adducir.study.yaml import KeyPath
 
@@ -191,7 +189,7 @@ class _Opening:
     def index(self, name: str, index: IndexRecipe) -> None:
         """Settle how an index is to be built, if a system searches it or reads its documents."""
         analysis = self.faults.opening(
-            ("indexes", name, "stopwords"), partial(_analysis, index, self.folder)
+            ("indexes", name, "stopwords"), partial(index.analysis, self.folder)
         )
         corpus = self.opened.corpora.get(index.corpus)
         is_used = any(name in (one.index, one.texts) for one in self.recipe.systems.values())
@@ -317,15 +315,3 @@ def _computed_by(measure: Measure) -> str:
 def _opened_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> OpenedIndex:
     settings = settled(corpus, settings)
     return OpenedIndex(engine, settings, fingerprint_of_index(engine, corpus, settings))
-
-
-def _analysis(index: IndexRecipe, folder: Path) -> Analysis:
-    if index.stopwords in ("lucene", "none"):
-        return Analysis.of(index.stemmer, index.stopwords)
-    path = file_path(index.stopwords, folder)
-    if not path.is_file():
-        raise InputError(
-            f"{index.stopwords!r} is no stop list.",
-            mend="Give `lucene`, `none`, or a file with one stop word a line.",
-        )
-    return Analysis.of(index.stemmer, path)

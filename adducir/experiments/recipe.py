@@ -26,6 +26,7 @@ from adducir.experiments.tuning.combining import RERANK_DEPTH, fusion_knobs
 from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import lexical_knobs
+from adducir.indexes.analysis import AnalysisRecipe
 from adducir.indexes.named import MODELS, parameters_of
 from adducir.models.machine import Precision
 from adducir.runs.fusion import FUSION, FusionMethod
@@ -93,14 +94,12 @@ class CorpusRecipe(Recipe):
         )
 
 
-class IndexRecipe(Recipe):
+class IndexRecipe(AnalysisRecipe):
     """An index of a corpus: Lucene's, or arrays in memory that rank alike."""
 
     corpus: Name
     engine: Literal["lucene", "memory"] = "lucene"
     fields: tuple[str, ...] = ()
-    stemmer: Literal["porter", "krovetz", "none"] = "porter"
-    stopwords: str = "lucene"
     positions: bool = True
     vectors: bool = True
     accurate_length: bool = False

@@ -222,7 +222,8 @@ class LuceneIndex:
                 f"{self.path} holds no document vectors, which RM3 reads.",
                 mend="Build it again with --vectors, or search without --rm3.",
             )
-        return self._java.rm3(rm3.fb_terms, rm3.fb_docs, rm3.original_query_weight)
+        plain = self.analysis.has_plain_feedback
+        return self._java.rm3(rm3.fb_terms, rm3.fb_docs, rm3.original_query_weight, plain)
 
     def _queries(
         self, queries: Sequence[Query], rm3: RM3Settings | None

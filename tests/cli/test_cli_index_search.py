@@ -293,3 +293,21 @@ def test_memory_engine_builds_and_refuses_what_it_has_not(tmp_path, capsys):
     assert main(command) == 0
     assert "2 documents (1 without text" in capsys.readouterr().err
     assert (tmp_path / "i" / "postings.docs.npy").is_file()
+
+
+@pytest.mark.parametrize("engine", ["lucene", "memory"])
+def test_a_language(tmp_path, monkeypatch, capsys, engine):
+    monkeypatch.chdir(tmp_path)
+    texts = {"d1": "Die Häuser der Stadt", "d2": "Der Hund", "d3": "Das Haus"}
+    lines = [json.dumps({"docno": docno, "text": text}) for docno, text in texts.items()]
+    Path("de.jsonl").write_text("\n".join(lines))
+    Path("t.tsv").write_text("1\tHaus\n2\tder die das\n")
+    index = ["index", "de.jsonl", "-o", "i", "--engine", engine, "--language"]
+    assert main([*index, "de"]) == 0
+    assert main(["search", "-i", "i", "-t", "t.tsv", "-o", "x.trec"]) == 0
+    assert "no term is left of the query after analysis: topic 2" in capsys.readouterr().err
+    assert [row[1] for row in scores_of("x.trec")] == ["d3", "d1"]
+    assert main([*index, "ger"]) == 2
+    assert "there is no language 'ger'" in capsys.readouterr().err
+    assert main([*index, "de", "--stemmer", "porter"]) == 2
+    assert "German has no stemmer 'porter'" in capsys.readouterr().err

@@ -213,8 +213,7 @@ class Analyser:
     """
 
     def __init__(self, settings: IndexSettings) -> None:
-        bridge = jvm.java_class("adducir.BulkTokens")
-        self._java = settings.analysis.java_object(bridge)
+        self._java = settings.analysis.in_bulk()
         self._room = local()
 
     def tokens(self, docnos: list[str], block: bytes) -> tuple[Array, Array]:

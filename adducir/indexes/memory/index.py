@@ -156,7 +156,8 @@ class MemoryIndex:
                 f"{self.path} holds weighted terms; RM3 reads documents' frequencies.",
                 mend="Search without --rm3, or expand from an index of the texts.",
             )
-        return Feedback(self._arrays, self._arrays.documents)
+        plain = self.analysis.has_plain_feedback
+        return Feedback(self._arrays, self._arrays.documents, plain=plain)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -4,7 +4,8 @@ Each feedback document gives the terms that match ``[a-z0-9]+``, have 2 to 20 ch
 in at most a tenth of all documents; of them, the ``fb_terms`` most frequent, divided by their sum
 and times the document's score. The sums over documents are cut to ``fb_terms`` again, divided by
 their sum, and mixed with the query's own terms. All of it is single precision; norms are summed in
-doubles.
+doubles. Terms of other languages than English may have any characters, as with Anserini's option
+``-rm3.noTermFilter``.
 
 Where values are equal, both cuts take the term that is alphabetically first: Anserini's order is
 total. Its hash maps decide only in which order norms are summed. Doubles hold such sums of floats
@@ -35,14 +36,17 @@ class Feedback:
     Args:
         arrays: The index, with documents' terms.
         documents: How many documents the share of a term is counted against.
+        plain: Whether terms must match ``[a-z0-9]+``.
     """
 
-    def __init__(self, arrays: Arrays, documents: int) -> None:
+    def __init__(self, arrays: Arrays, documents: int, *, plain: bool = True) -> None:
         self._arrays = arrays
         names = pl.Series(arrays.terms, dtype=pl.String)
         frequency = np.diff(arrays.offsets).astype(np.float32)
-        plain = names.str.contains("^[a-z0-9]{2,20}$").to_numpy()
-        self._eligible = plain & (frequency / np.float32(documents) <= _COMMON)
+        # Java counts characters beyond the first 65,536 as two.
+        sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
+        allowed = names.str.contains("^[a-z0-9]{2,20}$") if plain else sizes.is_between(2, 20)
+        self._eligible = allowed.to_numpy() & (frequency / np.float32(documents) <= _COMMON)
         self._ranks = np.empty(len(names), dtype=np.int32)
         self._ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
         self._longest = int(np.diff(arrays.forward_offsets).max(initial=0))

@@ -99,8 +99,13 @@ public final class BulkSearcher implements AutoCloseable {
     return new LMDirichletSimilarity(mu);
   }
 
-  /** RM3 as Anserini has it, with its default filter of feedback terms. */
-  public Rm3Reranker<String> rm3(int terms, int documents, float originalQueryWeight) {
+  /**
+   * RM3 as Anserini has it.
+   *
+   * @param plain whether feedback terms must match {@code [a-z0-9]+}, Anserini's default
+   */
+  public Rm3Reranker<String> rm3(
+      int terms, int documents, float originalQueryWeight, boolean plain) {
     return new Rm3Reranker<>(
         analysis.analyzer(),
         null,
@@ -109,7 +114,7 @@ public final class BulkSearcher implements AutoCloseable {
         documents,
         originalQueryWeight,
         false,
-        true);
+        plain);
   }
 
   /** A query from text, as Anserini builds it. */
