@@ -80,6 +80,7 @@ class Model(StrEnum):
     ATIRE = "atire"
     BM25L = "bm25l"
     BM25PLUS = "bm25+"
+    IMPACT = "impact"
 
 
 class Stemmer(StrEnum):

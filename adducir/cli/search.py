@@ -157,13 +157,14 @@ def search(
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
+    opened = open_index(index)
     formula = _model(
-        (model or options.Model.BM25).value, _given(k1=k1, b=b, mu=mu, epsilon=epsilon, delta=delta)
+        model.value if model else opened.default_model,
+        _given(k1=k1, b=b, mu=mu, epsilon=epsilon, delta=delta),
     )
     feedback = RM3Settings(**_given(**given_rm3)) if rm3 else None
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)
-        opened = open_index(index)
         found = search_topics(
             opened,
             queries,

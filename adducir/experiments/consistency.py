@@ -146,6 +146,9 @@ def _unfit_index(name: str, system: SystemRecipe, recipe: ExperimentRecipe) -> I
     if system.model in VARIANTS and index.engine == "lucene":
         what = f"Lucene has no model {system.model}: `{system.index}` needs `engine: memory`"
         yield Fault(("systems", name, "model"), what)
+    if index.is_of_impacts and system.model != "impact":
+        what = f"`{system.index}` holds token weights, which `model: impact` reads"
+        yield Fault(("systems", name, "model"), what)
     if system.model == "qld" and index.accurate_length:
         what = f"only bm25 reads exact lengths, and `{system.index}` has `accurate_length: true`"
         yield Fault(("systems", name, "model"), what)

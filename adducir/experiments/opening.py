@@ -12,6 +12,7 @@ import polars as pl
 from adducir.corpora.documents import Corpus, open_corpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.references import file_path, source_path
+from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics, load_topics
 from adducir.experiments.evaluation import providers, vectorised
 from adducir.experiments.evaluation.evaluate import Evaluator
@@ -198,6 +199,12 @@ class _Opening:
         settings = IndexSettings(
             index.fields, analysis, index.positions, index.vectors, index.accurate_length
         )
+        if index.weights is not None:
+            place = ("indexes", name, "weights")
+            weights = self.faults.opening(place, partial(_weights, index.weights, self.folder))
+            if weights is None:
+                return
+            settings = replace(settings, weights=weights)
         found = self.faults.opening(
             ("indexes", name), partial(_opened_index, index.engine, corpus, settings)
         )
@@ -315,3 +322,10 @@ def _computed_by(measure: Measure) -> str:
 def _opened_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> OpenedIndex:
     settings = settled(corpus, settings)
     return OpenedIndex(engine, settings, fingerprint_of_index(engine, corpus, settings))
+
+
+def _weights(source: str, folder: Path) -> Path:
+    """The file or folder of an index's token weights; raises where it cannot be read."""
+    path = file_path(source, folder)
+    identity_of(path)
+    return path

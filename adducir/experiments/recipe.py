@@ -8,6 +8,7 @@ is in :mod:`adducir.experiments.consistency`.
 
 import re
 from collections.abc import Set
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -26,7 +27,8 @@ from adducir.experiments.tuning.combining import RERANK_DEPTH, fusion_knobs
 from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import lexical_knobs
-from adducir.indexes.analysis import AnalysisRecipe
+from adducir.indexes.analysis import Analysis, AnalysisRecipe
+from adducir.indexes.languages.lucene import PRETOKENIZED
 from adducir.indexes.named import MODELS, parameters_of
 from adducir.models.machine import Precision
 from adducir.runs.fusion import FUSION, FusionMethod
@@ -103,6 +105,22 @@ class IndexRecipe(AnalysisRecipe):
     positions: bool = True
     vectors: bool = True
     accurate_length: bool = False
+    weights: str | None = None
+
+    @model_validator(mode="after")
+    def _of_weights(self) -> "IndexRecipe":
+        if self.weights is not None and self.engine != "memory":
+            raise ValueError("`weights` needs `engine: memory`")
+        return self
+
+    @property
+    def is_of_impacts(self) -> bool:
+        """Whether weights are searched as they are."""
+        return self.weights is not None and "language" not in self.model_fields_set
+
+    def analysis(self, folder: Path) -> Analysis:
+        """See :class:`.AnalysisRecipe`; weights without a language are of ready tokens."""
+        return Analysis(language=PRETOKENIZED) if self.is_of_impacts else super().analysis(folder)
 
 
 class TopicsRecipe(Recipe):
@@ -131,7 +149,7 @@ class SystemRecipe(Recipe):
     """
 
     index: Name | None = None
-    model: Literal["bm25", "qld", "okapi", "atire", "bm25l", "bm25+"] = "bm25"
+    model: Literal["bm25", "qld", "okapi", "atire", "bm25l", "bm25+", "impact"] = "bm25"
     # What is not given is the model's own default: see `parameters`.
     k1: Annotated[float, Field(ge=0)] = 0.9
     b: Annotated[float, Field(ge=0, le=1)] = 0.4

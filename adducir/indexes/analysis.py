@@ -144,6 +144,11 @@ class Analysis:
         return LANGUAGES.kind(self.language).has_plain_feedback
 
     @property
+    def is_pretokenized(self) -> bool:
+        """Whether texts come as ready terms between blanks."""
+        return LANGUAGES.kind(self.language).is_pretokenized
+
+    @property
     def _language(self) -> Language:
         return LANGUAGES.make(self.language)
 

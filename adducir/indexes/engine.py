@@ -23,6 +23,7 @@ class Index(Protocol):
     fields: tuple[str, ...]
     accurate_length: bool
     has_vectors: bool
+    default_model: str
 
     def __len__(self) -> int:
         """How many documents can be found."""

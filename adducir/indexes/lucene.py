@@ -68,6 +68,8 @@ class LuceneIndex:
         MachineError: No Java.
     """
 
+    default_model = "bm25"
+
     @checked
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)

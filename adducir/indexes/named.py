@@ -4,15 +4,22 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from adducir.indexes.candidates.variants import ATIRE, BM25L, BM25Plus, Okapi, Variant
+from adducir.indexes.candidates.variants import (
+    ATIRE,
+    BM25L,
+    BM25Plus,
+    Impact,
+    Okapi,
+    Variant,
+)
 from adducir.indexes.models import BM25, QLD, Model
 
 AnyModel = Model | Variant
 
 MODELS: Mapping[str, type[AnyModel]] = {
-    model.name: model for model in (BM25, QLD, Okapi, ATIRE, BM25L, BM25Plus)
+    model.name: model for model in (BM25, QLD, Okapi, ATIRE, BM25L, BM25Plus, Impact)
 }
-VARIANTS = frozenset(model.name for model in (Okapi, ATIRE, BM25L, BM25Plus))
+VARIANTS = frozenset(model.name for model in (Okapi, ATIRE, BM25L, BM25Plus, Impact))
 """Those that only a memory index searches with."""
 
 

@@ -69,6 +69,12 @@ SINGLE = [
         "pets",
     ),
     (("fields: [text]", "language: de, stemmer: porter"), "German has no stemmer 'po", "pets"),
+    (("fields: [text]", "weights: w.jsonl"), "`weights` needs `engine: memory`", "pets"),
+    (
+        ("fields: [text]", "language: en, weights: w.jsonl, engine: memory"),
+        "STUDY/w.jsonl: there is no such file",
+        "pets",
+    ),
     (("fields: [text]", "field: [text]"), "there is no such key here; did you mean `fields`", None),
     (("QLD: {", "'Q/D': {"), "a name is made of letters", None),
     (("QLD: {", f"'{'Q' * 81}': {{"), "a name has at most 80 bytes", None),

@@ -211,6 +211,38 @@ class BM25Plus(_Variant):
 
 
 @dataclass(frozen=True)
+class Impact:
+    """The sum over the query's terms of the query's weight times the document's: a dot product.
+
+    How learned sparse representations are searched (SPLADE, uniCOIL, DeepImpact); Anserini's
+    ImpactSimilarity.
+    """
+
+    name: ClassVar[str] = "impact"
+
+    def settings(self) -> dict[str, Any]:
+        """The model and its parameters, for fingerprints and run metadata."""
+        return {"model": self.name}
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        """1."""
+        return np.ones(len(statistics.frequencies))
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        """1."""
+        return np.ones(len(statistics.lengths))
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        """The weights."""
+        del terms, lengths
+        return tfs.astype(np.float64)
+
+    def background(self, terms: Array) -> Array | None:
+        """Nothing."""
+        return None
+
+
+@dataclass(frozen=True)
 class _LuceneBM25:
     """Lucene's BM25 with exact lengths; as in Lucene, empty documents do not count."""
 
@@ -257,7 +289,7 @@ class _LuceneQLD:
         return None
 
 
-Variant = Okapi | ATIRE | BM25L | BM25Plus
+Variant = Okapi | ATIRE | BM25L | BM25Plus | Impact
 CandidateModel = Variant | BM25 | QLD
 
 
@@ -271,7 +303,7 @@ def weighting_of(model: CandidateModel) -> Weighting:
         return _LuceneBM25(model)
     if isinstance(model, QLD):
         return _LuceneQLD(model)
-    if isinstance(model, Okapi | ATIRE | BM25L | BM25Plus):
+    if isinstance(model, Variant):
         return model
     raise UsageError(f"candidate sets cannot be ranked with {model!r}.")
 

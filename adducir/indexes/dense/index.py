@@ -47,6 +47,7 @@ class DenseIndex:
         self.analysis = Analysis()  # for words that people count, not for searching
         self.accurate_length = False
         self.has_vectors = False
+        self.default_model = ""  # it has none
         self.fields: tuple[str, ...] = tuple(self.manifest.recipe["fields"])
         self._device = device
         self._named = encoder

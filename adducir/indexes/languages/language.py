@@ -22,6 +22,7 @@ class Language(Recipe):
         is_piecewise: Whether a text's terms are those of its pieces between blanks, each analysed
             by itself; indexing is then faster. Bigrams over blanks, dictionaries of phrases and
             the like forbid it.
+        is_pretokenized: Whether texts come as ready terms between blanks.
         has_plain_feedback: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for
             English.
     """
@@ -30,6 +31,7 @@ class Language(Recipe):
     stemmers: ClassVar[tuple[str, ...]] = ("lucene",)
     has_stopwords: ClassVar[bool] = True
     is_piecewise: ClassVar[bool] = False
+    is_pretokenized: ClassVar[bool] = False
     has_plain_feedback: ClassVar[bool] = False
 
     @abstractmethod

@@ -19,7 +19,11 @@ class _Analyser(NamedTuple):
     home: str
     has_stopwords: bool = True
     is_piecewise: bool = True
+    is_pretokenized: bool = False
 
+
+PRETOKENIZED = "pretokenized"
+"""The code of texts that come as ready terms between blanks, Anserini's ``-pretokenized``."""
 
 _TABLE = {
     "ar": _Analyser("Arabic", "ar.ArabicAnalyzer"),
@@ -68,10 +72,13 @@ _TABLE = {
     "uk": _Analyser("Ukrainian", "uk.UkrainianMorfologikAnalyzer"),
     "yo": _Analyser("Yoruba", "core.WhitespaceAnalyzer", has_stopwords=False),
     "zh": _Analyser("Chinese", "cjk.CJKAnalyzer", is_piecewise=False),
+    PRETOKENIZED: _Analyser(
+        "Ready tokens", "core.WhitespaceAnalyzer", has_stopwords=False, is_pretokenized=True
+    ),
 }
 
 CODES = tuple(_TABLE)
-"""ISO 639 codes of the languages of this file."""
+"""The codes of the languages of this file: of ISO 639."""
 
 
 class LuceneLanguage(Language):

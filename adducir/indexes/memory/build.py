@@ -24,9 +24,9 @@ from adducir.indexes.feeding import fed, is_blank, packed
 from adducir.indexes.memory import SLOWER, engine_backend
 from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.inverting import distinct
+from adducir.indexes.memory.weights import read_terms, take_weights
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
 from adducir.study.checking import checked
-from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, Sources, build, product_fingerprint
 from adducir.study.progress import SILENT, Progress
@@ -49,11 +49,15 @@ def build_memory_index(
 
     The arguments, counts and errors are those of :func:`adducir.indexes.build.build_index`. A
     memory index has no positions, and always has document vectors and both kinds of length;
-    ``accurate_length`` says which of them searches read.
+    ``accurate_length`` says which of them searches read. Where the settings name ``weights``,
+    documents' terms are these; the corpus has the texts, and documents without weights are
+    counted as ``empty``.
     """
     settings = settled(corpus, settings)
 
     def make(folder: Path) -> dict[str, Any]:
+        if settings.weights is not None:
+            return _make_of_weights(corpus, folder, settings, settings.weights, progress)
         return _make(corpus, folder, settings, threads or default_threads(), progress)
 
     return build(
@@ -68,6 +72,19 @@ def build_memory_index(
         sources={"corpus": [corpus.source]},
         progress=progress,
     )
+
+
+def _make_of_weights(
+    corpus: Corpus, folder: Path, settings: IndexSettings, weights: Path, progress: Progress
+) -> dict[str, Any]:
+    with ArrivedDocuments(folder) as arrived:
+        with DocumentWriter(folder) as store:
+            docnos = {docno for docno, _ in fed(corpus, settings.fields, store)}
+        with translated(folder):
+            terms = read_terms(weights, settings.analysis, docnos)
+            without = len(docnos) - take_weights(terms, arrived, progress)
+        counts = write_arrays(folder, arrived)
+        return {"documents": len(docnos), **counts, "empty": counts["empty"] + without}
 
 
 def memory_index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
@@ -106,7 +123,7 @@ def build_from_weights(
 
     def make(folder: Path) -> dict[str, Any]:
         with ArrivedDocuments(folder) as arrived:
-            count = _take_weights(documents, arrived, progress)
+            count = take_weights(documents, arrived, progress)
             return {"documents": count, **write_arrays(folder, arrived)}
 
     return build(
@@ -121,33 +138,6 @@ def build_from_weights(
         sources=sources,
         progress=progress,
     )
-
-
-def _take_weights(
-    documents: Iterable[tuple[str, Mapping[str, float]]],
-    arrived: ArrivedDocuments,
-    progress: Progress,
-) -> int:
-    numbers: dict[str, int] = {}
-    seen: set[str] = set()
-    progress.start("indexing", None, "documents")
-    for docno, weights in documents:
-        if docno in seen:
-            raise InputError(f"the docno {docno!r} comes twice.", mend="Give each document once.")
-        seen.add(docno)
-        kept = [(term, weight) for term, weight in weights.items() if weight > 0]
-        terms = [numbers.setdefault(term, len(numbers)) for term, _ in kept]
-        values = np.array([weight for _, weight in kept], dtype=np.float64)
-        if len(values) and (values == np.floor(values)).all():
-            values = values.astype(np.int64)
-        else:
-            values = values.astype(np.float32)
-        starts = np.array([0, len(terms)], dtype=np.int64)
-        arrived.add([docno], starts, np.array(terms, dtype=np.int32), values)
-        progress.advance(1)
-    progress.finish()
-    arrived.terms = list(numbers)
-    return len(seen)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ class MemoryIndex:
     Attributes:
         accurate_length: Whether BM25 sees exact lengths. The index holds both kinds; the recipe's
             choice can be changed between searches.
+        default_model: The name of the model for what it holds: ``impact`` for weights of ready
+            tokens, otherwise ``bm25``.
 
     Raises:
         ProductError: No memory index, or a damaged one.
@@ -53,6 +55,8 @@ class MemoryIndex:
         self.accurate_length = bool(recipe.get("accurate_length", False))
         self.fields = tuple(recipe.get("fields", ()))
         self.analysis = Analysis.from_settings(recipe["analysis"])
+        is_of_impacts = "weights" in recipe and self.analysis.is_pretokenized
+        self.default_model = "impact" if is_of_impacts else "bm25"
         self._arrays = Arrays.open(self.path)
         self.has_vectors = len(self._arrays.forward) > 0 or self._arrays.documents == 0
         self._searcher = Searcher(self._arrays, self.backend)
