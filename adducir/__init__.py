@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from adducir.indexes.build import IndexSettings, build_index
     from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.engine import Index, open_index
-    from adducir.indexes.models import BM25, QLD, RM3Settings
-    from adducir.indexes.retriever import RM3, LexicalRetriever
+    from adducir.indexes.feedback import RM3
+    from adducir.indexes.models import BM25, QLD
+    from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
     from adducir.runs.fuse import fuse
     from adducir.runs.read import read_run
     from adducir.runs.run import Run
@@ -42,8 +43,8 @@ _HOMES = {
     "LexicalRetriever": "indexes.retriever",
     "QLD": "indexes.models",
     "Qrels": "corpora.qrels",
-    "RM3": "indexes.retriever",
-    "RM3Settings": "indexes.models",
+    "QueryExpansion": "indexes.retriever",
+    "RM3": "indexes.feedback",
     "ResultTable": "experiments.tables.table",
     "Run": "runs.run",
     "Scores": "experiments.evaluation.scores",
@@ -78,10 +79,10 @@ __all__ = [  # noqa: RUF022  (in the order in which data flow)
     "Index",
     "BM25",
     "QLD",
-    "RM3Settings",
+    "RM3",
     "LexicalRetriever",
     "DenseRetriever",
-    "RM3",
+    "QueryExpansion",
     "read_run",
     "write_run",
     "Run",

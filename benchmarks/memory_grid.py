@@ -43,7 +43,9 @@ def tune_ours(index: Path, texts: list[str], documents: int, threads: int) -> fl
     from adducir.experiments.tuning.pool import JudgedTopics, Pool
     from adducir.experiments.tuning.systems import LexicalSearch
     from adducir.experiments.tuning.tune import tune
-    from adducir.indexes import BM25, open_index
+    from adducir.indexes import open_index
+    from adducir.indexes.feedback import RM3
+    from adducir.indexes.models import BM25
 
     qids = [str(number) for number in range(len(texts))]
     rng = np.random.default_rng(5)
@@ -53,7 +55,7 @@ def tune_ours(index: Path, texts: list[str], documents: int, threads: int) -> fl
     qrels = Qrels(frame, "made up")
     pool = Pool.of([JudgedTopics("topics", Topics(qids, texts, source="made up"), qrels)])
     started = time.perf_counter()
-    system = LexicalSearch(open_index(index), BM25, rm3=True, threads=threads)
+    system = LexicalSearch(open_index(index), BM25, feedback=RM3, threads=threads)
     tuning = tune(system, GRID, pool, k_fold(pool, 2), "nDCG@5")
     seconds = time.perf_counter() - started
     if len(tuning.grid) != SETTINGS:

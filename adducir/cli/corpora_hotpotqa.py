@@ -148,7 +148,7 @@ def _pools(
         passages=passages,
         gold=gold.value,
         negatives=negatives,
-        model=BM25(*parameters),
+        model=BM25(k1=parameters[0], b=parameters[1]),
         seed=seed,
     )
     rows = [

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
-from adducir.cli.hyperparameters import with_hyperparameters
+from adducir.cli.hyperparameters import kind_option, with_hyperparameters
 from adducir.cli.outputs import SOURCE
 from adducir.runs.fusion import FUSION
 from adducir.study.errors import UsageError
@@ -16,9 +16,7 @@ from adducir.study.errors import UsageError
 def fuse(
     runs: Annotated[options.RunPaths, SOURCE],
     output: options.RunOutput,
-    method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help=f"One of {', '.join(FUSION)}.")
-    ] = "rrf",
+    method: Annotated[str, kind_option(FUSION, "--method")] = "rrf",
     weights: Annotated[
         list[str] | None,
         typer.Option(

@@ -1,34 +1,47 @@
-"""Options that come from the hyperparameters of a family's kinds."""
+"""Options that come from the hyperparameters of families' kinds."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 from pydantic.fields import FieldInfo
 
-from adducir.study.errors import MachineError
+from adducir.study.errors import MachineError, UsageError
 from adducir.study.registry import Family
 
-_PANEL = "Hyperparameters"
+Choices = Mapping[str, tuple[Family[Any], str | None]]
+"""By option, a family and the name of the kind that was chosen; None where none was."""
 
 
-def with_hyperparameters(family: Family[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command an option for each hyperparameter of a family's kinds.
+class _Stated(NamedTuple):
+    """A hyperparameter as one kind states it."""
+
+    family: Family[Any]
+    kind: str
+    field: FieldInfo
+
+
+def with_hyperparameters(
+    *families: Family[Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command an option for each hyperparameter of families' kinds.
 
     The command takes those that were typed as ``hyperparameters``, a dict of texts by name, which
-    :meth:`adducir.study.registry.Family.make` converts and checks.
+    :func:`chosen`, or :meth:`adducir.study.registry.Family.make` for a single family, converts and
+    checks.
     """
-    stated: dict[str, list[tuple[str, FieldInfo]]] = {}
-    for kind in family:
-        try:
-            fields = family.kind(kind).model_fields
-        except MachineError:
-            continue  # a broken package is an error of the user who chooses its kind
-        for name, field in fields.items():
-            stated.setdefault(name, []).append((kind, field))
-    added = [_parameter(name, fields) for name, fields in stated.items()]
+    stated: dict[str, list[_Stated]] = {}
+    for family in families:
+        for kind in family:
+            try:
+                fields = family.kind(kind).model_fields
+            except MachineError:
+                continue  # a broken package is an error of the user who chooses its kind
+            for name, field in fields.items():
+                stated.setdefault(name, []).append(_Stated(family, kind, field))
+    added = [_parameter(name, kinds) for name, kinds in stated.items()]
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command)
@@ -48,15 +61,60 @@ def with_hyperparameters(family: Family[Any]) -> Callable[[Callable[..., Any]], 
     return decorated
 
 
-def _parameter(name: str, fields: list[tuple[str, FieldInfo]]) -> inspect.Parameter:
-    first = fields[0][1]
+def chosen(hyperparameters: Mapping[str, str], choices: Choices) -> list[Any]:
+    """The kinds that a user chose, each with those hyperparameters that it has.
+
+    Args:
+        hyperparameters: What was typed, by name.
+        choices: What was chosen.
+
+    Returns:
+        A kind for each choice, None where there is none.
+
+    Raises:
+        UsageError: No kind that was chosen has a hyperparameter; there is no kind of a name; a
+            value is not allowed.
+        MachineError: As :meth:`adducir.study.registry.Family.kind`.
+    """
+    fields = {
+        option: family.kind(name).model_fields if name is not None else {}
+        for option, (family, name) in choices.items()
+    }
+    for one in hyperparameters:
+        if not any(one in known for known in fields.values()):
+            needed = " or ".join(_needed(one, choices))
+            raise UsageError(f"{_option(one)} means nothing without {needed}.")
+    return [
+        None
+        if name is None
+        else family.make(name, {k: v for k, v in hyperparameters.items() if k in fields[option]})
+        for option, (family, name) in choices.items()
+    ]
+
+
+def kind_option(family: Family[Any], flag: str, **details: Any) -> Any:
+    """The option that chooses a kind of a family."""
+    return typer.Option(flag, metavar="NAME", help=f"One of {', '.join(family)}.", **details)
+
+
+def _needed(name: str, choices: Choices) -> Iterable[str]:
+    for option, (family, _) in choices.items():
+        kinds = family.having(lambda kind: name in kind.model_fields)
+        if kinds:
+            yield f"{option} {' or '.join(kinds)}"
+
+
+def _parameter(name: str, stated: list[_Stated]) -> inspect.Parameter:
+    first = stated[0].field
     choices = [str(value) for value in get_args(first.annotation)]
+    if first.annotation is bool:
+        choices = ["true", "false"]
     option = typer.Option(
-        f"--{name.replace('_', '-')}",
-        help=f"{first.description} Of {', '.join(kind for kind, _ in fields)}.",
+        _option(name),
+        help=f"{first.description} Of {', '.join(one.kind for one in stated)}.",
         metavar="|".join(choices) if choices else "NUMBER",
-        show_default=_shown(first.default),
-        rich_help_panel=_PANEL,
+        show_default=_defaults(stated),
+        rich_help_panel=f"Hyperparameters of the {stated[0].family.what}",
     )
     return inspect.Parameter(
         name,
@@ -66,5 +124,20 @@ def _parameter(name: str, fields: list[tuple[str, FieldInfo]]) -> inspect.Parame
     )
 
 
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _defaults(stated: list[_Stated]) -> str:
+    """The default of most kinds, and those of the others: "0.9; of okapi 1.5"."""
+    kinds: dict[str, list[str]] = {}
+    for one in stated:
+        kinds.setdefault(_shown(one.field.default), []).append(one.kind)
+    (usual, _), *others = kinds.items()
+    return "; ".join([usual, *(f"of {', '.join(names)} {value}" for value, names in others)])
+
+
 def _shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
     return f"{default:g}" if isinstance(default, float) else str(default)

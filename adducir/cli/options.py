@@ -71,18 +71,6 @@ class Negative(StrEnum):
     TREC_EVAL = "trec_eval"
 
 
-class Model(StrEnum):
-    """Retrieval models."""
-
-    BM25 = "bm25"
-    QLD = "qld"
-    OKAPI = "okapi"
-    ATIRE = "atire"
-    BM25L = "bm25l"
-    BM25PLUS = "bm25+"
-    IMPACT = "impact"
-
-
 class Stemmer(StrEnum):
     """Stemmers."""
 

@@ -7,21 +7,21 @@ import typer
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
+from adducir.cli.hyperparameters import Choices, chosen, kind_option, with_hyperparameters
 from adducir.cli.outputs import SOURCE
+from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.models import MODELS
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
     from adducir.indexes.engine import Index
-    from adducir.indexes.models import RM3Settings
-    from adducir.indexes.named import AnyModel
+    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.models import Model
     from adducir.indexes.search import Search
 
-BM25_PANEL = "BM25"
-QLD_PANEL = "Query likelihood"
-RM3_PANEL = "RM3"
 
-
+@with_hyperparameters(MODELS, FEEDBACK)
 def search(
     index: Annotated[
         Path, typer.Option("--index", "-i", metavar="FOLDER", help="The index."), SOURCE
@@ -44,125 +44,50 @@ def search(
             show_default="title, query or text",
         ),
     ] = None,
-    model: Annotated[
-        options.Model | None,
+    model: Annotated[str | None, kind_option(MODELS, "--model", show_default="bm25")] = None,
+    feedback: Annotated[
+        str | None,
         typer.Option(
-            "--model",
-            show_default="bm25",
-            help="BM25, query likelihood (DirichletLM), or, of memory indexes, a variant of BM25.",
+            "--feedback",
+            metavar="NAME",
+            help=f"Expand queries by their best documents: one of {', '.join(FEEDBACK)}.",
         ),
-    ] = None,
-    k1: Annotated[
-        float | None,
-        typer.Option(
-            "--k1",
-            show_default="0.9",
-            rich_help_panel=BM25_PANEL,
-            help="Term saturation; of okapi, bm25l and bm25+ 1.5 by default.",
-        ),
-    ] = None,
-    b: Annotated[
-        float | None,
-        typer.Option(
-            "--b",
-            show_default="0.4",
-            rich_help_panel=BM25_PANEL,
-            help="Length weight; of okapi, bm25l and bm25+ 0.75 by default.",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            "--epsilon",
-            show_default="0.25",
-            rich_help_panel=BM25_PANEL,
-            help="The floor of okapi's idf, as a part of the mean idf.",
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            "--delta",
-            show_default="1, of bm25l 0.5",
-            rich_help_panel=BM25_PANEL,
-            help="What a term is worth beyond its frequency (bm25l, bm25+).",
-        ),
-    ] = None,
-    mu: Annotated[
-        float | None,
-        typer.Option("--mu", show_default="1000", rich_help_panel=QLD_PANEL, help="Smoothing."),
-    ] = None,
-    rm3: Annotated[
-        bool,
-        typer.Option("--rm3", rich_help_panel=RM3_PANEL, help="Expand queries by feedback."),
-    ] = False,
-    fb_terms: Annotated[
-        int | None,
-        typer.Option(
-            "--fb-terms", show_default="10", rich_help_panel=RM3_PANEL, help="Feedback terms."
-        ),
-        with_any("rm3"),
-    ] = None,
-    fb_docs: Annotated[
-        int | None,
-        typer.Option(
-            "--fb-docs", show_default="10", rich_help_panel=RM3_PANEL, help="Feedback documents."
-        ),
-        with_any("rm3"),
-    ] = None,
-    original_query_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--original-query-weight",
-            show_default="0.5",
-            rich_help_panel=RM3_PANEL,
-            help="Weight of the query itself, 0 to 1.",
-        ),
-        with_any("rm3"),
     ] = None,
     show_expansion: Annotated[
         bool,
-        typer.Option(
-            "--show-expansion", rich_help_panel=RM3_PANEL, help="Print the terms that RM3 added."
-        ),
-        with_any("rm3"),
+        typer.Option("--show-expansion", help="Print the terms that feedback added."),
+        with_any("feedback"),
     ] = False,
     depth: options.Depth = 1000,
     threads: options.Threads = None,
     tag: options.Tag = None,
+    *,
+    hyperparameters: dict[str, str],
 ) -> None:
     """Search an index for every topic and write a TREC run.
 
     The run's metadata is written beside it. A topic without hits cannot stand in a run: it is
     reported here and named in the metadata.
     """
-    given_rm3 = {
-        "fb_terms": fb_terms,
-        "fb_docs": fb_docs,
-        "original_query_weight": original_query_weight,
-    }
-
     from adducir.cli.search_dense import Asked, is_dense, search_dense
 
     if is_dense(index):
-        lexical = {"model": model, "k1": k1, "b": b, "mu": mu, "epsilon": epsilon, "delta": delta}
-        _refuse(True, {**lexical, "rm3": rm3 or None}, "a lexical index")
+        _refuse_lexical({"model": model, "feedback": feedback, **hyperparameters})
         search_dense(Asked(index, topics, output, topic_field, depth, threads, tag))
         return
 
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engine import open_index, remark_on
-    from adducir.indexes.models import RM3Settings
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
     opened = open_index(index)
-    formula = _model(
-        model.value if model else opened.default_model,
-        _given(k1=k1, b=b, mu=mu, epsilon=epsilon, delta=delta),
-    )
-    feedback = RM3Settings(**_given(**given_rm3)) if rm3 else None
+    choices: Choices = {
+        "--model": (MODELS, model or opened.default_model),
+        "--feedback": (FEEDBACK, feedback),
+    }
+    formula, method = chosen(hyperparameters, choices)
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)
         found = search_topics(
@@ -170,36 +95,22 @@ def search(
             queries,
             formula,
             tag=options.tag_of(output, tag),
-            rm3=feedback,
+            feedback=method,
             depth=depth,
             threads=threads,
         )
         write_run(found.run, output, metadata(found, queries), topics=queries.qids)
         for line in filter(None, (remark_on(opened), *notes(found, queries, output))):
             progress.note(line)
-    if feedback is not None and show_expansion:
-        show(expansion(opened, queries, formula, feedback))
+    if show_expansion:
+        show(expansion(opened, queries, formula, method))
 
 
-def _model(name: str, given: dict[str, float]) -> "AnyModel":
-    from adducir.indexes.named import model_named, models_with
-
-    for parameter in given:
-        models = models_with(parameter)
-        _refuse(name not in models, {parameter: True}, f"--model {' or '.join(models)}")
-    return model_named(name, given)
-
-
-def _refuse(meaningless: bool, given: dict[str, Any], condition: str) -> None:
+def _refuse_lexical(given: dict[str, Any]) -> None:
     for name, value in given.items():
-        if meaningless and value is not None:
+        if value is not None:
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} means nothing without {condition}.")
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    """What the user said; the rest has the room's defaults."""
-    return {name: value for name, value in values.items() if value is not None}
+            raise UsageError(f"{option} means nothing without a lexical index.")
 
 
 def metadata(found: "Search", topics: "Topics") -> dict[str, Any]:
@@ -232,14 +143,14 @@ def _listed(qids: tuple[str, ...]) -> str:
     return f"{'topic' if len(qids) == 1 else 'topics'} {', '.join(qids[:10])}{more}"
 
 
-def expansion(index: "Index", topics: "Topics", model: "AnyModel", rm3: "RM3Settings") -> str:
-    """A line a topic: qid, query, and the terms that RM3 added with their weights, heaviest first.
+def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:
+    """A line a topic: qid, query, and the terms that feedback added, heaviest first.
 
     The three stand between tabs.
     """
     own = index.analysis.terms(topics.queries)
     lines = []
-    expanded = index.expand(topics.queries, model, rm3)
+    expanded = index.expand(topics.queries, model, feedback)
     for qid, query, terms, weights in zip(topics.qids, topics.queries, own, expanded, strict=True):
         added = [f"{term}:{weight:.4f}" for term, weight in weights.items() if term not in terms]
         lines.append(f"{qid}\t{query}\t{' '.join(added)}")

@@ -30,7 +30,7 @@ def tune(
     index: asked.Index = None,
     topic_field: asked.TopicField = None,
     model: asked.ModelName = None,
-    rm3: asked.RM3 = False,
+    feedback: asked.Feedback = None,
     fuse: asked.Fuse = None,
     method: asked.FusionMethod = None,
     rerank: asked.Rerank = None,
@@ -48,7 +48,7 @@ def tune(
     Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
     map, the settings, the folds, and the pooled run, to be evaluated like any other.
     """
-    system = asked.System(index, model, rm3, tuple(fuse or ()), method, rerank)
+    system = asked.System(index, model, feedback, tuple(fuse or ()), method, rerank)
     system.check()
     rule = asked.rule_of(folds, folds_file, seed, several=len(topics) > 1)
 

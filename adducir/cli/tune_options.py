@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli.effects import with_any
-from adducir.cli.options import Model, Negative
+from adducir.cli.hyperparameters import kind_option
+from adducir.cli.options import Negative
+from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.models import MODELS
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,10 +53,10 @@ GridRanges = Annotated[
         "-g",
         metavar="NAME=VALUES",
         help="A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
-        "b=0.2,0.4; can be repeated. Parameters: k1, b (all but qld); mu (qld); epsilon (okapi); "
-        "delta (bm25l, bm25+); fb_terms, fb_docs, "
-        "original_query_weight (--rm3); k, weights.NAME (--fuse); rerank_depth (--rerank). Of "
-        "equal settings the one with the smallest values is chosen, the first parameter first.",
+        "b=0.2,0.4; can be repeated. Parameters are the hyperparameters of --model and --feedback "
+        "(fb_terms for --fb-terms of 'adducir search'); those of --method, and weights.NAME "
+        "(--fuse); rerank_depth (--rerank). Of equal settings the one with the smallest values is "
+        "chosen, the first parameter first.",
     ),
 ]
 Index = Annotated[
@@ -63,18 +66,13 @@ Index = Annotated[
     ),
 ]
 ModelName = Annotated[
-    Model | None,
-    typer.Option(
-        "--model",
-        help="BM25, query likelihood (DirichletLM), or, of memory indexes, a variant of BM25.",
-        show_default="bm25",
-        rich_help_panel=SYSTEM,
-    ),
+    str | None,
+    kind_option(MODELS, "--model", show_default="bm25", rich_help_panel=SYSTEM),
     with_any("index"),
 ]
-RM3 = Annotated[
-    bool,
-    typer.Option("--rm3", help="Expand queries by feedback.", rich_help_panel=SYSTEM),
+Feedback = Annotated[
+    str | None,
+    kind_option(FEEDBACK, "--feedback", rich_help_panel=SYSTEM),
     with_any("index"),
 ]
 Fuse = Annotated[
@@ -151,8 +149,8 @@ class System:
     """What the user wants to tune."""
 
     index: Path | None
-    model: Model | None
-    rm3: bool
+    model: str | None
+    feedback: str | None
     fuse: tuple[Path, ...]
     method: str | None
     rerank: tuple[Path, Path] | None
@@ -172,11 +170,11 @@ class System:
         if self.index is not None:
             from adducir.experiments.tuning.systems import LexicalSearch
             from adducir.indexes.engine import open_index
-            from adducir.indexes.named import MODELS
 
-            model = MODELS[(self.model or Model.BM25).value]
+            model = MODELS.kind(self.model or "bm25")
+            feedback = None if self.feedback is None else FEEDBACK.kind(self.feedback)
             opened = open_index(self.index)
-            return LexicalSearch(opened, model, rm3=self.rm3, depth=depth, threads=threads)
+            return LexicalSearch(opened, model, feedback=feedback, depth=depth, threads=threads)
 
         from adducir.cli.names import system_names
         from adducir.experiments.tuning.combining import Fusion, RerankDepth

@@ -15,7 +15,7 @@ from adducir.experiments.recipe import (
     SystemRecipe,
     file_name,
 )
-from adducir.indexes.named import VARIANTS
+from adducir.indexes.models import MODELS
 from adducir.study.recipe import Fault, nearest
 from adducir.study.yaml import KeyPath
 
@@ -143,13 +143,16 @@ def _unfit_index(name: str, system: SystemRecipe, recipe: ExperimentRecipe) -> I
     if system.rm3 is not None and not index.vectors:
         what = f"RM3 reads document vectors, and the index `{system.index}` has `vectors: false`"
         yield Fault(("systems", name, "rm3"), what)
-    if system.model in VARIANTS and index.engine == "lucene":
+    kind = MODELS.kind(system.model)
+    if index.engine not in kind.engines():
         what = f"Lucene has no model {system.model}: `{system.index}` needs `engine: memory`"
+        if index.engine == "memory":
+            what = f"only Lucene has a model {system.model}: `{system.index}` has `engine: memory`"
         yield Fault(("systems", name, "model"), what)
     if index.is_of_impacts and system.model != "impact":
         what = f"`{system.index}` holds token weights, which `model: impact` reads"
         yield Fault(("systems", name, "model"), what)
-    if system.model == "qld" and index.accurate_length:
+    if system.model != "bm25" and index.accurate_length and "lucene" in kind.engines():
         what = f"only bm25 reads exact lengths, and `{system.index}` has `accurate_length: true`"
         yield Fault(("systems", name, "model"), what)
 

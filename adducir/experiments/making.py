@@ -137,7 +137,7 @@ def _make(
             topics,
             model_of(system),
             tag=file_name(step.system),
-            rm3=feedback_of(system),
+            feedback=feedback_of(system),
             depth=plan.recipe.most,
             threads=threads,
         )

@@ -22,8 +22,8 @@ from adducir.experiments.opening import TopicSet, open_all
 from adducir.experiments.recipe import ExperimentRecipe, SystemRecipe, file_name
 from adducir.experiments.steps import IndexStep, Plan, RunStep
 from adducir.indexes.building import KINDS
-from adducir.indexes.models import RM3Settings
-from adducir.indexes.named import AnyModel, model_named
+from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.models import MODELS, Model
 from adducir.runs.fusion import FUSION
 from adducir.study.absent import without_downloads
 from adducir.study.checking import checked
@@ -86,14 +86,14 @@ def plan_experiment(
     return replace(plan, needs=needs)
 
 
-def model_of(system: SystemRecipe) -> AnyModel:
+def model_of(system: SystemRecipe) -> Model:
     """The retrieval model of a search."""
-    return model_named(system.model, system.parameters)
+    return MODELS.make(system.model, system.parameters)
 
 
-def feedback_of(system: SystemRecipe) -> RM3Settings | None:
+def feedback_of(system: SystemRecipe) -> FeedbackMethod | None:
     """The relevance feedback of a search."""
-    return RM3Settings(**dict(system.rm3)) if system.rm3 else None
+    return FEEDBACK.make("rm3", system.rm3.model_dump()) if system.rm3 else None
 
 
 def _refuse_files_for_folders(plan: Plan, faults: Faults) -> None:
@@ -208,8 +208,8 @@ def _decides(plan: Plan, name: str, topic_set: TopicSet) -> dict[str, Any]:
     return common | {
         "index": plan.indexes[str(system.index)].fingerprint,
         "topics": topic_set.topics.identity(),
-        "model": model_of(system).settings(),
-        "rm3": rm3.settings() if rm3 else None,
+        "model": MODELS.settings(model_of(system), "model"),
+        "rm3": rm3.model_dump() if rm3 else None,
     }
 
 

@@ -28,8 +28,9 @@ from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import lexical_knobs
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
+from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages.lucene import PRETOKENIZED
-from adducir.indexes.named import MODELS, parameters_of
+from adducir.indexes.models import MODELS
 from adducir.models.machine import Precision
 from adducir.runs.fusion import FUSION, FusionMethod
 from adducir.study.errors import UsageError
@@ -149,7 +150,7 @@ class SystemRecipe(Recipe):
     """
 
     index: Name | None = None
-    model: Literal["bm25", "qld", "okapi", "atire", "bm25l", "bm25+", "impact"] = "bm25"
+    model: str = "bm25"
     # What is not given is the model's own default: see `parameters`.
     k1: Annotated[float, Field(ge=0)] = 0.9
     b: Annotated[float, Field(ge=0, le=1)] = 0.4
@@ -213,7 +214,9 @@ class SystemRecipe(Recipe):
         allowed = self._ALLOWED[kinds[0]]
         if given - allowed:
             raise ValueError(f"{_listed(given - allowed)} means nothing beside `{kinds[0]}`")
-        others = self._PARAMETERS.difference(parameters_of(MODELS[self.model]))
+        if self.model not in MODELS:
+            raise ValueError(f"`model` should be one of {', '.join(MODELS)}, not {self.model!r}")
+        others = self._PARAMETERS.difference(MODELS.kind(self.model).model_fields)
         if given & others:
             raise ValueError(f"{_listed(given & others)} means nothing to the model {self.model}")
         if self.rerank and not self.by:
@@ -287,7 +290,8 @@ class SystemRecipe(Recipe):
             return fusion_knobs(self.fuse, self.method)
         if self.rerank:
             return {"depth": RERANK_DEPTH}
-        return lexical_knobs(MODELS[self.model], rm3=self.rm3 is not None)
+        feedback = None if self.rm3 is None else FEEDBACK.kind("rm3")
+        return lexical_knobs(MODELS.kind(self.model), feedback)
 
     @property
     def fixed(self) -> dict[str, float]:

@@ -14,7 +14,8 @@ from adducir.experiments.tuning.systems import LexicalSearch, Searchable, Tunabl
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
-from adducir.indexes.named import MODELS
+from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION
 from adducir.runs.run import Run
 from adducir.study.progress import Progress
@@ -94,8 +95,8 @@ def tune_system(
     else:
         system = LexicalSearch(
             index,
-            MODELS[recipe.model],
-            rm3=recipe.rm3 is not None,
+            MODELS.kind(recipe.model),
+            feedback=None if recipe.rm3 is None else FEEDBACK.kind("rm3"),
             fixed=recipe.fixed,
             depth=plan.recipe.most,
             threads=threads,

@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from adducir.indexes.lucene import LuceneIndex
     from adducir.indexes.memory.build import build_memory_index
     from adducir.indexes.memory.index import MemoryIndex
-    from adducir.indexes.models import BM25, QLD, RM3Settings
-    from adducir.indexes.retriever import RM3, LexicalRetriever, LuceneRetriever
+    from adducir.indexes.retriever import LexicalRetriever, LuceneRetriever, QueryExpansion
 
 _HOMES = {
-    "BM25": "models",
     "CandidateSet": "candidates.sets",
     "DenseRetriever": "dense.retriever",
     "DocumentStore": "documents",
@@ -30,9 +28,7 @@ _HOMES = {
     "LuceneIndex": "lucene",
     "LuceneRetriever": "retriever",
     "MemoryIndex": "memory.index",
-    "QLD": "models",
-    "RM3": "retriever",
-    "RM3Settings": "models",
+    "QueryExpansion": "retriever",
     "build_index": "build",
     "build_memory_index": "memory.build",
     "open_index": "engine",
@@ -48,13 +44,10 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "MemoryIndex",
     "CandidateSet",
     "DocumentStore",
-    "BM25",
-    "QLD",
-    "RM3Settings",
     "LexicalRetriever",
     "LuceneRetriever",
     "DenseRetriever",
-    "RM3",
+    "QueryExpansion",
 ]
 
 __getattr__ = offering(__name__, _HOMES)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adducir.encoders.sources import EncoderSource
     from adducir.models.machine import AnyPrecision
 
-WORDS = BM25(0.5, 0.9)
+WORDS = BM25(k1=0.5, b=0.9)
 """BM25 with the parameters that RELiC's authors tuned for passages of novels."""
 _EVENING = 60
 _NAME = 16

@@ -8,9 +8,9 @@ import polars as pl
 
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentStore
+from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.lucene import Hits, LuceneIndex, Query
-from adducir.indexes.models import RM3Settings
-from adducir.indexes.named import AnyModel
+from adducir.indexes.models.model import Model
 from adducir.study.checking import checked
 from adducir.study.products import MANIFEST, Manifest, read_manifest
 
@@ -47,9 +47,9 @@ class Index(Protocol):
     def search(
         self,
         queries: Sequence[Query],
-        model: AnyModel,
+        model: Model,
         *,
-        rm3: RM3Settings | None = None,
+        feedback: FeedbackMethod | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -58,17 +58,17 @@ class Index(Protocol):
     def expand(
         self,
         queries: Sequence[str],
-        model: AnyModel,
-        rm3: RM3Settings,
+        model: Model,
+        feedback: FeedbackMethod,
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        """The query that RM3 makes of each query."""
+        """The query that feedback makes of each query."""
 
     def expand_from(
-        self, query: str, feedback: Sequence[tuple[str, float]], rm3: RM3Settings
+        self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
-        """The query that RM3 makes of a query and given documents."""
+        """The query that feedback makes of a query and given documents."""
 
     def close(self) -> None:
         """Let go of the files."""

@@ -5,7 +5,8 @@ block of bytes. Rankings are those of Anserini: score descending, equal scores b
 but with Lucene's whole scores, which Anserini rounds to four decimals.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,15 +18,20 @@ import polars as pl
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.build import KIND, LUCENE, default_threads
-from adducir.indexes.candidates.variants import Variant
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.faults import translated
-from adducir.indexes.models import BM25, QLD, Model, RM3Settings
+from adducir.indexes.feedback.lucene import Found
+from adducir.indexes.feedback.method import FeedbackMethod
+from adducir.indexes.feedback.rm3 import RM3
+from adducir.indexes.feedback.weights import heaviest_first
+from adducir.indexes.models.model import Model
+from adducir.indexes.models.refusing import refuse_unless_scored
 from adducir.study.checking import checked
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.products import MANIFEST, Manifest
 from adducir.study.verified import open_product
 
+_QUERIES = 100  # whose documents' vectors are in memory at a time
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
 
@@ -114,84 +120,79 @@ class LuceneIndex:
     def search(
         self,
         queries: Sequence[Query],
-        model: Model | Variant,
+        model: Model,
         *,
-        rm3: RM3Settings | None = None,
+        feedback: FeedbackMethod | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query.
 
         Args:
-            queries: Texts, or weighted index terms (these take no ``rm3``).
-            model: BM25 or QLD.
-            rm3: Expand each query by relevance feedback first.
+            queries: Texts, or weighted index terms (these take no ``feedback``).
+            model: The retrieval model.
+            feedback: Expand each query first.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
             threads: Java threads; by default one a core.
 
         Raises:
-            UsageError: ``rm3`` on an index without vectors or with weighted queries; QLD on
-                exact lengths; a variant of BM25; ``depth`` below 1.
+            UsageError: ``feedback`` on an index without vectors or with weighted queries; a model
+                that Lucene has not, or not for exact lengths; ``depth`` below 1.
         """
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
-        similarity = self._similarity(model)
-        with translated(self.path):
-            packed = self._java.search(
-                *self._queries(queries, rm3),
-                similarity,
-                self._rm3(rm3),
-                rm3.fb_docs if rm3 else 0,
-                depth or max(1, len(self)),
-                threads or default_threads(),
-            )
-        return self._unpacked(np.frombuffer(jvm.bytes_of(packed), dtype="<i4"), len(queries))
+        if feedback is not None and not isinstance(feedback, RM3):
+            queries = self.expand(_texts(queries), model, feedback, threads=threads)
+            model, feedback = feedback.model(model), None
+        packed = self._searched(queries, model, feedback, depth, threads)
+        return self._unpacked(packed, len(queries))
 
     @checked
     def expand(
         self,
         queries: Sequence[str],
-        model: Model | Variant,
-        rm3: RM3Settings,
+        model: Model,
+        feedback: FeedbackMethod,
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        """The query that RM3 makes of each query: index terms and weights, heaviest first.
+        """The query that feedback makes of each query: index terms and weights, heaviest first.
 
         Raises:
             UsageError: As :meth:`search`.
         """
+        self._refuse_feedback_without_vectors()
+        if not isinstance(feedback, RM3):
+            return list(self._expanded(queries, model, feedback, threads))
         with translated(self.path):
             expanded = self._java.expand(
-                *self._queries(queries, rm3),
+                *self._queries(queries, feedback),
                 self._similarity(model),
-                self._rm3(rm3),
-                rm3.fb_docs,
+                self._rm3(feedback),
+                feedback.fb_docs,
                 threads or default_threads(),
             )
         return [_weights(lines) for lines in expanded]
 
     def expand_from(
-        self, query: str, feedback: Sequence[tuple[str, float]], rm3: RM3Settings
+        self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
-        """The query that RM3 makes of ``query`` and given documents, best first, with scores.
+        """The query that feedback makes of ``query`` and given documents, best first, with scores.
 
         Raises:
             UsageError: The index has no vectors, or does not hold one of the documents.
         """
         numbers = self._numbers
-        unknown = next((docno for docno, _ in feedback if docno not in numbers), None)
+        unknown = next((docno for docno, _ in documents if docno not in numbers), None)
         if unknown is not None:
             raise UsageError(f"the index {self.path} holds no document {unknown!r}.")
-        best = feedback[: rm3.fb_docs]
+        self._refuse_feedback_without_vectors()
+        best = documents[: feedback.depth]
+        docs, scores = [numbers[docno] for docno, _ in best], [float(score) for _, score in best]
+        if not isinstance(feedback, RM3):
+            return self._expansions([query], [docs], [scores], feedback, 1)[0]
         with translated(self.path):
-            lines = self._java.expandFrom(
-                query,
-                [numbers[docno] for docno, _ in best],
-                [float(score) for _, score in best],
-                self._rm3(rm3),
-            )
-        return _weights(lines)
+            return _weights(self._java.expandFrom(query, docs, scores, self._rm3(feedback)))
 
     def close(self) -> None:
         """Let go of the files."""
@@ -201,47 +202,95 @@ class LuceneIndex:
     def _numbers(self) -> dict[str, int]:
         return {docno: number for number, docno in enumerate(self.docnos)}
 
-    def _similarity(self, model: Model | Variant) -> Any:
-        if not isinstance(model, BM25 | QLD):
+    def _similarity(self, model: Model) -> Any:
+        refuse_unless_scored(model, "lucene", self.path)
+        similarity = model.similarity(exact_lengths=self.accurate_length)
+        if similarity is None:
             raise UsageError(
-                f"{self.path} is an index of Lucene, which has no model {model.name!r}.",
-                mend="Build one with 'adducir index --engine memory', or choose bm25 or qld.",
+                f"{self.path} holds exact lengths, which only BM25 reads.",
+                mend="Search it with bm25, or build an index without --accurate-length.",
             )
-        if isinstance(model, QLD):
-            if self.accurate_length:
-                raise UsageError(
-                    f"{self.path} holds exact lengths, which only BM25 reads.",
-                    mend="Search it with bm25, or build an index without --accurate-length.",
-                )
-            return self._bridge.qld(model.mu)
-        return self._bridge.bm25(model.k1, model.b, self.accurate_length)
+        return similarity
 
-    def _rm3(self, rm3: RM3Settings | None) -> Any:
-        if rm3 is None:
-            return None
+    def _refuse_feedback_without_vectors(self) -> None:
         if not self.has_vectors:
             raise UsageError(
-                f"{self.path} holds no document vectors, which RM3 reads.",
-                mend="Build it again with --vectors, or search without --rm3.",
+                f"{self.path} holds no document vectors, which feedback reads.",
+                mend="Build it again with --vectors, or search without --feedback.",
             )
+
+    def _rm3(self, rm3: RM3) -> Any:
         plain = self.analysis.has_plain_feedback
         return self._java.rm3(rm3.fb_terms, rm3.fb_docs, rm3.original_query_weight, plain)
 
-    def _queries(
-        self, queries: Sequence[Query], rm3: RM3Settings | None
-    ) -> tuple[list[str], list[Any]]:
-        texts, built = [], []
+    def _searched(
+        self,
+        queries: Sequence[Query],
+        model: Model,
+        rm3: RM3 | None,
+        depth: int | None,
+        threads: int | None,
+    ) -> np.ndarray:
+        """What :meth:`_unpacked` reads."""
+        similarity = self._similarity(model)
+        if rm3 is not None:
+            self._refuse_feedback_without_vectors()
+        with translated(self.path):
+            packed = self._java.search(
+                *self._queries(queries, rm3),
+                similarity,
+                None if rm3 is None else self._rm3(rm3),
+                0 if rm3 is None else rm3.fb_docs,
+                depth or max(1, len(self)),
+                threads or default_threads(),
+            )
+        return np.frombuffer(jvm.bytes_of(packed), dtype="<i4")
+
+    def _expanded(
+        self, queries: Sequence[str], model: Model, method: FeedbackMethod, threads: int | None
+    ) -> Iterator[dict[str, float]]:
+        """The query that a method makes of each query, from the documents that it finds."""
+        for first in range(0, len(queries), _QUERIES):
+            some = queries[first : first + _QUERIES]
+            packed = self._searched(some, model, None, method.depth, threads)
+            hits = (len(packed) - len(some)) // 2
+            ends = np.cumsum(packed[: len(some)])[:-1]
+            docs = np.split(packed[len(some) : len(some) + hits], ends)
+            scores = np.split(packed[len(some) + hits :].view("<f4"), ends)
+            yield from self._expansions(
+                some,
+                [one.tolist() for one in docs],
+                [one.tolist() for one in scores],
+                method,
+                threads or default_threads(),
+            )
+
+    def _expansions(
+        self,
+        queries: Sequence[str],
+        docs: Sequence[Sequence[int]],
+        scores: Sequence[Sequence[float]],
+        method: FeedbackMethod,
+        threads: int,
+    ) -> list[dict[str, float]]:
+        """The query that a method makes of each query and its documents."""
+        with translated(self.path):
+            counts = [Counter(terms) for terms in self.analysis.terms(queries)]
+            found = Found.read(self._java, counts, docs, threads, documents=len(self))
+        return found.expanded(counts, docs, scores, method)
+
+    def _queries(self, queries: Sequence[Query], rm3: RM3 | None) -> tuple[list[str], list[Any]]:
+        if rm3 is not None:
+            texts = _texts(queries)
+            return texts, [self._java.textQuery(query) for query in texts]
+        built = []
         for query in queries:
             if isinstance(query, str):
-                texts.append(query)
                 built.append(self._java.textQuery(query))
-            elif rm3 is None:
-                texts.append("")
+            else:
                 weights = [float(weight) for weight in query.values()]
                 built.append(self._bridge.weightedQuery(list(query), weights))
-            else:
-                raise UsageError("RM3 expands a query's text, not weighted terms.")
-        return texts, built
+        return [""] * len(built), built
 
     def _unpacked(self, packed: np.ndarray, queries: int) -> Hits:
         hits = (len(packed) - queries) // 2
@@ -262,7 +311,13 @@ def _manifest(path: Path) -> Manifest | None:
     )
 
 
+def _texts(queries: Sequence[Query]) -> list[str]:
+    texts = [query for query in queries if isinstance(query, str)]
+    if len(texts) < len(queries):
+        raise UsageError("feedback expands a query's text, not weighted terms.")
+    return texts
+
+
 def _weights(lines: str) -> dict[str, float]:
     pairs = (line.split("\t") for line in lines.splitlines())
-    weights = ((term, float(weight)) for term, weight in pairs)
-    return dict(sorted(weights, key=lambda pair: (-pair[1], pair[0])))
+    return heaviest_first({term: float(weight) for term, weight in pairs})

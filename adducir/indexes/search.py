@@ -7,9 +7,9 @@ from typing import Any
 
 from adducir.corpora.topics import Topics
 from adducir.indexes.engine import Index
+from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.lucene import Hits
-from adducir.indexes.models import RM3Settings
-from adducir.indexes.named import AnyModel
+from adducir.indexes.models import MODELS, Model
 from adducir.runs.run import Run
 from adducir.study.checking import checked
 
@@ -40,10 +40,10 @@ class Search:
 def search_topics(
     index: Index,
     topics: Topics,
-    model: AnyModel,
+    model: Model,
     *,
     tag: str,
-    rm3: RM3Settings | None = None,
+    feedback: FeedbackMethod | None = None,
     depth: int | None = 1000,
     threads: int | None = None,
 ) -> Search:
@@ -57,7 +57,7 @@ def search_topics(
     started = time.perf_counter()
     vectors = topics.vectors if index.analysis.is_pretokenized else None
     queries = topics.texts if vectors is None else vectors
-    hits = index.search(queries, model, rm3=rm3, depth=depth, threads=threads)
+    hits = index.search(queries, model, feedback=feedback, depth=depth, threads=threads)
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
     silent = [i for i, count in enumerate(hits.counts) if count == 0]
@@ -73,8 +73,8 @@ def search_topics(
         seconds=seconds,
         settings={
             "index": index.identity,
-            **model.settings(),
-            "rm3": rm3.settings() if rm3 else None,
+            **MODELS.settings(model, "model"),
+            "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
             "depth": depth or "all",
         },
     )

@@ -58,7 +58,7 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             if (key, type(value)) in fine:
                 continue
             if key in hints and not fits(value, hints[key]):
-                raise _error(name, key, hints[key], value)
+                raise wrong_type(name, key, hints[key], value)
             if type(value) not in _OF_ITEMS:
                 fine.add((key, type(value)))
         return function(*values, **named)
@@ -187,7 +187,8 @@ def _all(values: Iterable[Any], hint: Any) -> bool:
     return all(fits(one, hint) for one in examples.values())
 
 
-def _error(function: str, parameter: str, hint: Any, value: Any) -> UsageError:
+def wrong_type(function: str, parameter: str, hint: Any, value: Any) -> UsageError:
+    """The error for an argument that does not fit its annotation."""
     shown = repr(value) if isinstance(value, (str, int, float, type(None))) else ""
     shown = f" ({shown[:60]}{'…' if len(shown) > 60 else ''})" if shown else ""
     is_text = isinstance(value, str) and _takes_texts(hint)

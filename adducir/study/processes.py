@@ -5,8 +5,6 @@ import platform
 import zlib
 from pathlib import Path
 
-import psutil
-
 
 def here() -> str:
     """Eight hexadecimal digits for where process ids mean what they mean here.
@@ -26,4 +24,6 @@ def describe_self() -> str:
 
 def is_alive(pid: int) -> bool:
     """Whether a process with this id runs here."""
+    import psutil
+
     return psutil.pid_exists(pid)

@@ -11,7 +11,8 @@ an experiment file, the options of a command and their help, the defaults and wh
 Names are known without importing any kind; a kind is imported when it is first used.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -128,6 +129,30 @@ class Family(Generic[K]):
         if point is None or point.dist is None:
             return {}
         return {"package": point.dist.name, "version": point.dist.version}
+
+    def having(self, condition: Callable[[type[K]], bool]) -> tuple[str, ...]:
+        """The names of the kinds that a condition holds for, without those of broken packages."""
+        found = []
+        for name in self:
+            with suppress(MachineError):
+                if condition(self.kind(name)):
+                    found.append(name)
+        return tuple(found)
+
+    def name_of(self, kind: type[K]) -> str:
+        """What a class is called here; for one that is not registered, ``module:class``."""
+        home = f"{kind.__module__}:{kind.__qualname__}"
+        installed = {name: point.value for name, point in self._installed.items()}
+        homes = {**self._own, **installed}
+        return next((name for name, one in homes.items() if one == home), home)
+
+    def settings(self, made: K, key: str) -> dict[str, Any]:
+        """A kind's name under ``key``, its origin and hyperparameters, as plain values.
+
+        They decide what it makes: for fingerprints and metadata.
+        """
+        name = self.name_of(type(made))
+        return {key: name, **self.origin(name), **made.model_dump(mode="json")}
 
 
 def _package(point: EntryPoint) -> str:

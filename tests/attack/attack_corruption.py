@@ -45,14 +45,14 @@ ARTIFACTS = [
         "memory-index",
         "out/i",
         ("index corpus.jsonl -o out/i --engine memory",),
-        (_SEARCH, f"search -i out/i -t topics.tsv -o out/m.trec {_T1} --rm3", _BY_TEXT),
+        (_SEARCH, f"search -i out/i -t topics.tsv -o out/m.trec {_T1} --feedback rm3", _BY_TEXT),
         ("out/s.trec", "out/m.trec", "out/r.trec"),
     ),
     Artifact(
         "lucene-index",
         "out/i",
         ("index corpus.jsonl -o out/i",),
-        (_SEARCH, f"search -i out/i -t topics.tsv -o out/m.trec {_T1} --rm3", _BY_TEXT),
+        (_SEARCH, f"search -i out/i -t topics.tsv -o out/m.trec {_T1} --feedback rm3", _BY_TEXT),
         ("out/s.trec", "out/m.trec", "out/r.trec"),
     ),
     Artifact(

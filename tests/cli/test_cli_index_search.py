@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.app import main
+from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.models import BM25, QLD, RM3Settings
+from adducir.indexes.models import BM25, MODELS, QLD
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.study.products import read_manifest
@@ -147,34 +148,36 @@ def scores_of(path):
 
 
 @pytest.mark.parametrize(
-    ("options", "model", "rm3"),
+    ("options", "model", "feedback"),
     [
         ([], BM25(), None),
-        (["--k1", "1.5", "--b", "0.7"], BM25(1.5, 0.7), None),
+        (["--k1", "1.5", "--b", "0.7"], BM25(k1=1.5, b=0.7), None),
         (["--model", "qld"], QLD(), None),
-        (["--model", "qld", "--mu", "50"], QLD(50), None),
-        (["--rm3"], BM25(), RM3Settings()),
+        (["--model", "qld", "--mu", "50"], QLD(mu=50), None),
+        (["--feedback", "rm3"], BM25(), RM3()),
         (
-            ["--rm3", "--fb-terms", "5", "--fb-docs", "3", "--original-query-weight", "0.7"],
+            ["--feedback=rm3", "--fb-terms=5", "--fb-docs=3", "--original-query-weight=0.7"],
             BM25(),
-            RM3Settings(5, 3, 0.7),
+            RM3(fb_terms=5, fb_docs=3, original_query_weight=0.7),
         ),
     ],
 )
-def test_every_setting_reaches_the_index(arguments_index, tmp_path, options, model, rm3):
+def test_every_setting_reaches_the_index(arguments_index, tmp_path, options, model, feedback):
     output = tmp_path / "x.trec"
     arguments = ["--index", str(arguments_index), "--topics", "bundled:topics", "--depth", "20"]
     assert main(["search", *arguments, "--output", str(output), *options]) == 0
     from adducir.corpora.topics import load_topics
 
     topics = load_topics("bundled:topics")
-    hits = LuceneIndex(arguments_index).search(topics.queries, model, rm3=rm3, depth=20)
+    hits = LuceneIndex(arguments_index).search(topics.queries, model, feedback=feedback, depth=20)
     expected = hits.frame(topics.qids)
     got = read_run(output)
     assert got.frame["docno"].to_list() == expected["docno"].to_list()
     assert got.depth == 20
     settings = read_metadata(output)["method"]["retrieval"][0]
-    assert {**model.settings(), "rm3": rm3.settings() if rm3 else None}.items() <= settings.items()
+    assert MODELS.settings(model, "model").items() <= settings.items()
+    made = None if feedback is None else {"method": "rm3", **feedback.model_dump()}
+    assert settings["feedback"] == made
 
 
 def test_the_topics_field(arguments_index, tmp_path, capsys):
@@ -190,7 +193,7 @@ def test_the_topics_field(arguments_index, tmp_path, capsys):
 
 
 def test_the_terms_that_rm3_added(arguments_index, tmp_path, capsys):
-    arguments = ["--index", str(arguments_index), "--topics", "bundled:topics", "--rm3"]
+    arguments = ["--index", str(arguments_index), "--topics", "bundled:topics", "--feedback", "rm3"]
     output = ["--output", str(tmp_path / "x.trec"), "--show-expansion"]
     assert main(["search", *arguments, *output]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -215,12 +218,14 @@ def test_the_terms_that_rm3_added(arguments_index, tmp_path, capsys):
         (["--model", "atire", "--delta", "1"], "--delta means nothing without --model bm25l or"),
         (["--model", "okapi"], "an index of Lucene, which has no model 'okapi'"),
         (["--depth", "every"], "neither a number from 1 up nor 'all'"),
-        (["--fb-terms", "3"], "--fb-terms means nothing without --rm3"),
-        (["--fb-docs", "3"], "--fb-docs means nothing without --rm3"),
-        (["--original-query-weight", ".3"], "--original-query-weight means nothing without --rm3"),
-        (["--show-expansion"], "--show-expansion means nothing without --rm3"),
-        (["--b", "3"], "BM25's b must lie between 0 and 1"),
-        (["--rm3", "--fb-docs", "0"], "1 document or more"),
+        (["--fb-terms", "3"], "--fb-terms means nothing without --feedback rm3"),
+        (["--fb-docs", "3"], "--fb-docs means nothing without --feedback rm3"),
+        (["--original-query-weight", ".3"], "-weight means nothing without --feedback rm3"),
+        (["--show-expansion"], "--show-expansion means nothing without --feedback"),
+        (["--b", "3"], "bm25: at `b`: should be at most 1"),
+        (["--feedback", "rm3", "--fb-docs", "0"], "should be at least 1"),
+        (["--model", "bm52"], "did you mean `bm25`"),
+        (["--feedback", "rn3"], "did you mean `rm3`"),
         (["--depth", "0"], "--depth"),
     ],
 )
@@ -248,7 +253,8 @@ def test_rm3_needs_vectors(pets, capsys):
         "topics.tsv",
         "--output",
         "x.trec",
-        "--rm3",
+        "--feedback",
+        "rm3",
     ]
     assert main(["search", *arguments]) == 2
     assert "--vectors" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from experiment_studies import Study
 from adducir.experiments.planning import plan_experiment
 from adducir.experiments.running import run_experiment
 from adducir.indexes import MemoryIndex
-from adducir.indexes.candidates import BM25Plus, Okapi
+from adducir.indexes.models import BM25Plus, Okapi
 from adducir.runs.read import read_run
 
 DEMO = Path(__file__).parents[2] / "experiments" / "demo.yaml"

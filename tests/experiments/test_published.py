@@ -11,7 +11,8 @@ from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
 from adducir.experiments.planning import plan_experiment
 from adducir.experiments.running import Outcome, run_experiment
-from adducir.indexes import BM25, IndexSettings, LuceneIndex, build_index
+from adducir.indexes import IndexSettings, LuceneIndex, build_index
+from adducir.indexes.models import BM25
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -142,7 +143,7 @@ def test_argsme_bm25_figure_on_topics_2020(collections: Path, tmp_path: Path) ->
     corpus = open_corpus(touche / "argsme-subset.jsonl")
     build_index(corpus, tmp_path / "index", IndexSettings(fields=("conclusion", "premise")))
     topics = load_topics(touche / "topics/topics-task-1-2020.xml")
-    hits = LuceneIndex(tmp_path / "index").search(topics.queries, BM25(0.9, 0.4))
+    hits = LuceneIndex(tmp_path / "index").search(topics.queries, BM25(k1=0.9, b=0.4))
     assert len(topics) == 49
     assert all(hits.counts > 5)
     name = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"

@@ -7,6 +7,7 @@ from adducir.experiments.tuning.combining import fusion_knobs
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import lexical_knobs
+from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
 from adducir.study.errors import InputError, UsageError
 from adducir.study.recipe import validate
@@ -60,10 +61,10 @@ def test_slips_are_refused_with_their_line(tmp_path, text, told):
 
 def test_the_grid_must_be_that_of_the_system(tmp_path):
     found = recipe(tmp_path, "grid: {k1: 1, b: [0.2, 2], fb_terms: 2.5}\nfolds: topics\n")
-    bm25 = dict(found.faults(lexical_knobs(BM25, rm3=True)))
+    bm25 = dict(found.faults(lexical_knobs(BM25, RM3)))
     assert set(bm25) == {("grid", "b"), ("grid", "fb_terms")}
     assert "from 0 to 1, not 2" in bm25["grid", "b"]
-    qld = dict(found.faults(lexical_knobs(QLD, rm3=False)))
+    qld = dict(found.faults(lexical_knobs(QLD, None)))
     assert set(qld) == {("grid", "k1"), ("grid", "b"), ("grid", "fb_terms")}
     fused = recipe(tmp_path, "grid: {k: 10, weights.a: [1, 2]}\nfolds: topics\n")
     assert not dict(fused.faults(fusion_knobs(["a", "b"], "rrf")))

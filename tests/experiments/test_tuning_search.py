@@ -18,8 +18,9 @@ from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.experiments.tuning.tune import tune
 from adducir.indexes.build import IndexSettings, build_index
+from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.models import BM25, QLD, RM3Settings
+from adducir.indexes.models import BM25, QLD
 from adducir.indexes.search import search_topics
 from adducir.study.errors import UsageError
 
@@ -64,7 +65,7 @@ def loop(index, pool, folds, objective, grid, system_of, depth=1000):
         model, rm3 = system_of(setting)
         row = []
         for each in pool.sets:
-            found = search_topics(index, each.topics, model, rm3=rm3, tag="loop", depth=depth)
+            found = search_topics(index, each.topics, model, feedback=rm3, tag="loop", depth=depth)
             row += evaluate(found.run, each.qrels, objective).of(objective).tolist()
         values.append(row)
     chosen, held_out = [], np.zeros(len(pool))
@@ -77,8 +78,8 @@ def loop(index, pool, folds, objective, grid, system_of, depth=1000):
     return chosen, held_out
 
 
-def check(index, pool, folds, objective, grid, model, system_of, *, rm3=False):
-    tuning = tune(LexicalSearch(index, model, rm3=rm3), grid, pool, folds, objective)
+def check(index, pool, folds, objective, grid, model, system_of, *, feedback=None):
+    tuning = tune(LexicalSearch(index, model, feedback=feedback), grid, pool, folds, objective)
     chosen, held_out = loop(index, pool, folds, objective, grid, system_of)
     assert [tuning.setting(fold) for fold in range(len(folds))] == chosen
     np.testing.assert_allclose(tuning.held_out, held_out, rtol=0, atol=1e-12)
@@ -96,7 +97,7 @@ def qld(setting):
 
 
 def bm25_rm3(setting):
-    return BM25(), RM3Settings(**setting)
+    return BM25(), RM3(**setting)
 
 
 @pytest.mark.parametrize("objective", [NDCG, "AP", "Bpref", "R@20"])
@@ -113,22 +114,22 @@ def test_qld_equals_a_loop(arguments):
 
 def test_rm3_equals_a_loop(arguments):
     index, pool = arguments
-    check(index, pool, k_fold(pool, 3), "AP", FEEDBACK, BM25, bm25_rm3, rm3=True)
+    check(index, pool, k_fold(pool, 3), "AP", FEEDBACK, BM25, bm25_rm3, feedback=RM3)
 
 
 def test_shared_feedback_is_the_feedback_of_the_index(arguments):
     index, pool = arguments
     texts = [*pool.queries.values(), "the of", "xyzzy", "Should should schools?"]
-    for model in (BM25(2.0, 0.7), QLD(300)):
+    for model in (BM25(k1=2.0, b=0.7), QLD(mu=300)):
         shared = SharedFeedback(index)
         for terms, docs, weight in product((3, 9), (5,), (0.0, 0.2, 0.77, 1.0)):
-            rm3 = RM3Settings(terms, docs, weight)
+            rm3 = RM3(fb_terms=terms, fb_docs=docs, original_query_weight=weight)
             given = shared.queries(texts, model, rm3)
             for own, asked in zip(given, index.expand(texts, model, rm3), strict=True):
                 assert own.keys() == asked.keys()
                 for term, share in asked.items():
                     assert np.float32(own[term]) == np.float32(share)
-            one, two = index.search(given, model), index.search(texts, model, rm3=rm3)
+            one, two = index.search(given, model), index.search(texts, model, feedback=rm3)
             assert one.counts.tolist() == two.counts.tolist()
             assert one.docnos.equals(two.docnos)
             np.testing.assert_allclose(one.scores, two.scores, rtol=1e-6)
@@ -138,7 +139,7 @@ def test_feedback_is_shared_over_weights_wherever_they_stand(arguments):
     index, pool = arguments
     counting = Counting(index)
     grid = {"original_query_weight": [0.2, 0.4, 0.6, 0.8, 1.0], "fb_terms": [4, 8], "k1": [1, 2]}
-    system = LexicalSearch(counting, rm3=True)
+    system = LexicalSearch(counting, feedback=RM3)
     tune(system, grid, pool, k_fold(pool, 2), NDCG)
     assert counting.searches == 20
     assert counting.expansions == 1 + 4
@@ -163,7 +164,7 @@ def test_all_topics_are_searched_in_one_call_and_a_query_once(arguments):
 
 def test_fixed_values_are_not_to_be_tuned(arguments):
     index, pool = arguments
-    system = LexicalSearch(index, fixed={"b": 0.9}, rm3=False)
+    system = LexicalSearch(index, fixed={"b": 0.9})
     assert list(system.knobs) == ["k1"]
     with pytest.raises(UsageError, match="no parameter `b`"):
         tune(system, {"b": [0.1]}, pool, k_fold(pool, 2), NDCG)
@@ -191,7 +192,7 @@ def test_cacm_equals_a_loop(collections: Path, tmp_path):
     tuning = check(index, pool, folds, "AP", grid, BM25, bm25)
     assert 0.25 < tuning.result < 0.45
     small = {"fb_terms": [10], "original_query_weight": [0.3, 0.5]}
-    check(index, pool, folds, "AP", small, BM25, bm25_rm3, rm3=True)
+    check(index, pool, folds, "AP", small, BM25, bm25_rm3, feedback=RM3)
 
 
 def test_touche_by_year_equals_a_loop(collections: Path, tmp_path):

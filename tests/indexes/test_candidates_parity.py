@@ -9,18 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adducir.indexes import BM25, QLD, IndexSettings, LuceneIndex
-from adducir.indexes.candidates import (
-    ATIRE,
-    BM25L,
-    BM25Plus,
-    CandidateSet,
-    Okapi,
-    collection,
-    impacts,
-    lower_split,
-    scoring,
-)
+from adducir.indexes import IndexSettings, LuceneIndex
+from adducir.indexes.candidates import CandidateSet, collection, impacts, lower_split, scoring
+from adducir.indexes.models import ATIRE, BM25, BM25L, QLD, BM25Plus, Okapi
 
 TERMS = st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "h"])
 CANDIDATES = st.lists(st.lists(TERMS, max_size=12), min_size=1, max_size=12).filter(any)
@@ -30,8 +21,8 @@ K1, B, DELTA = st.floats(0.1, 10), st.floats(0, 0.99), st.floats(0, 2)
 
 def peer_of(model: Okapi | BM25L | BM25Plus, candidates: list[list[str]]):
     peers = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
-    name = {"okapi": "BM25Okapi", "bm25l": "BM25L", "bm25+": "BM25Plus"}[model.name]
-    parameters = {k: v for k, v in vars(model).items() if k != "everywhere"}
+    name = "BM25Okapi" if isinstance(model, Okapi) else type(model).__name__
+    parameters = model.model_dump(exclude={"everywhere"})
     return getattr(peers, name)(candidates, **parameters)
 
 
@@ -50,19 +41,19 @@ def hold_to_rank_bm25(
 @settings(max_examples=60, deadline=None)
 @given(CANDIDATES, QUERIES, K1, B, st.floats(-1, 1))
 def test_okapi_is_rank_bm25s(candidates, queries, k1, b, epsilon) -> None:
-    hold_to_rank_bm25(Okapi(k1, b, epsilon), candidates, queries)
+    hold_to_rank_bm25(Okapi(k1=k1, b=b, epsilon=epsilon), candidates, queries)
 
 
 @settings(max_examples=40, deadline=None)
 @given(CANDIDATES, QUERIES, K1, B, DELTA)
 def test_bm25l_is_rank_bm25s(candidates, queries, k1, b, delta) -> None:
-    hold_to_rank_bm25(BM25L(k1, b, delta), candidates, queries)
+    hold_to_rank_bm25(BM25L(k1=k1, b=b, delta=delta), candidates, queries)
 
 
 @settings(max_examples=40, deadline=None)
 @given(CANDIDATES, QUERIES, K1, B, DELTA)
 def test_bm25plus_is_rank_bm25s(candidates, queries, k1, b, delta) -> None:
-    hold_to_rank_bm25(BM25Plus(k1, b, delta), candidates, queries)
+    hold_to_rank_bm25(BM25Plus(k1=k1, b=b, delta=delta), candidates, queries)
 
 
 def zipf_texts(count: int, length: int, seed: int) -> list[list[str]]:
@@ -73,7 +64,7 @@ def zipf_texts(count: int, length: int, seed: int) -> list[list[str]]:
     return [[f"w{i}" for i in row[:n]] for row, n in zip(drawn, lengths, strict=True)]
 
 
-@pytest.mark.parametrize("model", [Okapi(), BM25L(), BM25Plus(), Okapi(0.5, 0.9)])
+@pytest.mark.parametrize("model", [Okapi(), BM25L(), BM25Plus(), Okapi(k1=0.5, b=0.9)])
 def test_large_sets_with_dense_rows_score_as_rank_bm25(model) -> None:
     candidates, queries = zipf_texts(600, 30, seed=1), zipf_texts(5, 150, seed=2)
     ours = CandidateSet.of_tokens(candidates)
@@ -81,7 +72,7 @@ def test_large_sets_with_dense_rows_score_as_rank_bm25(model) -> None:
     hold_to_rank_bm25(model, candidates, queries)
 
 
-@pytest.mark.parametrize("model", [Okapi(), BM25L(), BM25Plus(), BM25(), QLD(100)])
+@pytest.mark.parametrize("model", [Okapi(), BM25L(), BM25Plus(), BM25(), QLD(mu=100)])
 def test_without_numba_scores_are_the_same(model, monkeypatch: pytest.MonkeyPatch) -> None:
     candidates, queries = zipf_texts(300, 30, seed=3), [*zipf_texts(5, 80, seed=4), []]
     gold = [0, 7, 99, 200, 299, 3]
@@ -148,7 +139,7 @@ def short_texts() -> list[str]:
     return [" ".join(words) for words in zipf_texts(80, 30, seed=7)] + ["", "the of"]
 
 
-@pytest.mark.parametrize("model", [BM25(), BM25(2.0, 0.9), QLD(), QLD(50)])
+@pytest.mark.parametrize("model", [BM25(), BM25(k1=2.0, b=0.9), QLD(), QLD(mu=50)])
 def test_lucenes_models_are_lucenes(
     model, short_texts: list[str], make_index: Callable[..., LuceneIndex]
 ) -> None:

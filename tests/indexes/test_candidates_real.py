@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 
 from adducir.indexes.candidates import (
-    BM25L,
-    BM25Plus,
     CandidateSet,
-    Okapi,
     RankingTask,
     gold_ranks_of_sets,
     lower_split,
     score_sets,
 )
+from adducir.indexes.models import BM25L, BM25Plus, Okapi
 
 rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
 
@@ -53,8 +51,8 @@ def relic(collections: Path) -> list[RankingTask]:
 
 
 def test_relics_pools(relic: list[RankingTask]) -> None:
-    found = gold_ranks_of_sets(relic, Okapi(0.5, 0.9), analysis=lower_split)
-    scores = score_sets(relic, Okapi(0.5, 0.9), analysis=lower_split)
+    found = gold_ranks_of_sets(relic, Okapi(k1=0.5, b=0.9), analysis=lower_split)
+    scores = score_sets(relic, Okapi(k1=0.5, b=0.9), analysis=lower_split)
     for task, ours, ranks in zip(relic, scores, found, strict=True):
         theirs = peer_scores(task.texts, task.queries, k1=0.5, b=0.9)
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adducir.indexes import BM25
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import (
     CandidateSet,
-    Okapi,
     Ranking,
     RankingTask,
     batch,
@@ -23,6 +21,7 @@ from adducir.indexes.candidates import (
     score_sets,
     vocabulary,
 )
+from adducir.indexes.models import BM25, Okapi
 from adducir.study.errors import UsageError
 
 SENTENCES = [

@@ -22,7 +22,8 @@ from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.retriever import DenseRetriever
 from adducir.indexes.dense.settings import DenseSettings, dense_settings
 from adducir.indexes.engine import open_index
-from adducir.indexes.models import BM25, RM3Settings
+from adducir.indexes.feedback import RM3
+from adducir.indexes.models import BM25
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
@@ -80,9 +81,9 @@ def test_all_documents_and_none(flat):
 def test_it_opens_as_any_index_but_has_no_terms(flat):
     index = open_index(flat)
     assert isinstance(index, DenseIndex)
-    rm3 = RM3Settings()
+    rm3 = RM3()
     for refused in (
-        lambda: index.search(["cat"], BM25(), rm3=rm3),
+        lambda: index.search(["cat"], BM25(), feedback=rm3),
         lambda: index.search([{"cat": 1.0}], BM25()),
         lambda: index.expand(["cat"], BM25(), rm3),
         lambda: index.expand_from("cat", [("d1", 1.0)], rm3),

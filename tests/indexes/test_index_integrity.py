@@ -12,16 +12,10 @@ import pytest
 from file_damage import damage, damaged_files
 from memory_corpus import ListCorpus
 
-from adducir.indexes import (
-    BM25,
-    QLD,
-    IndexSettings,
-    RM3Settings,
-    build_index,
-    build_memory_index,
-    open_index,
-)
+from adducir.indexes import IndexSettings, build_index, build_memory_index, open_index
+from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.files import Arrays
+from adducir.indexes.models import BM25, QLD
 from adducir.study.errors import ProductError
 
 QUERIES = ["word3 word7 word11", "word1", "word20 word21 word22 word23", "word5 word5 word40"]
@@ -38,8 +32,8 @@ def figures(path: Path) -> list[object]:
     index = open_index(path)
     try:
         found: list[object] = []
-        for model, rm3 in ((BM25(), None), (QLD(), None), (BM25(), RM3Settings())):
-            hits = index.search(QUERIES, model, rm3=rm3, depth=20, threads=1)
+        for model, rm3 in ((BM25(), None), (QLD(), None), (BM25(), RM3())):
+            hits = index.search(QUERIES, model, feedback=rm3, depth=20, threads=1)
             found += [hits.counts.tolist(), hits.docnos.to_list(), hits.scores.tolist()]
         found.append([(docno, fields) for docno, fields in index.documents])
         return found

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from memory_corpus import ListCorpus
 from test_memory_analysis import LETTERS, SIGNS, in_bulk
 
-from adducir.indexes import BM25, IndexSettings, LuceneIndex, MemoryIndex, RM3Settings
+from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.build import build_index
+from adducir.indexes.feedback import RM3
 from adducir.indexes.languages import LANGUAGES
 from adducir.indexes.memory.build import Analyser, build_memory_index
+from adducir.indexes.models import BM25
 from adducir.study.errors import MachineError, UsageError
 from adducir.study.products import read_manifest
 
@@ -139,7 +141,7 @@ def test_feedback_takes_terms_of_any_characters(tmp_path: Path) -> None:
     build_index(ListCorpus(texts), tmp_path / "lucene", analysed)
     build_memory_index(ListCorpus(texts), tmp_path / "memory", analysed)
     one, other = (
-        index.expand(["дом"], BM25(), RM3Settings(5, 5, 0.5))[0]
+        index.expand(["дом"], BM25(), RM3(fb_terms=5, fb_docs=5))[0]
         for index in (LuceneIndex(tmp_path / "lucene"), MemoryIndex(tmp_path / "memory"))
     )
     assert "мор" in one

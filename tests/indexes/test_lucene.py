@@ -13,15 +13,10 @@ import pytest
 from memory_corpus import TEXTS, ListCorpus
 
 from adducir.corpora.documents import Document
-from adducir.indexes import (
-    BM25,
-    QLD,
-    IndexSettings,
-    LuceneIndex,
-    RM3Settings,
-    build_index,
-)
+from adducir.indexes import IndexSettings, LuceneIndex, build_index
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.feedback import RM3
+from adducir.indexes.models import BM25, QLD
 from adducir.study.errors import InputError, ProductError, UsageError
 
 MakeIndex = Callable[..., LuceneIndex]
@@ -57,7 +52,7 @@ def test_bm25_is_lucenes_formula(pets: LuceneIndex) -> None:
             if tf := terms.count(term):
                 saturated = tf / (tf + k1 * (1 - b + b * len(terms) / average))
                 expected[docno] = expected.get(docno, 0.0) + idf[term] * saturated
-    found = dict(ranking(pets, "cats leashes", BM25(k1, b)))
+    found = dict(ranking(pets, "cats leashes", BM25(k1=k1, b=b)))
     assert found == pytest.approx(expected, rel=1e-6)
 
 
@@ -193,7 +188,7 @@ class TestFeedback:
     def test_expansion_worked_by_hand(self, topical: LuceneIndex) -> None:
         # Each feedback document keeps its 2 best terms (leash 4, law 3), so the relevance model
         # is 4/7 and 3/7; the query, all "leash", gets half of the weight.
-        (weights,) = topical.expand(["leash"], BM25(), RM3Settings(2, 5, 0.5))
+        (weights,) = topical.expand(["leash"], BM25(), RM3(fb_terms=2, fb_docs=5))
         assert weights == pytest.approx({"leash": 0.5 + 0.5 * 4 / 7, "law": 0.5 * 3 / 7})
 
     def test_a_term_of_more_than_a_tenth_of_the_documents_is_no_expansion(
@@ -201,19 +196,19 @@ class TestFeedback:
     ) -> None:
         texts = {f"N{n}": f"common noise{n}" for n in range(18)}
         index = make_index(texts | {"P1": "leash common", "P2": "leash common"})
-        (weights,) = index.expand(["leash"], BM25(), RM3Settings(5, 2, 0.5))
+        (weights,) = index.expand(["leash"], BM25(), RM3(fb_terms=5, fb_docs=2))
         assert weights == pytest.approx({"leash": 1.0})
 
     def test_searching_with_feedback_is_searching_the_expansion(self, topical: LuceneIndex) -> None:
-        rm3 = RM3Settings(6, 4, 0.3)
+        rm3 = RM3(fb_terms=6, fb_docs=4, original_query_weight=0.3)
         (weights,) = topical.expand(["leash"], QLD(), rm3)
-        direct = topical.search(["leash"], QLD(), rm3=rm3, depth=50)
+        direct = topical.search(["leash"], QLD(), feedback=rm3, depth=50)
         staged = topical.search([weights], QLD(), depth=50)
         assert direct.docnos.to_list() == staged.docnos.to_list()
         assert direct.scores.tolist() == pytest.approx(staged.scores.tolist(), rel=1e-5)
 
     def test_feedback_from_given_documents(self, topical: LuceneIndex) -> None:
-        rm3 = RM3Settings(4, 5, 0.5)
+        rm3 = RM3(fb_terms=4, fb_docs=5)
         hits = topical.search(["leash"], BM25(), depth=5)
         given = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
         (expected,) = topical.expand(["leash"], BM25(), rm3)
@@ -221,15 +216,15 @@ class TestFeedback:
 
     def test_an_unknown_feedback_document(self, topical: LuceneIndex) -> None:
         with pytest.raises(UsageError, match="no document 'P99'"):
-            topical.expand_from("leash", [("P99", 1.0)], RM3Settings())
+            topical.expand_from("leash", [("P99", 1.0)], RM3())
 
     def test_without_vectors_the_error_says_so(self, make_index: MakeIndex) -> None:
         index = make_index(TEXTS, vectors=False)
         with pytest.raises(UsageError, match=r"no document vectors.*--vectors"):
-            index.search(["dog"], BM25(), rm3=RM3Settings())
+            index.search(["dog"], BM25(), feedback=RM3())
 
     def test_an_empty_query_stays_empty(self, topical: LuceneIndex) -> None:
-        hits = topical.search(["the", "leash"], BM25(), rm3=RM3Settings())
+        hits = topical.search(["the", "leash"], BM25(), feedback=RM3())
         assert hits.counts[0] == 0
         assert hits.counts[1] > 0
 

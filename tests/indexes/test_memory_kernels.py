@@ -15,7 +15,7 @@ from adducir.indexes.memory.searching import Searcher, Terms
 from adducir.indexes.models import BM25, QLD, Model
 
 DOCUMENTS = 70_000
-MODELS = [(BM25(), False), (BM25(2.0, 0.9), True), (QLD(300.0), False)]
+MODELS = [(BM25(), False), (BM25(k1=2.0, b=0.9), True), (QLD(mu=300.0), False)]
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,12 @@ def arrays() -> Arrays:
 def hold_to_numpy(
     arrays: Arrays, terms: Terms, model: Model, *, accurate: bool, depth: int | None
 ) -> Any:
-    wanted = Searcher(arrays, "numpy").rank(terms, model, accurate=accurate, depth=depth, threads=1)
-    found = Searcher(arrays, "numba").rank(terms, model, accurate=accurate, depth=depth, threads=2)
+    wanted = Searcher(arrays, "numpy").rank(
+        terms, model.compiled(), accurate=accurate, depth=depth, threads=1
+    )
+    found = Searcher(arrays, "numba").rank(
+        terms, model.compiled(), accurate=accurate, depth=depth, threads=2
+    )
     assert found.counts.tolist() == wanted.counts.tolist()
     # NumPy's and the C library's logarithms may differ in the last bit of a double.
     tolerance = 1e-6 if isinstance(model, QLD) else 0
@@ -57,7 +61,7 @@ def test_long_queries(arrays: Arrays) -> None:
 @pytest.mark.parametrize("k1", [0.0, 1e12])
 def test_no_saturation_and_nothing_but_zeros(arrays: Arrays, k1: float) -> None:
     terms = random_queries(5, 60, 4)
-    found = hold_to_numpy(arrays, terms, BM25(k1), accurate=False, depth=2000)
+    found = hold_to_numpy(arrays, terms, BM25(k1=k1), accurate=False, depth=2000)
     if k1 > 1:  # the documents still hold a term, so they are hits
         assert found.scores.max() == 0
 
@@ -104,7 +108,7 @@ def test_rising_scores_change_the_kept_documents_all_the_time() -> None:
     tfs = (1 + np.arange(documents)).astype(np.float32)
     arrays = arrays_of([(np.arange(documents), tfs)], documents, np.full(documents, 9))
     terms = Terms(np.array([0, 1]), np.array([0]), np.array([1.0], np.float32))
-    hold_to_numpy(arrays, terms, BM25(5000.0), accurate=False, depth=100)
+    hold_to_numpy(arrays, terms, BM25(k1=5000.0), accurate=False, depth=100)
 
 
 @pytest.mark.parametrize("documents", [1, 63, 64, 16_383, 16_384, 16_385])
@@ -162,15 +166,18 @@ sys.modules["numba"] = None
 from pathlib import Path
 sys.path.insert(0, {str(__file__).rsplit("/", 1)[0]!r})
 from memory_corpus import TEXTS, ListCorpus
-from adducir.indexes import BM25, MemoryIndex, RM3Settings, build_memory_index
+from adducir.indexes import MemoryIndex, build_memory_index
+from adducir.indexes.feedback import RM3
+from adducir.indexes.models import BM25
 from adducir.indexes.memory import engine_backend
 build_memory_index(ListCorpus(TEXTS), Path({str(tmp_path / "index")!r}))
 index = MemoryIndex({str(tmp_path / "index")!r})
-hits = index.search(["dog owners"], BM25(), rm3=RM3Settings())
+hits = index.search(["dog owners"], BM25(), feedback=RM3())
 print(engine_backend(), index.backend, *hits.docnos)
 from adducir.cli.app import main
 Path("topics.tsv").write_text("1\\tdog owners")
-main(["search", "--index", "index", "--topics", "topics.tsv", "--output", "x.trec", "--rm3"])
+main(["search", "--index", "index", "--topics", "topics.tsv", "--output", "x.trec",
+      "--feedback", "rm3"])
 """
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)

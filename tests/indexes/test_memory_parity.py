@@ -8,17 +8,10 @@ import pytest
 
 from adducir.corpora.documents import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.indexes import (
-    BM25,
-    QLD,
-    IndexSettings,
-    LuceneIndex,
-    MemoryIndex,
-    RM3Settings,
-    build_index,
-    build_memory_index,
-)
+from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
+from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import Hits
+from adducir.indexes.models import BM25, QLD
 
 AGREEMENT = 0.999
 DEPTH = 1000
@@ -78,23 +71,25 @@ def agree(ours: Hits, lucenes: Hits) -> None:
     print(*listed, sep="\n")
 
 
-RM3 = [None, RM3Settings(), RM3Settings(50, 20, 0.2)]
+METHODS = [None, RM3(), RM3(fb_terms=50, fb_docs=20, original_query_weight=0.2)]
 
 
-@pytest.mark.parametrize("rm3", RM3)
-@pytest.mark.parametrize("model", [BM25(), BM25(2.1, 0.3), BM25(10, 0.9), QLD(), QLD(2500)])
-def test_rankings(case: Case, model: Any, rm3: RM3Settings | None) -> None:
+@pytest.mark.parametrize("rm3", METHODS)
+@pytest.mark.parametrize(
+    "model", [BM25(), BM25(k1=2.1, b=0.3), BM25(k1=10, b=0.9), QLD(), QLD(mu=2500)]
+)
+def test_rankings(case: Case, model: Any, rm3: RM3 | None) -> None:
     case.memory.accurate_length = False
-    ours = case.memory.search(case.queries, model, rm3=rm3, depth=DEPTH)
-    agree(ours, case.coarse.search(case.queries, model, rm3=rm3, depth=DEPTH))
+    ours = case.memory.search(case.queries, model, feedback=rm3, depth=DEPTH)
+    agree(ours, case.coarse.search(case.queries, model, feedback=rm3, depth=DEPTH))
 
 
-@pytest.mark.parametrize("rm3", RM3)
-@pytest.mark.parametrize("model", [BM25(), BM25(2.1, 0.7)])
-def test_rankings_by_exact_lengths(case: Case, model: Any, rm3: RM3Settings | None) -> None:
+@pytest.mark.parametrize("rm3", METHODS)
+@pytest.mark.parametrize("model", [BM25(), BM25(k1=2.1, b=0.7)])
+def test_rankings_by_exact_lengths(case: Case, model: Any, rm3: RM3 | None) -> None:
     case.memory.accurate_length = True
-    ours = case.memory.search(case.queries, model, rm3=rm3, depth=DEPTH)
-    agree(ours, case.exact.search(case.queries, model, rm3=rm3, depth=DEPTH))
+    ours = case.memory.search(case.queries, model, feedback=rm3, depth=DEPTH)
+    agree(ours, case.exact.search(case.queries, model, feedback=rm3, depth=DEPTH))
 
 
 @pytest.mark.parametrize("depth", [10, None])
@@ -106,7 +101,7 @@ def test_other_depths(case: Case, depth: int | None) -> None:
 
 @pytest.mark.parametrize("rm3", [rm3 for rm3 in RM3 if rm3])
 @pytest.mark.parametrize("model", [BM25(), QLD()])
-def test_expanded_queries_term_by_term(case: Case, model: Any, rm3: RM3Settings) -> None:
+def test_expanded_queries_term_by_term(case: Case, model: Any, rm3: RM3) -> None:
     case.memory.accurate_length = False
     ours = case.memory.expand(case.queries, model, rm3)
     theirs = case.coarse.expand(case.queries, model, rm3)

@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 from memory_corpus import ListCorpus
 
-from adducir.indexes import (
-    BM25,
-    QLD,
-    IndexSettings,
-    LuceneIndex,
-    MemoryIndex,
-    RM3Settings,
-    build_memory_index,
-)
+from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
+from adducir.indexes.feedback import RM3
+from adducir.indexes.models import BM25, QLD
 from adducir.study.errors import UsageError
 
 Pair = tuple[MemoryIndex, LuceneIndex]
@@ -66,18 +60,18 @@ def topical(pair: Any) -> Pair:
 
 QUERIES = ["leash", "leash w001 w001 unknown", "w010 w200 3.14 naïve", "unknown", "", "everywhere"]
 SETTINGS = [
-    RM3Settings(),
-    RM3Settings(1, 1, 0.5),
-    RM3Settings(100, 40, 0.2),
-    RM3Settings(7, 3, 0.0),
-    RM3Settings(7, 3, 1.0),
-    RM3Settings(4, 1000, 0.9),
+    RM3(),
+    RM3(fb_terms=1, fb_docs=1),
+    RM3(fb_terms=100, fb_docs=40, original_query_weight=0.2),
+    RM3(fb_terms=7, fb_docs=3, original_query_weight=0.0),
+    RM3(fb_terms=7, fb_docs=3, original_query_weight=1.0),
+    RM3(fb_terms=4, fb_docs=1000, original_query_weight=0.9),
 ]
 
 
 @pytest.mark.parametrize("rm3", SETTINGS)
-@pytest.mark.parametrize("model", [BM25(), QLD(50)])
-def test_expansions_are_anserinis(topical: Pair, model: Any, rm3: RM3Settings) -> None:
+@pytest.mark.parametrize("model", [BM25(), QLD(mu=50)])
+def test_expansions_are_anserinis(topical: Pair, model: Any, rm3: RM3) -> None:
     memory, lucene = topical
     ours, theirs = memory.expand(QUERIES, model, rm3), lucene.expand(QUERIES, model, rm3)
     for found, wanted in zip(ours, theirs, strict=True):
@@ -86,18 +80,18 @@ def test_expansions_are_anserinis(topical: Pair, model: Any, rm3: RM3Settings) -
 
 
 @pytest.mark.parametrize("rm3", SETTINGS)
-@pytest.mark.parametrize("model", [BM25(), QLD(50)])
-def test_rankings_are_anserinis(topical: Pair, model: Any, rm3: RM3Settings) -> None:
+@pytest.mark.parametrize("model", [BM25(), QLD(mu=50)])
+def test_rankings_are_anserinis(topical: Pair, model: Any, rm3: RM3) -> None:
     memory, lucene = topical
-    ours = memory.search(QUERIES, model, rm3=rm3, depth=None)
-    theirs = lucene.search(QUERIES, model, rm3=rm3, depth=None)
+    ours = memory.search(QUERIES, model, feedback=rm3, depth=None)
+    theirs = lucene.search(QUERIES, model, feedback=rm3, depth=None)
     assert ours.counts.tolist() == theirs.counts.tolist()
     assert ours.docnos.to_list() == theirs.docnos.to_list()
     np.testing.assert_allclose(ours.scores, theirs.scores, rtol=1e-6)
 
 
 def test_terms_that_are_left_out(topical: Pair) -> None:
-    (weights,) = topical[0].expand(["leash"], BM25(), RM3Settings(500, 100, 0.5))
+    (weights,) = topical[0].expand(["leash"], BM25(), RM3(fb_terms=500, fb_docs=100))
     assert {"z" * 20, "a1", "99"} & set(weights)
     assert not {"x", "3.14", "naïve", "z" * 21, "everywher", "東京"} & set(weights)
     assert all(term.isascii() and term.isalnum() for term in weights)
@@ -106,42 +100,43 @@ def test_terms_that_are_left_out(topical: Pair) -> None:
 def test_of_equals_the_first_in_the_alphabet_stay(pair: Any) -> None:
     noise = {f"N{n}": f"noise{n} filler{n}" for n in range(40)}
     memory, lucene = pair(noise | {"P": "leash zebra apple mango apple"})
-    (ours,) = memory.expand(["leash"], BM25(), RM3Settings(2, 1, 0.5))
+    (ours,) = memory.expand(["leash"], BM25(), RM3(fb_terms=2, fb_docs=1))
     assert set(ours) == {"leash", "appl"}
-    assert single(ours) == single(lucene.expand(["leash"], BM25(), RM3Settings(2, 1, 0.5))[0])
-    (ours,) = memory.expand(["leash"], BM25(), RM3Settings(3, 1, 0.5))
+    assert single(ours) == single(lucene.expand(["leash"], BM25(), RM3(fb_terms=2, fb_docs=1))[0])
+    (ours,) = memory.expand(["leash"], BM25(), RM3(fb_terms=3, fb_docs=1))
     assert set(ours) == {"leash", "appl", "mango"}
 
 
 def test_feedback_from_given_documents(topical: Pair) -> None:
     memory, lucene = topical
     feedback = [("D010", 3.5), ("D000", 2.0), ("D007", 0.0), ("D200", 9.0)]
-    for rm3 in (RM3Settings(5, 3, 0.4), RM3Settings(50, 10, 0.4)):
+    for rm3 in (
+        RM3(fb_terms=5, fb_docs=3, original_query_weight=0.4),
+        RM3(fb_terms=50, fb_docs=10, original_query_weight=0.4),
+    ):
         ours = memory.expand_from("leash unknown", feedback, rm3)
         assert single(ours) == single(lucene.expand_from("leash unknown", feedback, rm3))
-    assert memory.expand_from("leash", [], RM3Settings()) == {"leash": 0.5}
+    assert memory.expand_from("leash", [], RM3()) == {"leash": 0.5}
 
 
 def test_feedback_documents_that_score_zero_add_nothing(topical: Pair) -> None:
-    assert topical[0].expand_from("leash", [("D010", 0.0)], RM3Settings()) == {"leash": 0.5}
+    assert topical[0].expand_from("leash", [("D010", 0.0)], RM3()) == {"leash": 0.5}
 
 
 def test_feedback_that_cannot_be(topical: Pair) -> None:
     with pytest.raises(UsageError, match="no document 'P99'"):
-        topical[0].expand_from("leash", [("P99", 1.0)], RM3Settings())
+        topical[0].expand_from("leash", [("P99", 1.0)], RM3())
     with pytest.raises(UsageError, match="0 or more"):
-        topical[0].expand_from("leash", [("D010", -1.0)], RM3Settings())
+        topical[0].expand_from("leash", [("D010", -1.0)], RM3())
 
 
 def test_any_model_can_find_the_feedback(topical: Pair) -> None:
-    from adducir.indexes.candidates import ATIRE
+    from adducir.indexes.models import ATIRE
 
     memory, _ = topical
-    assert len(memory.expand(["leash"], ATIRE(), RM3Settings())[0]) > 1
+    assert len(memory.expand(["leash"], ATIRE(), RM3())[0]) > 1
 
 
 def test_a_numpy_backend_expands_alike(topical: Pair) -> None:
     memory = MemoryIndex(Path(topical[0].path), backend="numpy")
-    assert memory.expand(QUERIES, QLD(), RM3Settings()) == topical[0].expand(
-        QUERIES, QLD(), RM3Settings()
-    )
+    assert memory.expand(QUERIES, QLD(), RM3()) == topical[0].expand(QUERIES, QLD(), RM3())

@@ -13,23 +13,21 @@ from memory_corpus import TEXTS, ListCorpus
 
 from adducir.corpora.topics import Topics
 from adducir.indexes import (
-    BM25,
-    QLD,
-    RM3,
     IndexSettings,
     LexicalRetriever,
     LuceneIndex,
     LuceneRetriever,
     MemoryIndex,
-    RM3Settings,
+    QueryExpansion,
     build_memory_index,
     open_index,
 )
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import Hits
 from adducir.indexes.memory.build import build_from_weights
 from adducir.indexes.memory.searching import Terms
-from adducir.indexes.models import Model
+from adducir.indexes.models import BM25, QLD, Model
 from adducir.indexes.search import search_topics
 from adducir.study.errors import ProductError, UsageError
 
@@ -74,13 +72,13 @@ def both(
 QUERIES = ["word1", "word1 word1 word30", "word7 word59 unknown", "unknown", "", " ".join(WORDS)]
 MODELS: list[tuple[Model, bool]] = [
     (BM25(), False),
-    (BM25(0, 0.5), False),
-    (BM25(12, 1), False),
+    (BM25(k1=0, b=0.5), False),
+    (BM25(k1=12, b=1), False),
     (BM25(), True),
-    (BM25(3, 0.9), True),
+    (BM25(k1=3, b=0.9), True),
     (QLD(), False),
-    (QLD(0), False),
-    (QLD(3), False),
+    (QLD(mu=0), False),
+    (QLD(mu=3), False),
 ]
 
 
@@ -98,12 +96,12 @@ def test_rankings_are_lucenes(both: Any, backend: str, model: Any, accurate: boo
 def test_mu_0_scores_every_document_0_as_lucene_does_and_says_so(both: Any) -> None:
     topics = Topics(["1", "2", "3"], ["word1", "word7 word59", "unknown"], "some")
     for index in (MemoryIndex(both[0]), both[1]):
-        found = search_topics(index, topics, QLD(0), tag="zero")
-        assert set(index.search(topics.queries, QLD(0)).scores) == {0.0}
+        found = search_topics(index, topics, QLD(mu=0), tag="zero")
+        assert set(index.search(topics.queries, QLD(mu=0)).scores) == {0.0}
         ranked = found.run.frame.filter(pl.col("qid") == "1")["docno"].to_list()
         assert ranked == sorted(ranked)
         assert found.tied == ("1", "2")
-        assert search_topics(index, topics, QLD(1), tag="one").tied == ()
+        assert search_topics(index, topics, QLD(mu=1), tag="one").tied == ()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -115,7 +113,7 @@ def test_weighted_queries_are_lucenes(both: Any, backend: str) -> None:
         {},
     ]
     index = MemoryIndex(both[0], backend=backend)
-    for model in (BM25(), QLD(20)):
+    for model in (BM25(), QLD(mu=20)):
         same(index.search(queries, model), both[1].search(queries, model))
 
 
@@ -125,7 +123,7 @@ WEIGHTS = st.dictionaries(st.sampled_from(WORDS), st.floats(0, 100, width=32), m
 @settings(max_examples=40, deadline=None)
 @given(st.lists(WEIGHTS, min_size=1, max_size=3), st.floats(0, 20), st.floats(0, 1), st.data())
 def test_any_weights_and_parameters(both: Any, queries: list, k1: float, b: float, data) -> None:
-    model = data.draw(st.sampled_from([BM25(k1, b), QLD(100 * k1)]))
+    model = data.draw(st.sampled_from([BM25(k1=k1, b=b), QLD(mu=100 * k1)]))
     depth = data.draw(st.sampled_from([1, 10, 1000]))
     ours = MemoryIndex(both[0]).search(queries, model, depth=depth)
     same(ours, both[1].search(queries, model, depth=depth))
@@ -140,8 +138,8 @@ def test_texts_and_weights_in_one_call(both: Any) -> None:
 
 def test_any_number_of_threads_gives_the_same(both: Any) -> None:
     index, queries = MemoryIndex(both[0]), QUERIES * 20
-    one = index.search(queries, BM25(), threads=1, rm3=RM3Settings())
-    four = index.search(queries, BM25(), threads=4, rm3=RM3Settings())
+    one = index.search(queries, BM25(), threads=1, feedback=RM3())
+    four = index.search(queries, BM25(), threads=4, feedback=RM3())
     assert one.docnos.to_list() == four.docnos.to_list()
     assert one.scores.tolist() == four.scores.tolist()
 
@@ -149,7 +147,7 @@ def test_any_number_of_threads_gives_the_same(both: Any) -> None:
 def test_no_queries(both: Any) -> None:
     hits = MemoryIndex(both[0]).search([], BM25())
     assert hits.frame([]).shape == (0, 3)
-    assert MemoryIndex(both[0]).expand([], BM25(), RM3Settings()) == []
+    assert MemoryIndex(both[0]).expand([], BM25(), RM3()) == []
 
 
 def test_lengths_beyond_lucenes_byte(tmp_path: Path) -> None:
@@ -172,8 +170,8 @@ def test_an_index_of_nothing(tmp_path: Path, backend: str) -> None:
     index = built(tmp_path / "index", {"a": "", "b": "the"}, backend=backend)
     assert len(index) == 0
     for model in (BM25(), QLD()):
-        assert index.search(["dog"], model, rm3=RM3Settings()).counts.tolist() == [0]
-    assert index.expand(["dog"], BM25(), RM3Settings()) == [{"dog": 0.5}]
+        assert index.search(["dog"], model, feedback=RM3()).counts.tolist() == [0]
+    assert index.expand(["dog"], BM25(), RM3()) == [{"dog": 0.5}]
 
 
 class TestWeights:
@@ -186,7 +184,7 @@ class TestWeights:
 
     def test_scores_by_the_formula(self, index: MemoryIndex) -> None:
         index.accurate_length = True
-        hits = index.search(["tax"], BM25(1.2, 0.75))
+        hits = index.search(["tax"], BM25(k1=1.2, b=0.75))
         average = (2.75 + 1.5 + 4) / 3
         idf = np.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
         expected = {
@@ -198,7 +196,7 @@ class TestWeights:
         assert found == pytest.approx(expected, rel=1e-6)
 
     def test_query_likelihood(self, index: MemoryIndex) -> None:
-        hits = index.search(["law"], QLD(2))
+        hits = index.search(["law"], QLD(mu=2))
         share = (2.25 + 1) / (2.75 + 1.5 + 4 + 1)
         expected = np.log(1 + 2.25 / (2 * share)) + np.log(2 / (2 + 2))  # 2.75 counts as 2
         assert hits.docnos.to_list() == ["a"]
@@ -207,7 +205,7 @@ class TestWeights:
     def test_feedback_reads_frequencies(self, index: MemoryIndex) -> None:
         assert not index.has_vectors
         with pytest.raises(UsageError, match="weighted terms"):
-            index.search(["tax"], BM25(), rm3=RM3Settings())
+            index.search(["tax"], BM25(), feedback=RM3())
 
 
 class TestInterface:
@@ -238,7 +236,7 @@ class TestInterface:
         frames = []
         for index in (memory, tmp_path / "index", pets):
             bm25 = LexicalRetriever(index, depth=3)
-            frames.append((bm25 >> RM3(index) >> bm25).search("dog owners"))
+            frames.append((bm25 >> QueryExpansion(index) >> bm25).search("dog owners"))
         assert frames[0].equals(frames[1])
         assert frames[0].drop(columns="score").equals(frames[2].drop(columns="score"))
         assert LuceneRetriever is LexicalRetriever
@@ -246,7 +244,7 @@ class TestInterface:
 
     def test_a_retriever_takes_a_model_and_all_depths(self, tmp_path: Path) -> None:
         index = built(tmp_path / "index", TEXTS)
-        frame = LexicalRetriever(index, QLD(5), depth=None).search("dog cats owners trade")
+        frame = LexicalRetriever(index, QLD(mu=5), depth=None).search("dog cats owners trade")
         assert len(frame) == 5
 
     def test_lucene_gives_all_documents_too(self, pets: LuceneIndex) -> None:
@@ -264,7 +262,7 @@ class TestInterface:
 
     def test_feedback_takes_texts(self, both: Any) -> None:
         with pytest.raises(UsageError, match="not weighted terms"):
-            MemoryIndex(both[0]).search([{"word1": 1.0}], BM25(), rm3=RM3Settings())
+            MemoryIndex(both[0]).search([{"word1": 1.0}], BM25(), feedback=RM3())
 
 
 def test_packing() -> None:

@@ -9,7 +9,7 @@ from memory_corpus import ListCorpus
 
 from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates import ATIRE, BM25L, BM25Plus, Okapi
+from adducir.indexes.models import ATIRE, BM25L, BM25Plus, Okapi
 
 QUERIES = ["w1", "w1 w1 w30 unknown", "w0 w2 w49", "unknown", " ".join(f"w{n}" for n in range(50))]
 
@@ -56,7 +56,7 @@ def hold_to(index: MemoryIndex, model: Any, texts: dict[str, str], scores: Any) 
     ("model", "name"),
     [
         (Okapi(), "BM25Okapi"),
-        (Okapi(0.9, 0.4, 0.1), "BM25Okapi"),
+        (Okapi(k1=0.9, b=0.4, epsilon=0.1), "BM25Okapi"),
         (BM25L(), "BM25L"),
         (BM25Plus(), "BM25Plus"),
     ],
@@ -82,7 +82,7 @@ def test_atire_is_the_formula(index: MemoryIndex, texts: dict[str, str]) -> None
         rest = 1.2 * (0.25 + 0.75 * len(document) / average)
         return float(np.log(len(documents) / holding)) * tf * 2.2 / (tf + rest)
 
-    hold_to(index, ATIRE(1.2, 0.75), texts, scores)
+    hold_to(index, ATIRE(k1=1.2, b=0.75), texts, scores)
 
 
 def test_a_delta_for_documents_with_the_term_only(index: MemoryIndex, tmp_path: Path) -> None:

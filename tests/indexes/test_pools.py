@@ -58,7 +58,7 @@ def plain_order(text: str, k1: float, b: float) -> list[str]:
 
 @pytest.mark.parametrize(("k1", "b"), [(0.9, 0.4), (1.5, 0.75)])
 def test_the_order_is_that_of_bm25_over_bigrams(k1: float, b: float) -> None:
-    (one,) = bm25_pools([FIGHT], PARAGRAPHS, model=BM25(k1, b), gold="found").questions
+    (one,) = bm25_pools([FIGHT], PARAGRAPHS, model=BM25(k1=k1, b=b), gold="found").questions
     assert [passage.title for passage in one.passages] == plain_order(FIGHT.question, k1, b)
 
 

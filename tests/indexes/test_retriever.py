@@ -10,7 +10,9 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, P
 
-from adducir.indexes import BM25, RM3, LuceneIndex, LuceneRetriever, RM3Settings
+from adducir.indexes import LuceneIndex, LuceneRetriever, QueryExpansion
+from adducir.indexes.feedback import RM3
+from adducir.indexes.models import BM25
 from adducir.study.errors import UsageError
 
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["leash", "noise1 noise2", "the"]})
@@ -47,9 +49,14 @@ def test_search_of_one_text(index: LuceneIndex) -> None:
 
 def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> None:
     bm25 = LuceneRetriever(index, k1=1.2, b=0.3, depth=50)
-    rm3 = RM3(index, fb_terms=6, fb_docs=4, original_query_weight=0.4)
+    rm3 = QueryExpansion(index, fb_terms=6, fb_docs=4, original_query_weight=0.4)
     piped = (bm25 >> rm3 >> bm25)(TOPICS[:1])
-    direct = index.search(["leash"], BM25(1.2, 0.3), rm3=RM3Settings(6, 4, 0.4), depth=50)
+    direct = index.search(
+        ["leash"],
+        BM25(k1=1.2, b=0.3),
+        feedback=RM3(fb_terms=6, fb_docs=4, original_query_weight=0.4),
+        depth=50,
+    )
     assert piped["docno"].tolist() == direct.docnos.to_list()
     assert piped["score"].tolist() == pytest.approx(direct.scores.tolist(), rel=1e-5)
     assert "R" in set(piped["docno"])
@@ -63,7 +70,7 @@ def test_cutoffs_and_fusion_operators(index: LuceneIndex) -> None:
 
 
 def test_unknown_model_names_those_there_are(index: LuceneIndex) -> None:
-    with pytest.raises(UsageError, match="bm25 or qld"):
+    with pytest.raises(UsageError, match="bm25, qld"):
         LuceneRetriever(index, "tfidf")(TOPICS)
 
 
@@ -78,7 +85,7 @@ QRELS = pd.DataFrame(
 
 def test_experiment(index: LuceneIndex) -> None:
     bm25, qld = LuceneRetriever(index), LuceneRetriever(index, "qld")
-    systems = [bm25, qld, bm25 >> RM3(index) >> bm25]
+    systems = [bm25, qld, bm25 >> QueryExpansion(index) >> bm25]
     table = pt.Experiment(systems, TOPICS, QRELS, [AP, P @ 5], baseline=0)
     assert len(table) == 3
     assert table["AP"].between(0, 1).all()

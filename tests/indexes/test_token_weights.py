@@ -11,11 +11,12 @@ from scipy.sparse import csr_matrix
 from adducir.corpora.documents import Document, open_corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import Topics, load_topics
-from adducir.indexes import BM25, QLD, IndexSettings, RM3Settings
+from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates.variants import Impact
+from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
+from adducir.indexes.models import BM25, QLD, Impact
 from adducir.indexes.search import search_topics
 from adducir.study.errors import InputError, UsageError
 
@@ -33,8 +34,8 @@ def write(path, counts):
     return path
 
 
-@pytest.mark.parametrize("model", [BM25(), BM25(10, 0.9), QLD()])
-@pytest.mark.parametrize("rm3", [None, RM3Settings(5, 2, 0.5)])
+@pytest.mark.parametrize("model", [BM25(), BM25(k1=10, b=0.9), QLD()])
+@pytest.mark.parametrize("rm3", [None, RM3(fb_terms=5, fb_docs=2)])
 def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
     texts = {d: " ".join(" ".join([w] * n) for w, n in c.items()) for d, c in COUNTS.items()}
     build_memory_index(ListCorpus(texts), tmp_path / "text")
@@ -44,7 +45,7 @@ def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
     )
     queries = ["cat runs", "dog", "wi fi caf\u00e9", "the"]
     found = [
-        MemoryIndex(tmp_path / name).search(queries, model, rm3=rm3, depth=10)
+        MemoryIndex(tmp_path / name).search(queries, model, feedback=rm3, depth=10)
         for name in ("text", "pairs")
     ]
     one, other = (hits.frame([*"abcd"]) for hits in found)

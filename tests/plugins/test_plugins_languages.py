@@ -7,9 +7,10 @@ import pytest
 from plugin_package import install
 
 from adducir.corpora.documents import open_corpus
-from adducir.indexes import BM25, IndexSettings, MemoryIndex, build_memory_index
+from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.languages import LANGUAGES
+from adducir.indexes.models import BM25
 from adducir.study.errors import MachineError
 
 LIGHT = '''

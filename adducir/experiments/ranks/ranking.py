@@ -54,12 +54,12 @@ def by_bm25(
     """
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.candidates import (
-        Okapi,
         RankingTask,
         gold_ranks_of_sets,
         lower_split,
         rank_sets,
     )
+    from adducir.indexes.models import Okapi
 
     # The tokens of BM25 are words.
     words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
@@ -70,7 +70,7 @@ def by_bm25(
             queries = [" ".join(side for side in pair if side) for pair in pairs]
             yield RankingTask(task.texts, queries, task.gold.tolist())
 
-    model = Okapi(part.k1, part.b, part.epsilon)
+    model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
     options: dict[str, Any] = {
         "analysis": lower_split if part.analysis == "split" else Analysis(),
         "threads": threads,

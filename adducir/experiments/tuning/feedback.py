@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adducir.indexes.models import RM3Settings
-from adducir.indexes.named import AnyModel
+from adducir.indexes.feedback.rm3 import RM3
+from adducir.indexes.models.model import Model
 
 Weights = dict[str, float]
 
@@ -26,7 +26,7 @@ class Expanding(Protocol):
     """An index that expands queries."""
 
     def expand(
-        self, queries: Sequence[str], model: Any, rm3: RM3Settings, *, threads: int | None = None
+        self, queries: Sequence[str], model: Any, feedback: RM3, *, threads: int | None = None
     ) -> list[Weights]:
         """The query that RM3 makes of each query."""
 
@@ -36,7 +36,7 @@ class _Kept:
     """What was found out about one list of queries: the relevance models are those of ``key``."""
 
     own: list[Weights]
-    key: tuple[AnyModel, int, int] | None = None
+    key: tuple[Model, int, int] | None = None
     relevance: list[Weights] = field(default_factory=list)
 
 
@@ -53,7 +53,7 @@ class SharedFeedback:
         self._threads = threads
         self._kept: dict[tuple[str, ...], _Kept] = {}
 
-    def queries(self, texts: Sequence[str], model: AnyModel, rm3: RM3Settings) -> list[Weights]:
+    def queries(self, texts: Sequence[str], model: Model, rm3: RM3) -> list[Weights]:
         """The expanded queries.
 
         Raises:
@@ -62,19 +62,21 @@ class SharedFeedback:
         kept = self._kept.get(tuple(texts))
         if kept is None:
             # The query's own terms have a weight; the one feedback term has 0.
-            asked = self._expanded(texts, model, RM3Settings(1, 1, 1.0))
+            asked = self._expanded(
+                texts, model, RM3(fb_terms=1, fb_docs=1, original_query_weight=1.0)
+            )
             own = [{term: share for term, share in query.items() if share > 0} for query in asked]
             kept = self._kept[tuple(texts)] = _Kept(own)
         key = (model, rm3.fb_terms, rm3.fb_docs)
         if key != kept.key:
-            settings = RM3Settings(rm3.fb_terms, rm3.fb_docs, 0.0)
+            settings = rm3.model_copy(update={"original_query_weight": 0.0})
             kept.relevance, kept.key = self._expanded(texts, model, settings), key
         return [
             mixed(own, other, rm3.original_query_weight)
             for own, other in zip(kept.own, kept.relevance, strict=True)
         ]
 
-    def _expanded(self, texts: Sequence[str], model: AnyModel, rm3: RM3Settings) -> list[Weights]:
+    def _expanded(self, texts: Sequence[str], model: Model, rm3: RM3) -> list[Weights]:
         return self._index.expand(texts, model, rm3, threads=self._threads)
 
 

@@ -4,19 +4,23 @@ A new kind (a reranker, say) is a class with these members; nothing else of tuni
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
 
 from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.feedback import SharedFeedback
-from adducir.experiments.tuning.grid import Grid, Knob, Setting
+from adducir.experiments.tuning.grid import Grid, Knob, Setting, knobs_of
+from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.lucene import Hits, Query
-from adducir.indexes.models import BM25, RM3Settings
-from adducir.indexes.named import AnyModel, parameters_of
+from adducir.indexes.models import MODELS, Model
+from adducir.indexes.models.bm25 import BM25
 from adducir.runs.run import Run
+from adducir.study.kind import Kind
+
+K = TypeVar("K", bound=Kind)
 
 
 class Tunable(Protocol):
@@ -51,39 +55,25 @@ class Searchable(Protocol):
         queries: Sequence[Query],
         model: Any,
         *,
-        rm3: RM3Settings | None = None,
+        feedback: FeedbackMethod | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query."""
 
     def expand(
-        self, queries: Sequence[str], model: Any, rm3: RM3Settings, *, threads: int | None = None
+        self, queries: Sequence[str], model: Any, feedback: Any, *, threads: int | None = None
     ) -> list[dict[str, float]]:
-        """The query that RM3 makes of each query."""
+        """The query that feedback makes of each query."""
 
 
-_KNOBS = {
-    "k1": Knob(low=0),
-    "b": Knob(low=0, high=1),
-    "mu": Knob(low=0),
-    "epsilon": Knob(),
-    "delta": Knob(low=0),
-    "fb_terms": Knob(whole=True, low=1),
-    "fb_docs": Knob(whole=True, low=1),
-    "original_query_weight": Knob(low=0, high=1),
-}
-_FEEDBACK = tuple(field.name for field in fields(RM3Settings))
-
-
-def lexical_knobs(model: type[AnyModel], *, rm3: bool) -> dict[str, Knob]:
-    """The parameters of a search: the model's numbers, and RM3's."""
-    names = [*parameters_of(model), *(_FEEDBACK if rm3 else ())]
-    return {name: _KNOBS[name] for name in names}
+def lexical_knobs(model: type[Model], feedback: type[FeedbackMethod] | None) -> dict[str, Knob]:
+    """The parameters of a search: the model's numbers, and those of feedback."""
+    return knobs_of(model) | (knobs_of(feedback) if feedback else {})
 
 
 class LexicalSearch:
-    """A search with a lexical model, with RM3 on request.
+    """A search with a lexical model, with feedback on request.
 
     All topics are searched in one call. Settings of RM3 that differ in the original query's weight
     only share feedback documents and relevance model.
@@ -91,7 +81,7 @@ class LexicalSearch:
     Args:
         index: What is searched.
         model: The model's class; its fields are parameters.
-        rm3: Whether queries are expanded.
+        feedback: The class of the feedback method; None for none.
         fixed: Values of parameters that are not in the grid; others keep their defaults.
         depth: Hits a topic; None for all documents that hold a term of the query.
         threads: Threads of the search.
@@ -100,16 +90,16 @@ class LexicalSearch:
     def __init__(
         self,
         index: Searchable,
-        model: type[AnyModel] = BM25,
+        model: type[Model] = BM25,
         *,
-        rm3: bool = False,
-        fixed: Mapping[str, float] | None = None,
+        feedback: type[FeedbackMethod] | None = None,
+        fixed: Mapping[str, Any] | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> None:
         self._index = index
         self._model = model
-        self._rm3 = rm3
+        self._feedback = feedback
         self._fixed = dict(fixed or {})
         self._depth = depth
         self._threads = threads
@@ -117,8 +107,8 @@ class LexicalSearch:
 
     @property
     def knobs(self) -> Mapping[str, Knob]:
-        """The model's parameters, and RM3's."""
-        knobs = lexical_knobs(self._model, rm3=self._rm3)
+        """The model's parameters, and those of feedback."""
+        knobs = lexical_knobs(self._model, self._feedback)
         return {name: knob for name, knob in knobs.items() if name not in self._fixed}
 
     def check(self, setting: Setting) -> None:
@@ -139,28 +129,33 @@ class LexicalSearch:
 
     def run(self, setting: Setting, topics: Topics) -> Run:
         """Search the topics; queries of the same text are searched once."""
-        model, rm3 = self._parts(setting)
+        model, feedback = self._parts(setting)
         texts = list(dict.fromkeys(topics.queries))
         queries: Sequence[Query] = texts
-        if rm3 is not None and "original_query_weight" in setting:
-            queries, rm3 = self._shared.queries(texts, model, rm3), None
-        hits = self._index.search(queries, model, rm3=rm3, depth=self._depth, threads=self._threads)
+        if isinstance(feedback, RM3) and "original_query_weight" in setting:
+            queries, feedback = self._shared.queries(texts, model, feedback), None
+        options: dict[str, Any] = {"depth": self._depth, "threads": self._threads}
+        hits = self._index.search(queries, model, feedback=feedback, **options)
         return Run(_frame(hits, topics, texts), "tuned")
 
     def facts(self) -> dict[str, Any]:
         """Index, model, fixed values and depth."""
         return {
             "index": self._index.identity,
-            "model": self._model.name,
-            "rm3": self._rm3,
+            "model": MODELS.name_of(self._model),
+            "feedback": FEEDBACK.name_of(self._feedback) if self._feedback else None,
             **({"fixed": self._fixed} if self._fixed else {}),
             "depth": self._depth or "all",
         }
 
-    def _parts(self, setting: Setting) -> tuple[AnyModel, RM3Settings | None]:
+    def _parts(self, setting: Setting) -> tuple[Model, FeedbackMethod | None]:
         values: dict[str, Any] = {**self._fixed, **setting}
-        feedback = {name: values.pop(name) for name in _FEEDBACK if name in values}
-        return self._model(**values), RM3Settings(**feedback) if self._rm3 else None
+        model = _made(self._model, values)
+        return model, None if self._feedback is None else _made(self._feedback, values)
+
+
+def _made(kind: type[K], values: Mapping[str, Any]) -> K:
+    return kind(**{name: value for name, value in values.items() if name in kind.model_fields})
 
 
 def _frame(hits: Hits, topics: Topics, texts: Sequence[str]) -> pl.DataFrame:

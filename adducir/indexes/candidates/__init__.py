@@ -20,15 +20,10 @@ if TYPE_CHECKING:
     )
     from adducir.indexes.candidates.ranking import Ranking
     from adducir.indexes.candidates.sets import CandidateSet
-    from adducir.indexes.candidates.variants import ATIRE, BM25L, BM25Plus, Okapi
     from adducir.indexes.candidates.vocabulary import lower_split
 
 _HOMES = {
-    "ATIRE": "variants",
-    "BM25L": "variants",
-    "BM25Plus": "variants",
     "CandidateSet": "sets",
-    "Okapi": "variants",
     "Ranking": "ranking",
     "RankingTask": "batch",
     "gold_ranks_of_sets": "batch",
@@ -40,10 +35,6 @@ _HOMES = {
 __all__ = [  # noqa: RUF022  (in the order of use)
     "CandidateSet",
     "lower_split",
-    "Okapi",
-    "ATIRE",
-    "BM25L",
-    "BM25Plus",
     "Ranking",
     "RankingTask",
     "rank_sets",

@@ -15,8 +15,8 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.build import INDEX, KIND, TOLD
 from adducir.indexes.documents import DocumentStore
+from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.lucene import Hits, Query
-from adducir.indexes.models import RM3Settings
 from adducir.models.machine import choose_device, using_threads
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.files import read_lines
@@ -113,7 +113,7 @@ class DenseIndex:
         queries: Sequence[Query],
         model: object = None,
         *,
-        rm3: RM3Settings | None = None,
+        feedback: FeedbackMethod | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -122,7 +122,7 @@ class DenseIndex:
         Args:
             queries: Texts.
             model: Not looked at: the encoder is the model.
-            rm3: None, since vectors are not expanded by words.
+            feedback: None, since vectors are not expanded by words.
             depth: Hits a query; None for all documents.
             threads: Threads; by default one a core.
 
@@ -134,7 +134,7 @@ class DenseIndex:
             UsageError: ``depth`` below 1, feedback, or a query of weighted terms.
         """
         texts = [query for query in queries if isinstance(query, str)]
-        if rm3 is not None or len(texts) < len(queries):
+        if feedback is not None or len(texts) < len(queries):
             raise _no_words()
         with using_threads(threads):
             vectors = self.encoder.encode_queries(texts)
@@ -170,13 +170,18 @@ class DenseIndex:
         return Hits(counts, self.docnos.gather(places[order]), values[order])
 
     def expand(
-        self, queries: Sequence[str], model: Any, rm3: RM3Settings, *, threads: int | None = None
+        self,
+        queries: Sequence[str],
+        model: Any,
+        feedback: FeedbackMethod,
+        *,
+        threads: int | None = None,
     ) -> list[dict[str, float]]:
         """Refused: vectors are not expanded by words."""
         raise _no_words()
 
     def expand_from(
-        self, query: str, feedback: Sequence[tuple[str, float]], rm3: RM3Settings
+        self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
         """Refused: vectors are not expanded by words."""
         raise _no_words()
@@ -198,6 +203,6 @@ class DenseIndex:
 
 def _no_words() -> UsageError:
     return UsageError(
-        "a dense index has no terms, so RM3 and weighted terms mean nothing to it.",
+        "a dense index has no terms, so feedback and weighted terms mean nothing to it.",
         mend="Use a lexical index, and combine the runs with 'adducir fuse'.",
     )

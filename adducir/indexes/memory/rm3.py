@@ -1,18 +1,9 @@
-"""RM3 as Anserini computes it (``Rm3Reranker`` and ``FeatureVector`` of Anserini 1.7).
+"""RM3, compiled: see :mod:`adducir.indexes.feedback.rm3` for what it computes.
 
-Each feedback document gives the terms that match ``[a-z0-9]+``, have 2 to 20 characters and occur
-in at most a tenth of all documents; of them, the ``fb_terms`` most frequent, divided by their sum
-and times the document's score. The sums over documents are cut to ``fb_terms`` again, divided by
-their sum, and mixed with the query's own terms. All of it is single precision; norms are summed in
-doubles. Terms of other languages than English may have any characters, as with Anserini's option
-``-rm3.noTermFilter``.
-
-Where values are equal, both cuts take the term that is alphabetically first: Anserini's order is
-total. Its hash maps decide only in which order norms are summed. Doubles hold such sums of floats
-exactly unless one is over a million times another, so that order shows nowhere.
-
-Where every feedback document scores 0, Anserini divides by 0 and fails; here such documents add
-nothing.
+Anserini's hash maps decide in which order norms are summed. Doubles hold such sums of floats
+exactly unless one is over a million times another, so that order shows nowhere. Documents whose
+score is negative, which Lucene's never is, add nothing. Terms of languages other than
+English may have any characters, as with Anserini's option ``-rm3.noTermFilter``.
 """
 
 from typing import Any
@@ -20,17 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.memory.compiled import kernel
 from adducir.indexes.memory.files import Array, Arrays
 from adducir.indexes.memory.forward import decode
 from adducir.indexes.memory.searching import Ranked, Terms, in_threads
-from adducir.indexes.models import RM3Settings
 
 _COMMON = np.float32(0.1)
 _LEAST_NORM = np.float32(0.001)
 
 
-class Feedback:
+class CompiledRM3:
     """Expands queries from documents.
 
     Args:
@@ -51,7 +42,7 @@ class Feedback:
         self._ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
         self._longest = int(np.diff(arrays.forward_offsets).max(initial=0))
 
-    def expanded(self, queries: Terms, feedback: Ranked, rm3: RM3Settings, threads: int) -> Terms:
+    def expanded(self, queries: Terms, feedback: Ranked, rm3: RM3, threads: int) -> Terms:
         """The expanded queries.
 
         Args:
@@ -79,7 +70,7 @@ class Feedback:
                 queries.weights,
                 feedback.starts,
                 feedback.docs,
-                feedback.scores.astype(np.float32),
+                np.maximum(feedback.scores, 0).astype(np.float32),
                 rm3.fb_terms,
                 np.float32(rm3.original_query_weight),
                 self._longest,

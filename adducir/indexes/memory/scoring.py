@@ -9,12 +9,13 @@ in the document and dl the document's length, one posting gives
   ``1 / (k1 * ((1 - b) + b * dl / avgdl))`` and dl is the length that Lucene's byte stands for;
 - BM25 with exact lengths (Anserini's ``AccurateBM25Similarity``):
   ``w * tf / (tf + k1 * (1 - b) + k1 * b / avgdl * dl)``;
-- QLD (``LMDirichletSimilarity``): ``q * (ln(1 + tf / (mu * p)) + ln(mu / (dl + mu)))``, or 0 where
-  that is negative; q is the query's weight and p = (the term's frequency in the collection + 1) /
-  (tokens + 1); dl again from the byte. This one is a double, rounded once.
+- Dirichlet smoothing (``LMDirichletSimilarity``): ``q * (ln(1 + tf / (mu * p)) + ln(mu / (dl +
+  mu)))``, or 0 where that is negative; q is the query's weight and p = (the term's frequency in the
+  collection + 1) / (tokens + 1); dl again from the byte. This one is a double, rounded once.
 
 All else is single precision in the order that is written here. The inverse document frequency is
-``ln(1 + (N - n + .5) / (n + .5))``; N counts the documents that have a term.
+``ln(1 + (N - n + .5) / (n + .5))``; N counts the documents that have a term. Other models are
+scored by :mod:`.formulas`.
 """
 
 from typing import NamedTuple
@@ -23,7 +24,7 @@ import numpy as np
 
 from adducir.indexes.memory.files import Array, Arrays
 from adducir.indexes.memory.norms import LENGTHS
-from adducir.indexes.models import BM25, QLD, Model
+from adducir.indexes.models.model import Dirichlet, Saturation
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
 WINDOW = 1 << 14
@@ -65,8 +66,8 @@ class Formula(NamedTuple):
 
     Attributes:
         kind: ``BM25_BYTE``, ``BM25_EXACT`` or ``DIRICHLET``.
-        factors: (256,) float64 by length byte: for BM25 s, which is a float; for QLD
-            ln(mu / (dl + mu)).
+        factors: (256,) float64 by length byte: for BM25 s, which is a float; for Dirichlet
+            smoothing ln(mu / (dl + mu)).
         parts: (N + WINDOW,) float32: the length's part of the denominator (BM25 with exact
             lengths).
         slope: float32: that part for each token.
@@ -86,8 +87,8 @@ class Queries(NamedTuple):
     Attributes:
         starts: (q + 1,) int64: where each query's terms begin.
         terms: (t,) int64 term numbers.
-        weights: (t,) float32: w for BM25, the query's weight for QLD.
-        masses: (t,) float64: mu * p (QLD), otherwise 1.
+        weights: (t,) float32: w for BM25, the query's weight for Dirichlet smoothing.
+        masses: (t,) float64: mu * p (Dirichlet smoothing), otherwise 1.
     """
 
     starts: Array
@@ -111,10 +112,10 @@ def postings_of(arrays: Arrays) -> Postings:
     )
 
 
-def formula_of(model: Model, arrays: Arrays, *, accurate: bool) -> Formula:
+def formula_of(model: Saturation | Dirichlet, arrays: Arrays, *, accurate: bool) -> Formula:
     """The model's arithmetic over the index; ``accurate``: BM25 with exact lengths."""
     zero, one = np.float32(0), np.float32(1)
-    if isinstance(model, QLD):
+    if isinstance(model, Dirichlet):
         mu = np.float64(np.float32(model.mu))
         with np.errstate(divide="ignore", invalid="ignore"):  # mu may be 0
             logs = np.log(mu / (LENGTHS.astype(np.float32).astype(np.float64) + mu))
@@ -131,19 +132,22 @@ def formula_of(model: Model, arrays: Arrays, *, accurate: bool) -> Formula:
     return Formula(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
 
 
-def weighted(starts: Array, terms: Array, boosts: Array, model: Model, arrays: Arrays) -> Queries:
+def weighted(
+    starts: Array, terms: Array, boosts: Array, model: Saturation | Dirichlet, arrays: Arrays
+) -> Queries:
     """Queries for the kernels from terms and the weights that the query gives them.
 
     Args:
         starts: (q + 1,) int64: where each query's terms begin.
         terms: (t,) int64 term numbers, each once in its query.
         boosts: (t,) float32: the query's weights.
-        model: BM25 or QLD.
+        model: The formula.
         arrays: The index.
     """
     boosts = boosts.astype(np.float32)
-    if isinstance(model, BM25):
-        return Queries(starts, terms, boosts * idf(terms, arrays), np.ones(len(terms)))
+    if isinstance(model, Saturation):
+        weights = boosts * idf(terms, arrays) if model.idf else boosts
+        return Queries(starts, terms, weights, np.ones(len(terms)))
     share = (arrays.collection[terms] + 1.0) / (arrays.tokens + 1.0)
     return Queries(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
 

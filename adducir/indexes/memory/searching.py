@@ -13,7 +13,7 @@ from adducir.indexes.memory import kernels, kernels_numpy
 from adducir.indexes.memory.bounding import LEVELS, Peaks
 from adducir.indexes.memory.files import Array, Arrays
 from adducir.indexes.memory.scoring import formula_of, postings_of, weighted
-from adducir.indexes.models import Model
+from adducir.indexes.models.model import Dirichlet, Saturation
 
 _SLICE = 64
 
@@ -74,7 +74,7 @@ class Ranked:
 
 
 class Searcher:
-    """Ranks by Lucene's models.
+    """Ranks by the formulas that are compiled.
 
     Args:
         arrays: The index.
@@ -93,13 +93,19 @@ class Searcher:
         return Peaks(np.zeros(terms, dtype=np.float32), least)
 
     def rank(
-        self, terms: Terms, model: Model, *, accurate: bool, depth: int | None, threads: int
+        self,
+        terms: Terms,
+        model: Saturation | Dirichlet,
+        *,
+        accurate: bool,
+        depth: int | None,
+        threads: int,
     ) -> Ranked:
         """Rank the documents that hold a term of the query.
 
         Args:
             terms: The queries.
-            model: BM25 or QLD.
+            model: The formula.
             accurate: Whether BM25 sees exact lengths.
             depth: Hits a query, at most; None for all.
             threads: Threads.

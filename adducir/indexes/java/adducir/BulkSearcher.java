@@ -7,7 +7,6 @@ import io.anserini.rerank.lib.Rm3Reranker;
 import io.anserini.search.ScoredDocs;
 import io.anserini.search.SearchCollection;
 import io.anserini.search.query.BagOfWordsQueryGenerator;
-import io.anserini.search.similarity.AccurateBM25Similarity;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -33,10 +32,9 @@ import org.apache.lucene.search.BoostQuery;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
 import org.apache.lucene.search.TermQuery;
-import org.apache.lucene.search.similarities.BM25Similarity;
-import org.apache.lucene.search.similarities.LMDirichletSimilarity;
 import org.apache.lucene.search.similarities.Similarity;
 import org.apache.lucene.store.FSDirectory;
+import org.apache.lucene.util.BytesRef;
 
 /**
  * Searches an index of Anserini's shape: many queries in, packed arrays out.
@@ -87,16 +85,6 @@ public final class BulkSearcher implements AutoCloseable {
     }
     long tokens = Math.max(0, reader.getSumTotalTermFreq(Constants.CONTENTS));
     return new long[] {reader.numDocs(), distinct, tokens};
-  }
-
-  /** BM25 as Lucene has it; {@code accurate} reads exact lengths from an index that holds them. */
-  public static Similarity bm25(float k1, float b, boolean accurate) {
-    return accurate ? new AccurateBM25Similarity(k1, b) : new BM25Similarity(k1, b);
-  }
-
-  /** Query likelihood with Dirichlet smoothing. */
-  public static Similarity qld(float mu) {
-    return new LMDirichletSimilarity(mu);
   }
 
   /**
@@ -198,9 +186,45 @@ public final class BulkSearcher implements AutoCloseable {
     return lines(estimate(new IndexSearcher(reader), rm3, text, textQuery(text), docs, scores));
   }
 
+  /**
+   * The terms of each document, as lines of "term, tab, frequency, tab, documents that hold it".
+   *
+   * @return an empty text for a document without a term vector
+   */
+  public String[] vectors(int[] docs, int threads) throws IOException, InterruptedException {
+    List<Callable<String>> calls = new ArrayList<>();
+    for (int doc : docs) {
+      calls.add(() -> vector(doc));
+    }
+    return inParallel(calls, threads).toArray(String[]::new);
+  }
+
+  /** How many documents hold each term. */
+  public int[] frequencies(String[] terms) throws IOException {
+    int[] frequencies = new int[terms.length];
+    for (int i = 0; i < terms.length; i++) {
+      frequencies[i] = reader.docFreq(new Term(Constants.CONTENTS, terms[i]));
+    }
+    return frequencies;
+  }
+
   @Override
   public void close() throws IOException {
     reader.close();
+  }
+
+  private String vector(int doc) throws IOException {
+    StringBuilder lines = new StringBuilder();
+    Terms terms = reader.termVectors().get(doc, Constants.CONTENTS);
+    if (terms != null) {
+      TermsEnum each = terms.iterator();
+      for (BytesRef text = each.next(); text != null; text = each.next()) {
+        int frequency = reader.docFreq(new Term(Constants.CONTENTS, text));
+        lines.append(text.utf8ToString()).append('\t').append(each.totalTermFreq());
+        lines.append('\t').append(frequency).append('\n');
+      }
+    }
+    return lines.toString();
   }
 
   private TopDocnos top(IndexSearcher searcher, Query query, int depth) throws IOException {

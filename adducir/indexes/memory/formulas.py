@@ -1,35 +1,38 @@
-"""The variants of BM25 that baselines use, over a memory index; see :mod:`..candidates.variants`.
+"""Any retrieval model over a memory index, by its formula on arrays.
 
-Lengths are exact and scores double precision, as in rank_bm25. Only documents that hold a term of
-the query are ranked.
+Only documents that hold a term of the query are ranked. Lengths are exact and scores doubles, or,
+of a model that is :attr:`~adducir.indexes.models.Model.like_lucene`, lengths are those that Lucene
+keeps in one byte, and what a posting adds and its document's sum are rounded to floats.
 """
 
 from typing import cast
 
 import numpy as np
 
-from adducir.indexes.candidates.variants import Statistics, Variant
-from adducir.indexes.memory.files import Arrays
+from adducir.indexes.memory.files import Array, Arrays
 from adducir.indexes.memory.kernels_numpy import best
+from adducir.indexes.memory.norms import LENGTHS
 from adducir.indexes.memory.searching import Ranked, Terms, in_threads
+from adducir.indexes.models.model import Model
+from adducir.indexes.models.statistics import Statistics
 
 
-def rank_variant(
+def rank_by_formula(
     arrays: Arrays,
     documents: int,
     terms: Terms,
-    model: Variant,
+    model: Model,
     *,
     depth: int | None,
     threads: int,
 ) -> Ranked:
-    """Rank the documents by a variant of BM25.
+    """Rank the documents by a model.
 
     Args:
         arrays: The index.
         documents: How many documents the corpus has, those without a term included.
         terms: The queries.
-        model: The variant.
+        model: The model.
         depth: Hits a query, at most; None for all.
         threads: Threads.
     """
@@ -39,13 +42,14 @@ def rank_variant(
         tokens=cast(int, arrays.tokens),
         frequencies=np.diff(arrays.offsets),
         occurrences=np.asarray(arrays.collection),
-        lengths=np.asarray(arrays.lengths),
+        lengths=np.asarray(LENGTHS[arrays.norms] if model.like_lucene else arrays.lengths),
     )
     factors = model.term_factors(statistics)
     lengths = model.length_factors(statistics)
     background = model.background(factors)
     most = arrays.documents if depth is None else depth
-    found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(terms)
+    precision = np.float32 if model.like_lucene else np.float64
+    found: list[tuple[Array, Array]] = [(np.empty(0), np.empty(0))] * len(terms)
 
     def search(span: tuple[int, int]) -> None:
         for query in range(*span):
@@ -58,10 +62,10 @@ def rank_variant(
                 if background is not None:
                     sums += weight * background[term]
                     added = added - background[term]
-                sums[docs] += weight * added
+                sums[docs] += (weight * added).astype(precision)
                 seen[docs] = True
             matching = np.flatnonzero(seen)
-            found[query] = best(matching, sums[matching], most)
+            found[query] = best(matching, sums[matching].astype(precision), most)
 
     in_threads(search, len(terms), threads)
     counts = np.array([len(docs) for docs, _ in found], dtype=np.int64)

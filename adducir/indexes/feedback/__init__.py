@@ -1,0 +1,28 @@
+"""Relevance feedback, one method a file, and the family that knows them by name.
+
+A method makes a weighted query from a query and its best documents, which is then searched.
+Packages add methods of their own by the entry-point group ``adducir.feedback``.
+"""
+
+from typing import TYPE_CHECKING
+
+from adducir.indexes.feedback.method import Collection, Document, FeedbackMethod
+from adducir.study.lazy import offering
+from adducir.study.registry import Family
+
+if TYPE_CHECKING:
+    from adducir.indexes.feedback.rm3 import RM3
+
+_HERE = "adducir.indexes.feedback"
+_OWN = {"rm3": "rm3:RM3"}
+
+FEEDBACK = Family(
+    "feedback",
+    FeedbackMethod,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {name: f"{_HERE}.{home}" for name, home in _OWN.items()},
+    what="feedback method",
+)
+
+__all__ = ["FEEDBACK", "RM3", "Collection", "Document", "FeedbackMethod"]
+
+__getattr__ = offering(__name__, {home.split(":")[1]: home.split(":")[0] for home in _OWN.values()})

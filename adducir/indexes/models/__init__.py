@@ -1,0 +1,41 @@
+"""Lexical retrieval models, one file each, and the family that knows them by name.
+
+Packages add models of their own by the entry-point group ``adducir.models``.
+"""
+
+from typing import TYPE_CHECKING
+
+from adducir.indexes.models.model import Model
+from adducir.study.lazy import offering
+from adducir.study.registry import Family
+
+if TYPE_CHECKING:
+    from adducir.indexes.models.atire import ATIRE
+    from adducir.indexes.models.bm25 import BM25
+    from adducir.indexes.models.bm25l import BM25L
+    from adducir.indexes.models.bm25plus import BM25Plus
+    from adducir.indexes.models.impact import Impact
+    from adducir.indexes.models.okapi import Okapi
+    from adducir.indexes.models.qld import QLD
+
+_HERE = "adducir.indexes.models"
+_OWN = {
+    "bm25": "bm25:BM25",
+    "qld": "qld:QLD",
+    "okapi": "okapi:Okapi",
+    "atire": "atire:ATIRE",
+    "bm25l": "bm25l:BM25L",
+    "bm25+": "bm25plus:BM25Plus",
+    "impact": "impact:Impact",
+}
+
+MODELS = Family(
+    "models",
+    Model,
+    {name: f"{_HERE}.{home}" for name, home in _OWN.items()},
+    what="retrieval model",
+)
+
+__all__ = ["ATIRE", "BM25", "BM25L", "MODELS", "QLD", "BM25Plus", "Impact", "Model", "Okapi"]
+
+__getattr__ = offering(__name__, {home.split(":")[1]: home.split(":")[0] for home in _OWN.values()})
