@@ -96,6 +96,15 @@ def index(
         ),
         LEXICAL,
     ] = False,
+    separate_fields: Annotated[
+        bool,
+        typer.Option(
+            "--separate-fields",
+            help="Index each field by itself too, for `search --field-weights`.",
+        ),
+        LEXICAL,
+        without("weights"),
+    ] = False,
     docno_field: Annotated[
         str | None,
         typer.Option(
@@ -216,6 +225,7 @@ def index(
         vectors=vectors,
         accurate_length=accurate_length,
         weights=weights,
+        separate_fields=separate_fields,
     )
     with open_progress() as progress:
         corpus = open_corpus(

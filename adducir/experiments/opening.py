@@ -197,7 +197,12 @@ class _Opening:
         if analysis is None or corpus is None or not is_used:
             return
         settings = IndexSettings(
-            index.fields, analysis, index.positions, index.vectors, index.accurate_length
+            index.fields,
+            analysis,
+            index.positions,
+            index.vectors,
+            index.accurate_length,
+            separate_fields=index.separate_fields,
         )
         if index.weights is not None:
             place = ("indexes", name, "weights")

@@ -107,11 +107,14 @@ class IndexRecipe(AnalysisRecipe):
     vectors: bool = True
     accurate_length: bool = False
     weights: str | None = None
+    separate_fields: bool = False
 
     @model_validator(mode="after")
     def _of_weights(self) -> "IndexRecipe":
         if self.weights is not None and self.engine != "memory":
             raise ValueError("`weights` needs `engine: memory`")
+        if self.weights is not None and self.separate_fields:
+            raise ValueError("`separate_fields` means nothing beside `weights`")
         return self
 
     @property

@@ -46,6 +46,8 @@ class IndexSettings:
         accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
         weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
             :mod:`adducir.corpora.token_weights`.
+        separate_fields: Whether each field is indexed by itself too, so that a search can weigh
+            them: see :mod:`adducir.indexes.field_weights`.
     """
 
     fields: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ class IndexSettings:
     vectors: bool = True
     accurate_length: bool = False
     weights: Path | None = None
+    separate_fields: bool = False
 
     def recipe(self) -> dict[str, Any]:
         """Plain values, for fingerprints and manifests.
@@ -63,7 +66,14 @@ class IndexSettings:
         """
         plain = asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
         weights = plain.pop("weights")
+        if not self.separate_fields:
+            del plain["separate_fields"]
         return plain if weights is None else plain | {"weights": identity_of(weights)}
+
+    @property
+    def separate(self) -> tuple[str, ...]:
+        """The fields that are indexed by themselves."""
+        return self.fields if self.separate_fields else ()
 
 
 @checked
@@ -158,6 +168,7 @@ def _make(
             settings.positions,
             settings.vectors,
             settings.accurate_length,
+            list(settings.separate),
             threads,
             max(16, min(2048, jvm.settled_heap() // 3)),
         )
@@ -165,7 +176,9 @@ def _make(
         try:
             with DocumentWriter(folder) as store:
                 documents = 0
-                for docnos, block in packed(fed(corpus, settings.fields, store), with_docnos=True):
+                for docnos, block in packed(
+                    fed(corpus, settings.fields, store, settings.separate), with_docnos=True
+                ):
                     indexer.add(block)
                     documents += len(docnos)
                     progress.advance(len(docnos))

@@ -8,6 +8,7 @@ from typing import Any
 from adducir.corpora.topics import Topics
 from adducir.indexes.engine import Index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.lucene import Hits
 from adducir.indexes.models import MODELS, Model
 from adducir.runs.run import Run
@@ -44,6 +45,7 @@ def search_topics(
     *,
     tag: str,
     feedback: FeedbackMethod | None = None,
+    fields: FieldWeights | None = None,
     depth: int | None = 1000,
     threads: int | None = None,
 ) -> Search:
@@ -57,7 +59,9 @@ def search_topics(
     started = time.perf_counter()
     vectors = topics.vectors if index.analysis.is_pretokenized else None
     queries = topics.texts if vectors is None else vectors
-    hits = index.search(queries, model, feedback=feedback, depth=depth, threads=threads)
+    hits = index.search(
+        queries, model, feedback=feedback, fields=fields, depth=depth, threads=threads
+    )
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
     silent = [i for i, count in enumerate(hits.counts) if count == 0]
@@ -75,6 +79,7 @@ def search_topics(
             "index": index.identity,
             **MODELS.settings(model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+            **({} if fields is None else {"fields": dict(fields)}),
             "depth": depth or "all",
         },
     )
