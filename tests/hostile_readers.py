@@ -20,6 +20,7 @@ from adducir.corpora.spans.book import open_book
 from adducir.corpora.spans.examples import extract_examples
 from adducir.corpora.spans.record import read_spans
 from adducir.corpora.spans.texts import read_texts
+from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import read_trec
 from adducir.corpora.tsv import read_tsv
@@ -29,7 +30,6 @@ from adducir.experiments.evaluation.rank_files import read_ranks
 from adducir.experiments.proxy.choices import read_choices
 from adducir.experiments.proxy.files import read_key
 from adducir.experiments.tuning.folds import _entries as fold_entries
-from adducir.indexes.memory.pairs import read_pairs
 from adducir.models.settings import read_settings
 from adducir.runs.check import check_file
 from adducir.runs.metadata import read_metadata
@@ -174,7 +174,9 @@ READERS = (
     Reader("choices as JSON lines", "b.jsonl", '{"item": "q1", "choice": 2}\n', _choices),
     Reader("folds", "folds.txt", "q1 1\nq2 2\n", _all(fold_entries)),
     Reader("folds as JSON", "folds.json", '[["q1", 2], ["q3"]]', _all(fold_entries)),
-    Reader("weights", "pairs.jsonl", '{"docno": "d1", "weights": {"a": 1}}\n', _all(read_pairs)),
+    Reader(
+        "weights", "pairs.jsonl", '{"docno": "d1", "weights": {"a": 1}}\n', _all(read_token_weights)
+    ),
     Reader("stop list", "stop.txt", "the\nand\n", stop_words),
 )
 """All of them; each reads its sample without an error."""

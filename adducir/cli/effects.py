@@ -32,9 +32,9 @@ def with_any(*names: str) -> Effect:
     return Effect(f"without {told}", lambda values: any(map(bool, map(values.get, names))))
 
 
-def where(name: str, *wanted: str) -> Effect:
-    """It needs the option ``name`` to have one of these values."""
-    told = f"without {_shown(name)} {' or '.join(wanted)}"
+def where(name: str, *wanted: str | None) -> Effect:
+    """It needs the option ``name`` to have one of these values; None: not to be given."""
+    told = f"without {_shown(name)} {' or '.join(one for one in wanted if one is not None)}"
     return Effect(told, lambda values: values.get(name) in wanted)
 
 

@@ -7,7 +7,8 @@ import typer
 
 from adducir.cli import options
 from adducir.cli.effects import where, without
-from adducir.cli.outputs import PRODUCT
+from adducir.cli.outputs import PRODUCT, SOURCE
+from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.study.products import Manifest
@@ -15,18 +16,20 @@ if TYPE_CHECKING:
 
 DENSE_PANEL = "Dense (--engine dense)"
 DENSE = where("engine", "dense")
-LUCENE = where("engine", "lucene")
-LEXICAL = where("engine", "lucene", "memory")
+LUCENE = where("engine", "lucene", None)
+LEXICAL = where("engine", "lucene", "memory", None)
 
 
 def index(
     source: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="SOURCE",
             help="An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
+            show_default="the file of --weights",
         ),
-    ],
+    ] = None,
+    *,
     output: Annotated[
         Path,
         typer.Option(
@@ -41,26 +44,49 @@ def index(
             help="The fields to index, with commas or repeated.",
             show_default="the corpus's texts",
         ),
-        without("pairs"),
+    ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            "--weights",
+            metavar="FILE",
+            help="Index these weights of the documents' tokens (JSON lines) in place of texts.",
+        ),
+        SOURCE,
+        where("engine", "memory", None),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="The language of documents and queries, such as de, fr or zh.",
+            show_default="en; with --weights pretokenized",
+        ),
+        LEXICAL,
     ] = None,
     stemmer: Annotated[
-        options.Stemmer, typer.Option("--stemmer", help="The stemmer."), LEXICAL
-    ] = options.Stemmer.PORTER,
+        options.Stemmer | None,
+        typer.Option("--stemmer", show_default="porter", help="English's stemmer."),
+        LEXICAL,
+    ] = None,
     stopwords: Annotated[
         str,
         typer.Option("--stopwords", help="'lucene', 'none', or a file with one stop word a line."),
         LEXICAL,
     ] = "lucene",
-    threads: Annotated[options.Threads, without("pairs")] = None,
+    threads: Annotated[options.Threads, without("weights")] = None,
     positions: Annotated[
         bool,
         typer.Option("--positions/--no-positions", help="Keep the positions of terms."),
         LUCENE,
+        without("weights"),
     ] = True,
     vectors: Annotated[
         bool,
         typer.Option("--vectors/--no-vectors", help="Keep document vectors, for RM3."),
         LUCENE,
+        without("weights"),
     ] = True,
     accurate_length: Annotated[
         bool,
@@ -70,13 +96,21 @@ def index(
         ),
         LEXICAL,
     ] = False,
+    separate_fields: Annotated[
+        bool,
+        typer.Option(
+            "--separate-fields",
+            help="Index each field by itself too, for `search --field-weights`.",
+        ),
+        LEXICAL,
+        without("weights"),
+    ] = False,
     docno_field: Annotated[
         str | None,
         typer.Option(
             "--docno-field",
             help="The field of the docno, where it has none of the usual names.",
         ),
-        without("pairs"),
     ] = None,
     format_name: Annotated[
         options.CorpusFormat | None,
@@ -84,15 +118,15 @@ def index(
             "--format",
             help="The format of the files, where their names do not tell.",
         ),
-        without("pairs"),
     ] = None,
     engine: Annotated[
-        options.Engine,
+        options.Engine | None,
         typer.Option(
             "--engine",
             help="Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
+            show_default="lucene; with --weights memory",
         ),
-    ] = options.Engine.LUCENE,
+    ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
@@ -143,15 +177,6 @@ def index(
         ),
         DENSE,
     ] = None,
-    pairs: Annotated[
-        bool,
-        typer.Option(
-            "--pairs",
-            help="SOURCE is JSON lines of words with weights, as `deepct expand --pairs` writes; "
-            "for --engine memory.",
-        ),
-        where("engine", "memory"),
-    ] = False,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Build an index from a corpus.
@@ -159,6 +184,9 @@ def index(
     An index that is there already and would be built alike is left as it is. A docno that comes
     twice and a malformed record end the work; nothing half-made is left.
     """
+    if source is None and weights is None:
+        raise UsageError("name a SOURCE, or --weights.")
+    source = source if source is not None else str(weights)
     if engine == options.Engine.DENSE:
         from adducir.cli.index_dense import Asked, index_dense
 
@@ -184,30 +212,30 @@ def index(
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.build import IndexSettings
     from adducir.indexes.building import builder
+    from adducir.indexes.languages.lucene import PRETOKENIZED
 
     settings = IndexSettings(
         fields=tuple(options.listed(fields)),
-        analysis=Analysis.of(stemmer.value, stopwords),
+        analysis=Analysis.of(
+            stemmer.value if stemmer else "",
+            stopwords,
+            language or ("en" if weights is None else PRETOKENIZED),
+        ),
         positions=positions,
         vectors=vectors,
         accurate_length=accurate_length,
+        weights=weights,
+        separate_fields=separate_fields,
     )
     with open_progress() as progress:
-        if pairs:
-            from adducir.indexes.memory.pairs import build_from_pairs
-
-            manifest = build_from_pairs(
-                Path(source), output, settings, rebuild=rebuild, progress=progress
-            )
-            progress.note(f"{output}: {summary(manifest)}")
-            return
         corpus = open_corpus(
             source,
             docno_field=docno_field,
             format=format_name.value if format_name else None,
             progress=progress,
         )
-        build = builder("memory" if engine == options.Engine.MEMORY else "lucene")
+        in_memory = engine == options.Engine.MEMORY or weights is not None
+        build = builder("memory" if in_memory else "lucene")
         manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )

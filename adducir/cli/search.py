@@ -53,6 +53,14 @@ def search(
             help=f"Expand queries by their best documents: one of {', '.join(FEEDBACK)}.",
         ),
     ] = None,
+    field_weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field-weights",
+            metavar="FIELD=WEIGHT",
+            help="BM25F: weights of separate fields, as in title=2,text=1; can be repeated.",
+        ),
+    ] = None,
     show_expansion: Annotated[
         bool,
         typer.Option("--show-expansion", help="Print the terms that feedback added."),
@@ -72,7 +80,8 @@ def search(
     from adducir.cli.search_dense import Asked, is_dense, search_dense
 
     if is_dense(index):
-        _refuse_lexical({"model": model, "feedback": feedback, **hyperparameters})
+        given = {"model": model, "feedback": feedback, "field_weights": field_weights}
+        _refuse_lexical({**given, **hyperparameters})
         search_dense(Asked(index, topics, output, topic_field, depth, threads, tag))
         return
 
@@ -82,17 +91,21 @@ def search(
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
-    choices: Choices = {"--model": (MODELS, model or "bm25"), "--feedback": (FEEDBACK, feedback)}
+    opened = open_index(index)
+    choices: Choices = {
+        "--model": (MODELS, model or opened.default_model),
+        "--feedback": (FEEDBACK, feedback),
+    }
     formula, method = chosen(hyperparameters, choices)
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)
-        opened = open_index(index)
         found = search_topics(
             opened,
             queries,
             formula,
             tag=options.tag_of(output, tag),
             feedback=method,
+            fields=_weights(field_weights),
             depth=depth,
             threads=threads,
         )
@@ -101,6 +114,20 @@ def search(
             progress.note(line)
     if show_expansion:
         show(expansion(opened, queries, formula, method))
+
+
+def _weights(given: list[str] | None) -> dict[str, float] | None:
+    """The weights of fields as they are typed."""
+    found: dict[str, float] = {}
+    for text in options.listed(given):
+        name, _, weight = text.partition("=")
+        try:
+            found[name.strip()] = float(weight)
+        except ValueError:
+            raise UsageError(
+                f"{text!r} is no weight of a field.", mend="Write --field-weights title=2,text=1."
+            ) from None
+    return found or None
 
 
 def _refuse_lexical(given: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adducir.corpora.token_weights import weights_in
 from adducir.corpora.topic_markup import RawTopic, parse_classic, parse_xml
 from adducir.corpora.trec import read_trec
 from adducir.corpora.values import as_text
@@ -17,6 +18,7 @@ from adducir.study.json_lines import json_value
 from adducir.study.streams import plain_name
 
 QID_FIELDS = ("qid", "query_id", "query-id", "_id", "id", "number")
+_VECTOR_FIELDS = ("vector", "weights", "query")
 _SUFFIXES_JSON = (".jsonl", ".ndjson", ".json")
 
 
@@ -81,9 +83,16 @@ def _json_topic(record: Any, path: Path, number: int) -> RawTopic:
             mend=f"Give it in one of {', '.join(QID_FIELDS)}.",
         )
     fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
-    if not fields:
+    vector = _vector(record, path, number)
+    if not fields and vector is None:
         raise InputError(f"the topic {qid!r} has no text.", path=path, line=number)
-    return RawTopic(qid, fields, number)
+    return RawTopic(qid, fields, number, vector)
+
+
+def _vector(record: dict[str, Any], path: Path, number: int) -> dict[str, float] | None:
+    """The weights of a query's tokens, by any name that they have in such files."""
+    keys = tuple(key for key in _VECTOR_FIELDS if isinstance(record.get(key), dict))
+    return weights_in(record, path, number, keys)
 
 
 def _tsv_topics(path: Path, lines: list[str]) -> list[RawTopic]:

@@ -16,11 +16,19 @@ from adducir.study.errors import InputError
 
 
 class RawTopic(NamedTuple):
-    """A topic with all its fields, and the 1-based line it begins in, where it is known."""
+    """A topic.
+
+    Attributes:
+        qid: Its id.
+        fields: All its fields.
+        line: The 1-based line it begins in, where it is known.
+        vector: The weights of tokens that it gives in place of a text, or beside one.
+    """
 
     qid: str
     fields: dict[str, str]
     line: int | None
+    vector: dict[str, float] | None = None
 
 
 _LONG_NAMES = {"desc": "description", "narr": "narrative", "con": "concepts", "dom": "domain"}

@@ -8,7 +8,8 @@ content:
 - TREC's classic form: ``<top><num> Number: 301 <title> ... <desc> Description: ...``;
 - documents as topics, as CACM has them: ``<DOC><DOCNO> 1 </DOCNO> ...``, field ``text``;
 - JSONL: a qid (``qid``, ``query_id``, ``_id``, ``id``) and texts (``query``, ``text``,
-  ``title``, ...);
+  ``title``, ...); or weights of tokens (``vector``, ``weights``, or ``query`` as an object), as
+  learned sparse models give them, which are searched in place of a text;
 - TSV: a qid, a tab, the query; or a header that begins with one of the names above.
 
 White space within a query becomes single blanks. An empty query is kept, because its topic
@@ -31,6 +32,7 @@ from adducir.corpora.topic_markup import RawTopic
 from adducir.corpora.values import as_text
 from adducir.study.checking import checked
 from adducir.study.errors import InputError, UsageError
+from adducir.study.fingerprint import fingerprint
 from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -50,12 +52,14 @@ class Topics:
         queries: One query a topic; may be empty.
         source: The source as the user named it.
         field: The field or fields (``title+description``) the queries were taken from.
+        vectors: Token weights, one mapping a topic, that are searched in place of the queries.
     """
 
     qids: list[str]
     queries: list[str]
     source: str
     field: str = "query"
+    vectors: list[Mapping[str, float]] | None = None
 
     @classmethod
     @checked
@@ -93,16 +97,38 @@ class Topics:
         """The qids of the empty queries."""
         return [qid for qid, query in zip(self.qids, self.queries, strict=True) if not query]
 
+    @property
+    def texts(self) -> list[str]:
+        """The queries, for what reads texts only.
+
+        Raises:
+            UsageError: A topic has token weights and no text.
+        """
+        for qid, query in zip(self.qids, self.queries, strict=True):
+            if self.vectors is not None and not query:
+                raise UsageError(
+                    f"the topic {qid} of {self.source} has token weights and no text.",
+                    mend="Give its text beside them, as `query` or `text`.",
+                )
+        return self.queries
+
     def frame(self) -> "pd.DataFrame":
-        """A pandas frame with the columns qid and query, as PyTerrier wants it."""
+        """A pandas frame with the columns qid and query, as PyTerrier wants it.
+
+        Token weights are in a third column, ``query_toks``.
+        """
         import pandas as pd
 
-        return pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
+        frame = pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
+        return frame if self.vectors is None else frame.assign(query_toks=self.vectors)
 
     def identity(self) -> dict[str, str]:
-        """A digest of qids and queries, for fingerprints; the source's name is not in it."""
+        """A digest of what is searched, with qids, for fingerprints; no source's name is in it."""
         pairs = (text for pair in zip(self.qids, self.queries, strict=True) for text in pair)
-        return {"topics": digest_of(pairs)}
+        told = {"topics": digest_of(pairs)}
+        if self.vectors is None:
+            return told
+        return told | {"vectors": fingerprint([sorted(one.items()) for one in self.vectors])}
 
 
 @checked
@@ -113,8 +139,8 @@ def load_topics(
 
     Args:
         source: See the module's text.
-        field: The field to search with, ``title`` by default; several are joined by ``+``, and
-            a topic that lacks one of them is searched with the others.
+        field: The field to search with, the token weights or ``title`` by default; several are
+            joined by ``+``, and a topic that lacks one of them is searched with the others.
         progress: Receives what ir_datasets has to say while it downloads.
 
     Raises:
@@ -129,12 +155,32 @@ def load_topics(
     if not raw:
         raise InputError("there are no topics in it.", path=source)
     _refuse_duplicates(raw, path, str(source))
+    vectors = _vectors(raw, path, str(source)) if field is None else None
+    if vectors is not None and not any(topic.fields for topic in raw):
+        texts = [""] * len(raw)
+        return Topics([topic.qid for topic in raw], texts, str(source), "vector", vectors)
     names = _fields(raw, field, path, str(source))
     queries = [
         collapse(" ".join(topic.fields[name] for name in names if name in topic.fields))
         for topic in raw
     ]
-    return Topics([topic.qid for topic in raw], queries, str(source), "+".join(names))
+    return Topics([topic.qid for topic in raw], queries, str(source), "+".join(names), vectors)
+
+
+def _vectors(
+    topics: Sequence[RawTopic], path: Path | None, source: str
+) -> list[Mapping[str, float]] | None:
+    """The token weights of topics; None where none has any."""
+    found = [topic.vector for topic in topics if topic.vector is not None]
+    without = next((topic for topic in topics if topic.vector is None), None)
+    if found and without is not None:
+        raise InputError(
+            f"the topic {without.qid!r} has no token weights, which others have.",
+            path=path or source,
+            line=without.line,
+            mend="Give them to all, or name a field to search with.",
+        )
+    return [*found] or None
 
 
 def _from_dataset(name: str, progress: Progress) -> list[RawTopic]:

@@ -51,7 +51,7 @@ def write_pairs(
 
     Args:
         corpus: The documents; their weighted words are counted, not repeated.
-        output: JSON lines, which ``adducir index --pairs`` reads.
+        output: JSON lines, which ``adducir index --weights`` reads.
         keep: Fields whose words count as often as they come, beside the weighted ones.
         progress: Told of each document.
 

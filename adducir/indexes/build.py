@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from adducir.corpora.documents import Corpus
+from adducir.corpora.token_weights import identity_of
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
 from adducir.indexes.feeding import fed, packed
 from adducir.study.checking import checked
+from adducir.study.errors import UsageError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, build, product_fingerprint
 from adducir.study.progress import SILENT, Progress
@@ -42,6 +44,10 @@ class IndexSettings:
         positions: Whether postings hold positions (phrase queries need them).
         vectors: Whether documents' term vectors are stored (RM3 needs them).
         accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
+        weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
+            :mod:`adducir.corpora.token_weights`.
+        separate_fields: Whether each field is indexed by itself too, so that a search can weigh
+            them: see :mod:`adducir.indexes.field_weights`.
     """
 
     fields: tuple[str, ...] = ()
@@ -49,10 +55,25 @@ class IndexSettings:
     positions: bool = True
     vectors: bool = True
     accurate_length: bool = False
+    weights: Path | None = None
+    separate_fields: bool = False
 
     def recipe(self) -> dict[str, Any]:
-        """Plain values, for fingerprints and manifests."""
-        return asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
+        """Plain values, for fingerprints and manifests.
+
+        Raises:
+            InputError: There are no such weights.
+        """
+        plain = asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
+        weights = plain.pop("weights")
+        if not self.separate_fields:
+            del plain["separate_fields"]
+        return plain if weights is None else plain | {"weights": identity_of(weights)}
+
+    @property
+    def separate(self) -> tuple[str, ...]:
+        """The fields that are indexed by themselves."""
+        return self.fields if self.separate_fields else ()
 
 
 @checked
@@ -84,8 +105,13 @@ def build_index(
         InputError: A record is malformed, a docno occurs twice, or no document has a field.
         MachineError: No Java, or no disk space.
         ProductError: ``path`` holds something that is not ours.
+        UsageError: The settings name weights.
     """
     settings = settled(corpus, settings)
+    if settings.weights is not None:
+        raise UsageError(
+            "Lucene's indexes take no token weights.", mend="Build a memory index of them."
+        )
 
     def make(folder: Path) -> dict[str, Any]:
         return _make(corpus, folder, settings, threads or default_threads(), progress)
@@ -142,6 +168,7 @@ def _make(
             settings.positions,
             settings.vectors,
             settings.accurate_length,
+            list(settings.separate),
             threads,
             max(16, min(2048, jvm.settled_heap() // 3)),
         )
@@ -149,7 +176,9 @@ def _make(
         try:
             with DocumentWriter(folder) as store:
                 documents = 0
-                for docnos, block in packed(fed(corpus, settings.fields, store), with_docnos=True):
+                for docnos, block in packed(
+                    fed(corpus, settings.fields, store, settings.separate), with_docnos=True
+                ):
                     indexer.add(block)
                     documents += len(docnos)
                     progress.advance(len(docnos))

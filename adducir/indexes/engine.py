@@ -9,6 +9,7 @@ import polars as pl
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.feedback.method import FeedbackMethod
+from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.lucene import Hits, LuceneIndex, Query
 from adducir.indexes.models.model import Model
 from adducir.study.checking import checked
@@ -23,6 +24,8 @@ class Index(Protocol):
     fields: tuple[str, ...]
     accurate_length: bool
     has_vectors: bool
+    default_model: str
+    separate_fields: tuple[str, ...]
 
     def __len__(self) -> int:
         """How many documents can be found."""
@@ -49,6 +52,7 @@ class Index(Protocol):
         model: Model,
         *,
         feedback: FeedbackMethod | None = None,
+        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:

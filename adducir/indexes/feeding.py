@@ -12,10 +12,16 @@ _LENGTH = struct.Struct("<i")
 _BLANKS = bytes(range(33))
 
 
+Fed = tuple[str, list[bytes]]
+"""A docno, and UTF-8 texts."""
+
+
 def fed(
-    corpus: Corpus, fields: Sequence[str], store: DocumentWriter
-) -> Iterator[tuple[str, bytes]]:
-    """Each document's docno and the UTF-8 text of its fields; the document goes to the store.
+    corpus: Corpus, fields: Sequence[str], store: DocumentWriter, separate: Sequence[str] = ()
+) -> Iterator[Fed]:
+    """Each document's docno and the text of its fields, and then of each separate field.
+
+    The document goes to the store.
 
     Raises:
         InputError: A record is malformed, a docno occurs twice, or no document has a field.
@@ -27,7 +33,8 @@ def fed(
         if unseen:
             unseen -= document.fields.keys()
             found |= document.fields.keys()
-        yield document.docno, text_of(document, fields).encode()
+        parts = [document.fields.get(field, "").encode() for field in separate]
+        yield document.docno, [text_of(document, fields).encode(), *parts]
     if unseen and found:
         raise InputError(
             f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
@@ -36,26 +43,25 @@ def fed(
         )
 
 
-def packed(
-    documents: Iterator[tuple[str, bytes]], *, with_docnos: bool
-) -> Iterator[tuple[list[str], bytes]]:
+def packed(documents: Iterator[Fed], *, with_docnos: bool) -> Iterator[tuple[list[str], bytes]]:
     """Blocks of about a megabyte: the docnos of each, and its documents packed.
 
     Args:
         documents: From :func:`fed`.
-        with_docnos: Whether each text is preceded by its docno; both come after their lengths in
-            bytes (int, little endian).
+        with_docnos: Whether a document's texts are preceded by its docno; each comes after its
+            length in bytes (int, little endian).
     """
     docnos: list[str] = []
     parts: list[bytes] = []
     size = 0
-    for docno, text in documents:
+    for docno, texts in documents:
         if with_docnos:
             name = docno.encode()
             parts += (_LENGTH.pack(len(name)), name)
-        parts += (_LENGTH.pack(len(text)), text)
+        for text in texts:
+            parts += (_LENGTH.pack(len(text)), text)
+            size += len(text)
         docnos.append(docno)
-        size += len(text)
         if size >= _BLOCK_BYTES:
             yield docnos, b"".join(parts)
             docnos, parts, size = [], [], 0

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
@@ -292,6 +292,14 @@ def java_class(name: str) -> Any:
 
     # Adducir's own classes and the few of Lucene it names need no inherited members.
     return autoclass(name, include_protected=False, include_private=False)
+
+
+def java_exception() -> type[Exception]:
+    """The class of what Java's exceptions become here, with the virtual machine started."""
+    start()
+    from jnius import JavaException
+
+    return cast("type[Exception]", JavaException)
 
 
 def bytes_of(array: Any) -> bytes:

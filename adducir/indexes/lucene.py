@@ -24,6 +24,7 @@ from adducir.indexes.feedback.lucene import Found
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.feedback.weights import heaviest_first
+from adducir.indexes.field_weights import FieldWeights, checked_fields
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.refusing import refuse_unless_scored
 from adducir.study.checking import checked
@@ -74,6 +75,8 @@ class LuceneIndex:
         MachineError: No Java.
     """
 
+    default_model = "bm25"
+
     @checked
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -81,6 +84,7 @@ class LuceneIndex:
         recipe: Mapping[str, Any] = self.manifest.recipe if self.manifest else {}
         self.accurate_length = bool(recipe.get("accurate_length", False))
         self.fields = tuple(recipe.get("fields", ()))
+        self.separate_fields = self.fields if recipe.get("separate_fields") else ()
         self.analysis = (
             Analysis.from_settings(recipe["analysis"]) if "analysis" in recipe else Analysis()
         )
@@ -121,6 +125,7 @@ class LuceneIndex:
         model: Model,
         *,
         feedback: FeedbackMethod | None = None,
+        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -130,19 +135,30 @@ class LuceneIndex:
             queries: Texts, or weighted index terms (these take no ``feedback``).
             model: The retrieval model.
             feedback: Expand each query first.
+            fields: The weights of fields, where the index keeps them separate; BM25 alone.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
             threads: Java threads; by default one a core.
 
         Raises:
             UsageError: ``feedback`` on an index without vectors or with weighted queries; a model
-                that Lucene has not, or not for exact lengths; ``depth`` below 1.
+                that Lucene has not, or not for exact lengths; ``depth`` below 1; ``fields`` that
+                the index or the model has not.
         """
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
+        if fields is not None:
+            checked_fields(
+                fields,
+                self.separate_fields,
+                model,
+                self.path,
+                exact_lengths=self.accurate_length,
+                has_feedback=feedback is not None,
+            )
         if feedback is not None and not isinstance(feedback, RM3):
             queries = self.expand(_texts(queries), model, feedback, threads=threads)
             model, feedback = feedback.model(model), None
-        packed = self._searched(queries, model, feedback, depth, threads)
+        packed = self._searched(queries, model, feedback, depth, threads, fields)
         return self._unpacked(packed, len(queries))
 
     @checked
@@ -218,7 +234,8 @@ class LuceneIndex:
             )
 
     def _rm3(self, rm3: RM3) -> Any:
-        return self._java.rm3(rm3.fb_terms, rm3.fb_docs, rm3.original_query_weight)
+        plain = self.analysis.has_plain_feedback
+        return self._java.rm3(rm3.fb_terms, rm3.fb_docs, rm3.original_query_weight, plain)
 
     def _searched(
         self,
@@ -227,6 +244,7 @@ class LuceneIndex:
         rm3: RM3 | None,
         depth: int | None,
         threads: int | None,
+        fields: FieldWeights | None = None,
     ) -> np.ndarray:
         """What :meth:`_unpacked` reads."""
         similarity = self._similarity(model)
@@ -234,7 +252,7 @@ class LuceneIndex:
             self._refuse_feedback_without_vectors()
         with translated(self.path):
             packed = self._java.search(
-                *self._queries(queries, rm3),
+                *(self._fielded(queries, fields) if fields else self._queries(queries, rm3)),
                 similarity,
                 None if rm3 is None else self._rm3(rm3),
                 0 if rm3 is None else rm3.fb_docs,
@@ -287,6 +305,21 @@ class LuceneIndex:
             else:
                 weights = [float(weight) for weight in query.values()]
                 built.append(self._bridge.weightedQuery(list(query), weights))
+        return [""] * len(built), built
+
+    def _fielded(
+        self, queries: Sequence[Query], fields: FieldWeights
+    ) -> tuple[list[str], list[Any]]:
+        """Queries over weighted fields."""
+        counts = map(
+            Counter, self.analysis.terms([query for query in queries if isinstance(query, str)])
+        )
+        built = []
+        for query in queries:
+            terms = next(counts) if isinstance(query, str) else query
+            weights = list(map(float, terms.values()))
+            names, boosts = list(fields), list(map(float, fields.values()))
+            built.append(self._bridge.fieldsQuery(list(terms), weights, names, boosts))
         return [""] * len(built), built
 
     def _unpacked(self, packed: np.ndarray, queries: int) -> Hits:

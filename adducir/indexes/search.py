@@ -8,6 +8,7 @@ from typing import Any
 from adducir.corpora.topics import Topics
 from adducir.indexes.engine import Index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.lucene import Hits
 from adducir.indexes.models import MODELS, Model
 from adducir.runs.run import Run
@@ -44,26 +45,41 @@ def search_topics(
     *,
     tag: str,
     feedback: FeedbackMethod | None = None,
+    fields: FieldWeights | None = None,
     depth: int | None = 1000,
     threads: int | None = None,
 ) -> Search:
-    """Search every topic; the arguments and errors are those of the index's ``search``."""
+    """Search every topic; the arguments and errors are those of the index's ``search``.
+
+    Token weights of topics are searched where the index is of ready tokens; elsewhere texts are.
+
+    Raises:
+        UsageError: A topic has token weights alone, and the index is of texts.
+    """
     started = time.perf_counter()
-    hits = index.search(topics.queries, model, feedback=feedback, depth=depth, threads=threads)
+    vectors = topics.vectors if index.analysis.is_pretokenized else None
+    queries = topics.texts if vectors is None else vectors
+    hits = index.search(
+        queries, model, feedback=feedback, fields=fields, depth=depth, threads=threads
+    )
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
     silent = [i for i, count in enumerate(hits.counts) if count == 0]
-    terms = index.analysis.terms([topics.queries[i] for i in silent])
+    if vectors is None:
+        left = [bool(terms) for terms in index.analysis.terms([topics.queries[i] for i in silent])]
+    else:
+        left = [any(vectors[i].values()) for i in silent]
     return Search(
         run=run,
-        empty=tuple(topics.qids[i] for i, left in zip(silent, terms, strict=True) if not left),
-        unanswered=tuple(topics.qids[i] for i, left in zip(silent, terms, strict=True) if left),
+        empty=tuple(topics.qids[i] for i, some in zip(silent, left, strict=True) if not some),
+        unanswered=tuple(topics.qids[i] for i, some in zip(silent, left, strict=True) if some),
         tied=tuple(_tied(hits, topics)),
         seconds=seconds,
         settings={
             "index": index.identity,
             **MODELS.settings(model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+            **({} if fields is None else {"fields": dict(fields)}),
             "depth": depth or "all",
         },
     )

@@ -104,7 +104,7 @@ def rerank(
 
 
 def _topics(run: Run, topics: Topics) -> Iterator[_Topic]:
-    queries = dict(zip(topics.qids, topics.queries, strict=True))
+    queries = dict(zip(topics.qids, topics.texts, strict=True))
     for (qid,), frame in run.frame.group_by(["qid"], maintain_order=True):
         name = str(qid)
         if name not in queries:

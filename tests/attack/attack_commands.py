@@ -40,7 +40,7 @@ COMMANDS = [
         "index corpus.jsonl -o out/i --engine dense --encoder models/bert --threads 1",
         "--fields title",
     ),
-    Command("index-pairs", "index pairs.jsonl --pairs -o out/i --engine memory"),
+    Command("index-weights", "index --weights pairs.jsonl -o out/i"),
     Command("search-memory", f"search -i indexes/memory {_TOPICS} -o out/s.trec.gz", "--k1 2"),
     Command("search-lucene", f"search -i indexes/lucene {_TOPICS} -o out/s.trec", "--k1 2"),
     Command("rerank", f"{_RERANK} --model models/classifier", "--depth 5"),

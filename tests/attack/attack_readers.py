@@ -43,10 +43,10 @@ def _cacm(path: Path) -> Any:
     return list(open_corpus(str(path), format="cacm"))
 
 
-def _pairs(path: Path) -> Any:
-    from adducir.indexes.memory.pairs import read_pairs
+def _weights(path: Path) -> Any:
+    from adducir.corpora.token_weights import read_token_weights
 
-    return list(read_pairs(path))
+    return list(read_token_weights(path))
 
 
 def _folds(path: Path) -> Any:
@@ -223,7 +223,7 @@ READERS: dict[str, list[Call]] = {
     "corpus.trec": [_corpus],
     "corpus.tsv": [_corpus],
     "cacm.all": [_cacm],
-    "weights.jsonl": [_pairs],
+    "weights.jsonl": [_weights],
     "folds.json": [_folds],
     "ratings.csv": [_ratings],
     "ranks.tsv": [_ranks],

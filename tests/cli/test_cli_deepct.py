@@ -83,7 +83,7 @@ def test_pairs_go_into_the_memory_engine(study, tmp_path, capfd):
     assert first["docno"] == "d0"
     assert set(first["weights"]) <= {"the", "cat", "0", "ran", "dogs", "cats", "run", "fast"}
     assert first["weights"]["cats"] == 1
-    run("index", pairs, "--pairs", "--engine", "memory", "--output", tmp_path / "index")
+    run("index", "--weights", pairs, "--language", "en", "--output", tmp_path / "index")
     assert "15 documents" in capfd.readouterr().err
 
 

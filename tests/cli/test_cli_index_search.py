@@ -299,3 +299,44 @@ def test_memory_engine_builds_and_refuses_what_it_has_not(tmp_path, capsys):
     assert main(command) == 0
     assert "2 documents (1 without text" in capsys.readouterr().err
     assert (tmp_path / "i" / "postings.docs.npy").is_file()
+
+
+@pytest.mark.parametrize("engine", ["lucene", "memory"])
+def test_a_language(tmp_path, monkeypatch, capsys, engine):
+    monkeypatch.chdir(tmp_path)
+    texts = {"d1": "Die Häuser der Stadt", "d2": "Der Hund", "d3": "Das Haus"}
+    lines = [json.dumps({"docno": docno, "text": text}) for docno, text in texts.items()]
+    Path("de.jsonl").write_text("\n".join(lines))
+    Path("t.tsv").write_text("1\tHaus\n2\tder die das\n")
+    index = ["index", "de.jsonl", "-o", "i", "--engine", engine, "--language"]
+    assert main([*index, "de"]) == 0
+    assert main(["search", "-i", "i", "-t", "t.tsv", "-o", "x.trec"]) == 0
+    assert "no term is left of the query after analysis: topic 2" in capsys.readouterr().err
+    assert [row[1] for row in scores_of("x.trec")] == ["d3", "d1"]
+    assert main([*index, "ger"]) == 2
+    assert "there is no language 'ger'" in capsys.readouterr().err
+    assert main([*index, "de", "--stemmer", "porter"]) == 2
+    assert "German has no stemmer 'porter'" in capsys.readouterr().err
+
+
+def test_token_weights(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = ['{"id": "d1", "vector": {"cat": 2, "##s": 0.5}}', '{"id": "d2", "vector": {"##s": 3}}']
+    Path("w.jsonl").write_text("\n".join(lines))
+    Path("q.jsonl").write_text('{"qid": "1", "vector": {"cat": 1, "##s": 0.5}}')
+    assert main(["index", "--weights", "w.jsonl", "-o", "i"]) == 0
+    assert "i: 2 documents, 2 terms" in capsys.readouterr().err
+    assert main(["search", "-i", "i", "-t", "q.jsonl", "-o", "x.trec"]) == 0
+    assert [row[:3] for row in scores_of("x.trec")] == [("1", "d1", 2.25), ("1", "d2", 1.5)]
+    assert read_metadata("x.trec")["method"]["retrieval"][0]["model"] == "impact"
+    Path("t.tsv").write_text("1\t##s ##s\n")
+    assert main(["search", "-i", "i", "-t", "t.tsv", "-o", "y.trec"]) == 0
+    assert [row[1:3] for row in scores_of("y.trec")] == [("d2", 6.0), ("d1", 1.0)]
+    for arguments, what in (
+        (["-o", "j"], "name a SOURCE, or --weights"),
+        (["--weights", "w.jsonl", "-o", "j", "--engine", "lucene"], "nothing without --engine mem"),
+        (["--weights", "w.jsonl", "-o", "j", "--no-vectors"], "--no-vectors means nothing with"),
+    ):
+        assert main(["index", *arguments]) == 2
+        assert what in capsys.readouterr().err
+    assert main(["index", "--weights", "no.jsonl", "-o", "j"]) == 3

@@ -16,8 +16,8 @@ from adducir.experiments.significance.choices import (
 )
 from adducir.experiments.tables.render import FORMATS
 from adducir.experiments.tables.table import DETAILS as TABLE_DETAILS
-from adducir.indexes.analysis import STEMMERS
 from adducir.indexes.feedback import RM3
+from adducir.indexes.languages.english import English
 from adducir.indexes.models import BM25, QLD
 
 
@@ -27,7 +27,7 @@ def test_choices_are_those_of_the_rooms():
     assert tuple(options.Family) == FAMILIES
     assert tuple(options.Negative) == get_args(NegativeGrades)
     assert tuple(options.Format) == tuple(FORMATS)
-    assert tuple(options.Stemmer) == STEMMERS
+    assert tuple(options.Stemmer) == English.stemmers
     assert DETAILS == TABLE_DETAILS
     assert set(DETAIL_ALIASES.values()) <= set(DETAILS)
 

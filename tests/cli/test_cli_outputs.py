@@ -330,7 +330,7 @@ def test_endings_are_those_of_the_formats():
         ("fuse a.trec b.trec -o y --method combsum --k 60", "`k` is no hyperparameter of combsum"),
         ("index pets.jsonl -o y --engine dense --stemmer porter", "--stemmer means nothing"),
         ("index pets.jsonl -o y --engine memory --no-vectors", "--no-vectors means nothing"),
-        ("index pets.jsonl -o y --engine memory --pairs --threads 2", "nothing with --pairs"),
+        ("index --weights w.jsonl -o y --threads 2", "nothing with --weights"),
         ("tune -t x -q y -o z -g k=1 --fuse a.trec --threads 2", "without --index"),
         ("tune -t x -q y -o z -g k=1 --rerank a.trec b.trec --depth 5", "--index or --fuse"),
         ("corpora hotpotqa x -o y --own --passages 50", "--passages means nothing with --own"),

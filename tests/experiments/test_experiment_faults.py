@@ -63,6 +63,18 @@ SINGLE = [
     (("data/qrels.txt", "[]"), "no qrels are named", None),
     (("fields: [text]", "fields: [txt]"), "no document has a field 'txt'. The fields are", "pets"),
     (("fields: [text]", "stopwords: lucen"), "'lucen' is no stop list", "pets"),
+    (
+        ("fields: [text]", "language: pt_br"),
+        "there is no language 'pt_br'; did you mean `pt-br`",
+        "pets",
+    ),
+    (("fields: [text]", "language: de, stemmer: porter"), "German has no stemmer 'po", "pets"),
+    (("fields: [text]", "weights: w.jsonl"), "`weights` needs `engine: memory`", "pets"),
+    (
+        ("fields: [text]", "language: en, weights: w.jsonl, engine: memory"),
+        "STUDY/w.jsonl: there is no such file",
+        "pets",
+    ),
     (("fields: [text]", "field: [text]"), "there is no such key here; did you mean `fields`", None),
     (("QLD: {", "'Q/D': {"), "a name is made of letters", None),
     (("QLD: {", f"'{'Q' * 81}': {{"), "a name has at most 80 bytes", None),

@@ -22,9 +22,9 @@ LETTERS = "éßİſµ東京カタｶﾀ한국ไทยקע״׳अनि😀🏽�
 def in_bulk(analyser: Analyser, texts: Sequence[str]) -> list[list[str]]:
     found = []
     for docnos, block in packed(
-        ((str(n), t.encode()) for n, t in enumerate(texts)), with_docnos=False
+        ((str(n), [t.encode()]) for n, t in enumerate(texts)), with_docnos=False
     ):
-        tokens, starts = analyser.tokens(docnos, block)
+        tokens, starts = analyser.tokens(len(docnos), block)
         names = analyser.terms()
         for first, last in pairwise(starts):
             found.append([names[token] for token in tokens[first:last]])

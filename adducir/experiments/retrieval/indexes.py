@@ -4,24 +4,26 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
+from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.corpora import OpenedCorpus
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, Step
-from adducir.indexes.analysis import Analysis
+from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.build import IndexSettings, settled
 from adducir.indexes.building import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.engine import Index, open_index, remark_on
 from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.languages.lucene import PRETOKENIZED
 from adducir.indexes.models import MODELS
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
 from adducir.study.choice import entry
-from adducir.study.errors import InputError, ProductError
+from adducir.study.errors import AdducirError, ProductError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, read_manifest, refuse_other_product
 from adducir.study.recipe import Recipe
@@ -161,47 +163,83 @@ class IndexRecipe(Recipe):
         yield from ()
 
 
-class Inverted(IndexRecipe):
+class Inverted(IndexRecipe, AnalysisRecipe):
     """An inverted index, of Lucene's or in memory."""
 
     engine: EngineName = "lucene"
-    stemmer: Literal["porter", "krovetz", "none"] = "porter"
-    stopwords: str = "lucene"
     positions: bool = True
     vectors: bool = True
     accurate_length: bool = False
+    weights: str | None = None
+    separate_fields: bool = False
+
+    @model_validator(mode="after")
+    def _of_weights(self) -> "Inverted":
+        if self.weights is not None and self.engine != "memory":
+            raise ValueError("`weights` needs `engine: memory`")
+        if self.weights is not None and self.separate_fields:
+            raise ValueError("`separate_fields` means nothing beside `weights`")
+        return self
+
+    @property
+    def is_of_impacts(self) -> bool:
+        """Whether weights are searched as they are."""
+        return self.weights is not None and "language" not in self.model_fields_set
+
+    def analysis(self, folder: Path) -> Analysis:
+        """See :class:`.AnalysisRecipe`; weights without a language are of ready tokens."""
+        return Analysis(language=PRETOKENIZED) if self.is_of_impacts else super().analysis(folder)
 
     def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
         """See :meth:`IndexRecipe.unfit`."""
-        feedback, model = system.feedback, system.retrieval_model
+        feedback, name, index = system.feedback, system.model, system.index
+        engines = MODELS.kind(name).engines()
         if feedback is not None and not self.vectors:
-            name = FEEDBACK.name_of(type(feedback))
-            what = f"{name.upper()} reads document vectors, and the index `{system.index}` has"
-            yield (name,), f"{what} `vectors: false`"
-        if self.engine not in model.engines():
-            others = " or ".join(f"`engine: {engine}`" for engine in model.engines())
-            what = f"{_CALLED[self.engine]} has no model {system.model}"
-            yield ("model",), f"{what}: `{system.index}` needs {others}"
-        elif self.accurate_length and system.model != "bm25" and "lucene" in model.engines():
-            what = f"only bm25 reads exact lengths, and `{system.index}` has"
-            yield ("model",), f"{what} `accurate_length: true`"
+            method = FEEDBACK.name_of(type(feedback))
+            what = f"{method.upper()} reads document vectors, and the index `{index}` has"
+            yield (method,), f"{what} `vectors: false`"
+        if self.engine not in engines:
+            others = " or ".join(f"`engine: {engine}`" for engine in engines)
+            what = f"{_CALLED[self.engine]} has no model {name}"
+            yield ("model",), f"{what}: `{index}` needs {others}"
+        elif self.is_of_impacts and name != "impact":
+            yield ("model",), f"`{index}` holds token weights, which `model: impact` reads"
+        elif self.accurate_length and name != "bm25" and "lucene" in engines:
+            what = f"only bm25 reads exact lengths, and `{index}` has `accurate_length: true`"
+            yield ("model",), what
+        if system.fields is not None and not self.separate_fields:
+            yield (
+                ("fields",),
+                f"field weights need an index with `separate_fields: true`: `{index}`",
+            )
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         """See :meth:`IndexRecipe.check`."""
-        find = partial(_analysis, self, study.planner.folder)
+        find = partial(self.analysis, study.planner.folder)
         study.planner.opening(("indexes", name, "stopwords"), find)
 
     def step(
         self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
     ) -> IndexStep | None:
         """See :meth:`IndexRecipe.step`."""
-        planner = study.planner
+        planner, weights = study.planner, None
         try:
-            analysis = _analysis(self, planner.folder)
-        except InputError:  # which the check has kept
+            analysis = self.analysis(planner.folder)
+        except AdducirError:  # which the check has kept
             return None
+        if self.weights is not None:
+            find = partial(_weights, self.weights, planner.folder)
+            weights = planner.opening(("indexes", name, "weights"), find)
+            if weights is None:
+                return None
         settings = IndexSettings(
-            self.fields, analysis, self.positions, self.vectors, self.accurate_length
+            self.fields,
+            analysis,
+            self.positions,
+            self.vectors,
+            self.accurate_length,
+            weights=weights,
+            separate_fields=self.separate_fields,
         )
         source = study.label(self.corpus)
         settle = partial(InvertedStep, name, path, corpus, source, self.engine, settings)
@@ -249,6 +287,7 @@ class InvertedStep(IndexStep):
         return {
             "model": MODELS.settings(system.retrieval_model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+            **({"fields": dict(system.fields)} if system.fields else {}),
         }
 
     def search(
@@ -261,6 +300,7 @@ class InvertedStep(IndexStep):
             system.retrieval_model,
             tag=tag,
             feedback=system.feedback,
+            fields=system.fields,
             depth=depth,
             threads=context.threads,
         )
@@ -324,13 +364,8 @@ def _difference(manifest: Manifest, settings: Mapping[str, Any]) -> str:
     return "the one that is there is of other documents, or by another version of Adducir"
 
 
-def _analysis(index: Inverted, folder: Path) -> Analysis:
-    if index.stopwords in ("lucene", "none"):
-        return Analysis.of(index.stemmer, index.stopwords)
-    path = file_path(index.stopwords, folder)
-    if not path.is_file():
-        raise InputError(
-            f"{index.stopwords!r} is no stop list.",
-            mend="Give `lucene`, `none`, or a file with one stop word a line.",
-        )
-    return Analysis.of(index.stemmer, path)
+def _weights(source: str, folder: Path) -> Path:
+    """The file or folder of an index's token weights; raises where it cannot be read."""
+    path = file_path(source, folder)
+    identity_of(path)
+    return path

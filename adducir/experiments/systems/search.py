@@ -1,9 +1,9 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import Made, RunStep, counted
@@ -31,12 +31,14 @@ class Search(TunableSystem):
     Attributes:
         index: The index.
         model: The retrieval model; a dense index has none.
+        fields: Weights of fields that the index keeps by themselves: BM25F.
     """
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
     index: Name
     model: str = "bm25"
+    fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -136,6 +138,7 @@ class Search(TunableSystem):
             **MODELS.origin(self.model),
             "feedback": feedback,
             **(FEEDBACK.origin(feedback) if feedback else {}),
+            **({"fields": self.fields} if self.fields else {}),
         }
 
     def tunable(self, name: str, study: "RetrievalStudy", context: "Context") -> LexicalSearch:
@@ -145,6 +148,7 @@ class Search(TunableSystem):
             MODELS.kind(self.model),
             feedback=type(self.feedback) if self.feedback else None,
             fixed=self.fixed,
+            fields=self.fields,
             depth=study.recipe.most,
             threads=context.threads,
         )

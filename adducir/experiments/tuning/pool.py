@@ -62,7 +62,7 @@ class Pool:
         ids: list[str] = []
         queries: dict[str, str] = {}
         for each in sets:
-            own = dict(zip(each.topics.qids, each.topics.queries, strict=True))
+            own = dict(zip(each.topics.qids, each.topics.texts, strict=True))
             if own.keys().isdisjoint(each.qrels.qids):
                 raise InputError(
                     f"the topics of {each.topics.source} and the qrels have no qid in common (such "

@@ -14,6 +14,7 @@ from adducir.experiments.tuning.feedback import SharedFeedback
 from adducir.experiments.tuning.grid import Grid, Knob, Setting, knobs_of
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
+from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import MODELS, Model
 from adducir.indexes.models.bm25 import BM25
@@ -83,6 +84,7 @@ class LexicalSearch:
         model: The model's class; its fields are parameters.
         feedback: The class of the feedback method; None for none.
         fixed: Values of parameters that are not in the grid; others keep their defaults.
+        fields: Weights of fields that the index keeps by themselves.
         depth: Hits a topic; None for all documents that hold a term of the query.
         threads: Threads of the search.
     """
@@ -94,9 +96,11 @@ class LexicalSearch:
         *,
         feedback: type[FeedbackMethod] | None = None,
         fixed: Mapping[str, Any] | None = None,
+        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> None:
+        self._fields = fields
         self._index = index
         self._model = model
         self._feedback = feedback
@@ -135,6 +139,8 @@ class LexicalSearch:
         if isinstance(feedback, RM3) and "original_query_weight" in setting:
             queries, feedback = self._shared.queries(texts, model, feedback), None
         options: dict[str, Any] = {"depth": self._depth, "threads": self._threads}
+        if self._fields is not None:
+            options["fields"] = self._fields
         hits = self._index.search(queries, model, feedback=feedback, **options)
         return Run(_frame(hits, topics, texts), "tuned")
 
@@ -145,6 +151,7 @@ class LexicalSearch:
             "model": MODELS.name_of(self._model),
             "feedback": FEEDBACK.name_of(self._feedback) if self._feedback else None,
             **({"fixed": self._fixed} if self._fixed else {}),
+            **({"fields": dict(self._fields)} if self._fields else {}),
             "depth": self._depth or "all",
         }
 

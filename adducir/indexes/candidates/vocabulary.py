@@ -99,7 +99,7 @@ class LuceneTerms:
     """Terms that Java makes of texts, a block of texts a call."""
 
     def __init__(self, analysis: Analysis) -> None:
-        self._java = analysis.java_object(jvm.java_class("adducir.BulkTokens"))
+        self._java = analysis.in_bulk()
         self._numbers: dict[str, int] = {}
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> Numbers:

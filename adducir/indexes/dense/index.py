@@ -47,6 +47,8 @@ class DenseIndex:
         self.analysis = Analysis()  # for words that people count, not for searching
         self.accurate_length = False
         self.has_vectors = False
+        self.default_model = ""  # it has none
+        self.separate_fields: tuple[str, ...] = ()
         self.fields: tuple[str, ...] = tuple(self.manifest.recipe["fields"])
         self._device = device
         self._named = encoder
@@ -113,6 +115,7 @@ class DenseIndex:
         model: object = None,
         *,
         feedback: FeedbackMethod | None = None,
+        fields: object = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -122,6 +125,7 @@ class DenseIndex:
             queries: Texts.
             model: Not looked at: the encoder is the model.
             feedback: None, since vectors are not expanded by words.
+            fields: None: what the encoder reads has no weights.
             depth: Hits a query; None for all documents.
             threads: Threads; by default one a core.
 

@@ -19,7 +19,7 @@ def search_topics_dense(
     """Search every topic; the arguments and errors are those of :meth:`DenseIndex.search`."""
     _ = index.encoder  # loaded before the clock starts
     started = time.perf_counter()
-    hits = index.search(topics.queries, depth=depth, threads=threads)
+    hits = index.search(topics.texts, depth=depth, threads=threads)
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
     silent = tuple(q for q, count in zip(topics.qids, hits.counts, strict=True) if count == 0)

@@ -8,6 +8,7 @@ result is the same for any number of threads.
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from threading import local
@@ -20,13 +21,14 @@ from adducir.indexes import jvm
 from adducir.indexes.build import IndexSettings, default_threads, engine_versions, settled
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
-from adducir.indexes.feeding import fed, is_blank, packed
+from adducir.indexes.feeding import Fed, fed, is_blank, packed
 from adducir.indexes.memory import SLOWER, engine_backend
+from adducir.indexes.memory.fields import FIELDS
 from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.inverting import distinct
+from adducir.indexes.memory.weights import read_terms, take_weights
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
 from adducir.study.checking import checked
-from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.products import Manifest, Sources, build, product_fingerprint
 from adducir.study.progress import SILENT, Progress
@@ -49,11 +51,15 @@ def build_memory_index(
 
     The arguments, counts and errors are those of :func:`adducir.indexes.build.build_index`. A
     memory index has no positions, and always has document vectors and both kinds of length;
-    ``accurate_length`` says which of them searches read.
+    ``accurate_length`` says which of them searches read. Where the settings name ``weights``,
+    documents' terms are these; the corpus has the texts, and documents without weights are
+    counted as ``empty``.
     """
     settings = settled(corpus, settings)
 
     def make(folder: Path) -> dict[str, Any]:
+        if settings.weights is not None:
+            return _make_of_weights(corpus, folder, settings, settings.weights, progress)
         return _make(corpus, folder, settings, threads or default_threads(), progress)
 
     return build(
@@ -68,6 +74,19 @@ def build_memory_index(
         sources={"corpus": [corpus.source]},
         progress=progress,
     )
+
+
+def _make_of_weights(
+    corpus: Corpus, folder: Path, settings: IndexSettings, weights: Path, progress: Progress
+) -> dict[str, Any]:
+    with ArrivedDocuments(folder) as arrived:
+        with DocumentWriter(folder) as store:
+            docnos = {docno for docno, _ in fed(corpus, settings.fields, store)}
+        with translated(folder):
+            terms = read_terms(weights, settings.analysis, docnos)
+            without = len(docnos) - take_weights(terms, arrived, progress)
+        counts = write_arrays(folder, arrived)
+        return {"documents": len(docnos), **counts, "empty": counts["empty"] + without}
 
 
 def memory_index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
@@ -106,7 +125,7 @@ def build_from_weights(
 
     def make(folder: Path) -> dict[str, Any]:
         with ArrivedDocuments(folder) as arrived:
-            count = _take_weights(documents, arrived, progress)
+            count = take_weights(documents, arrived, progress)
             return {"documents": count, **write_arrays(folder, arrived)}
 
     return build(
@@ -123,47 +142,34 @@ def build_from_weights(
     )
 
 
-def _take_weights(
-    documents: Iterable[tuple[str, Mapping[str, float]]],
-    arrived: ArrivedDocuments,
-    progress: Progress,
-) -> int:
-    numbers: dict[str, int] = {}
-    seen: set[str] = set()
-    progress.start("indexing", None, "documents")
-    for docno, weights in documents:
-        if docno in seen:
-            raise InputError(f"the docno {docno!r} comes twice.", mend="Give each document once.")
-        seen.add(docno)
-        kept = [(term, weight) for term, weight in weights.items() if weight > 0]
-        terms = [numbers.setdefault(term, len(numbers)) for term, _ in kept]
-        values = np.array([weight for _, weight in kept], dtype=np.float64)
-        if len(values) and (values == np.floor(values)).all():
-            values = values.astype(np.int64)
-        else:
-            values = values.astype(np.float32)
-        starts = np.array([0, len(terms)], dtype=np.int64)
-        arrived.add([docno], starts, np.array(terms, dtype=np.int32), values)
-        progress.advance(1)
-    progress.finish()
-    arrived.terms = list(numbers)
-    return len(seen)
-
-
 @dataclass(frozen=True)
 class _Reduced:
-    """A block: its docnos, and the distinct terms and frequencies of each document."""
+    """A block: its docnos, and the distinct terms and frequencies of each document's texts."""
 
     docnos: list[str]
     starts: Array
     terms: Array
     tfs: Array
 
+    def texts(self, place: int) -> tuple[list[str], Array, Array, Array]:
+        """Of each document the text at ``place``, as :meth:`.ArrivedDocuments.add` takes it."""
+        each = (len(self.starts) - 1) // len(self.docnos)
+        if each == 1:
+            return self.docnos, self.starts, self.terms, self.tfs
+        sizes = np.diff(self.starts)
+        mine = np.repeat(np.arange(len(sizes)) % each == place, sizes)
+        starts = np.concatenate(([0], np.cumsum(sizes[place::each])))
+        return self.docnos, starts, self.terms[mine], self.tfs[mine]
+
 
 def _make(
     corpus: Corpus, folder: Path, settings: IndexSettings, threads: int, progress: Progress
 ) -> dict[str, Any]:
-    with translated(folder), ArrivedDocuments(folder) as arrived:
+    with translated(folder), ExitStack() as open_spools:
+        folders = [folder, *(folder / FIELDS / str(n) for n in range(len(settings.separate)))]
+        for one in folders[1:]:
+            one.mkdir(parents=True)
+        arrived = [open_spools.enter_context(ArrivedDocuments(one)) for one in folders]
         with DocumentWriter(folder) as store:
             if engine_backend() == "numpy":
                 progress.note(SLOWER)
@@ -171,24 +177,26 @@ def _make(
             empty: Counter[bool] = Counter()
             progress.start("indexing", corpus.size_hint(), "documents")
             try:
-                texts = _counted(fed(corpus, settings.fields, store), empty)
+                texts = _counted(fed(corpus, settings.fields, store, settings.separate), empty)
                 blocks = packed(texts, with_docnos=False)
                 for block in _in_order(analyser, blocks, threads):
-                    arrived.add(block.docnos, block.starts, block.terms, block.tfs)
+                    for place, spools in enumerate(arrived):
+                        spools.add(*block.texts(place))
                     progress.advance(len(block.docnos))
             finally:
                 progress.finish()
-        arrived.terms = analyser.terms()
-        return {"documents": arrived.count, **write_arrays(folder, arrived, empty[True])}
+        for one, spools in zip(folders[1:], arrived[1:], strict=True):
+            spools.terms = analyser.terms()
+            write_arrays(one, spools)
+        arrived[0].terms = analyser.terms()
+        return {"documents": arrived[0].count, **write_arrays(folder, arrived[0], empty[True])}
 
 
-def _counted(
-    texts: Iterator[tuple[str, bytes]], empty: Counter[bool]
-) -> Iterator[tuple[str, bytes]]:
-    """The same, counting whether each text is blank."""
-    for docno, text in texts:
-        empty[is_blank(text)] += 1
-        yield docno, text
+def _counted(documents: Iterator[Fed], empty: Counter[bool]) -> Iterator[Fed]:
+    """The same, counting whether each whole text is blank."""
+    for docno, texts in documents:
+        empty[is_blank(texts[0])] += 1
+        yield docno, texts
 
 
 def _in_order(
@@ -209,24 +217,24 @@ class Analyser:
     """Texts to terms by number; any number of threads may use it.
 
     Args:
-        settings: The analysis.
+        settings: The analysis, and how many separate fields a document has.
     """
 
     def __init__(self, settings: IndexSettings) -> None:
-        bridge = jvm.java_class("adducir.BulkTokens")
-        self._java = settings.analysis.java_object(bridge)
+        self._java = settings.analysis.in_bulk()
+        self._each = 1 + len(settings.separate)
         self._room = local()
 
-    def tokens(self, docnos: list[str], block: bytes) -> tuple[Array, Array]:
+    def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
         """All tokens of a block's texts, and (n + 1,) where each text's tokens begin."""
         answer = np.frombuffer(jvm.bytes_of(self._java.analyze(block)), dtype="<i4")
-        starts = np.zeros(len(docnos) + 1, dtype=np.int64)
-        np.cumsum(answer[: len(docnos)], out=starts[1:])
-        return answer[len(docnos) :], starts
+        starts = np.zeros(texts + 1, dtype=np.int64)
+        np.cumsum(answer[:texts], out=starts[1:])
+        return answer[texts:], starts
 
     def reduce(self, docnos: list[str], block: bytes) -> _Reduced:
         """The distinct terms of each text of a block."""
-        tokens, starts = self.tokens(docnos, block)
+        tokens, starts = self.tokens(len(docnos) * self._each, block)
         terms = np.empty(len(tokens), dtype=np.int32)
         tfs = np.empty(len(tokens), dtype=np.int32)
         out_starts = np.empty_like(starts)

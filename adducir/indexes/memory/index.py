@@ -15,10 +15,12 @@ from adducir.indexes.documents import DocumentStore
 from adducir.indexes.faults import translated
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.feedback.weights import check_weights
+from adducir.indexes.field_weights import FieldWeights, checked_fields
 from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.memory import engine_backend
 from adducir.indexes.memory.build import KIND
 from adducir.indexes.memory.feedback import Feedback
+from adducir.indexes.memory.fields import FieldSearcher
 from adducir.indexes.memory.files import Arrays, damaged
 from adducir.indexes.memory.formulas import rank_by_formula
 from adducir.indexes.memory.searching import Ranked, Searcher, Terms
@@ -42,6 +44,8 @@ class MemoryIndex:
     Attributes:
         accurate_length: Whether BM25 sees exact lengths. The index holds both kinds; the recipe's
             choice can be changed between searches.
+        default_model: The name of the model for what it holds: ``impact`` for weights of ready
+            tokens, otherwise ``bm25``.
 
     Raises:
         ProductError: No memory index, or a damaged one.
@@ -56,6 +60,9 @@ class MemoryIndex:
         self.accurate_length = bool(recipe.get("accurate_length", False))
         self.fields = tuple(recipe.get("fields", ()))
         self.analysis = Analysis.from_settings(recipe["analysis"])
+        is_of_impacts = "weights" in recipe and self.analysis.is_pretokenized
+        self.default_model = "impact" if is_of_impacts else "bm25"
+        self.separate_fields = self.fields if recipe.get("separate_fields") else ()
         self._arrays = Arrays.open(self.path)
         self.has_vectors = len(self._arrays.forward) > 0 or self._arrays.documents == 0
         self._searcher = Searcher(self._arrays, self.backend)
@@ -86,6 +93,7 @@ class MemoryIndex:
         model: Model,
         *,
         feedback: FeedbackMethod | None = None,
+        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -95,23 +103,30 @@ class MemoryIndex:
             queries: Texts, or weighted index terms (these take no ``feedback``).
             model: The retrieval model; scores are double precision unless the model is Lucene's.
             feedback: Expand each query first.
+            fields: The weights of fields, where the index keeps them separate; BM25 alone.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
             threads: Threads; by default one a core.
 
         Raises:
             UsageError: ``feedback`` on an index of weights or with weighted queries; a model that
-                only Lucene has; a negative weight; ``depth`` below 1.
+                only Lucene has; a negative weight; ``depth`` below 1; ``fields`` that the index or
+                the model has not.
         """
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
         threads = threads or default_threads()
+        if fields is not None:
+            ranked = self._rank_fields(queries, model, feedback, fields, depth, threads)
+            return self._hits(ranked)
         if feedback is None:
             terms = Terms.of(self._weights(queries), self._arrays.numbers)
         else:
             counts, found = self._first(_texts(queries), model, feedback, threads)
             terms = self._feedback.terms(counts, found, feedback, threads)
             model = feedback.model(model)
-        ranked = self._rank(terms, model, depth, threads)
+        return self._hits(self._rank(terms, model, depth, threads))
+
+    def _hits(self, ranked: Ranked) -> Hits:
         docnos = self.docnos.gather(ranked.docs)
         return Hits(ranked.counts.astype(np.int32), docnos, ranked.scores)
 
@@ -161,7 +176,7 @@ class MemoryIndex:
                 mend="Search without feedback, or expand from an index of the texts.",
             )
         indexed = self.manifest.counts.get("indexed", self._arrays.documents)
-        return Feedback(self._arrays, int(indexed))
+        return Feedback(self._arrays, int(indexed), plain=self.analysis.has_plain_feedback)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -184,6 +199,30 @@ class MemoryIndex:
             return rank_by_formula(self._arrays, corpus, terms, model, depth=depth, threads=threads)
         except IndexError as error:  # a document number that there is not
             raise damaged(self.path / "postings.docs.npy") from error
+
+    @cached_property
+    def _field_searcher(self) -> FieldSearcher:
+        return FieldSearcher(self.path, self.separate_fields, self.docnos)
+
+    def _rank_fields(
+        self,
+        queries: Sequence[Query],
+        model: Model,
+        feedback: FeedbackMethod | None,
+        fields: FieldWeights,
+        depth: int | None,
+        threads: int,
+    ) -> Ranked:
+        bm25 = checked_fields(
+            fields,
+            self.separate_fields,
+            model,
+            self.path,
+            exact_lengths=self.accurate_length,
+            has_feedback=feedback is not None,
+        )
+        asked = self._weights(queries)
+        return self._field_searcher.rank(asked, fields, bm25, depth=depth, threads=threads)
 
     def _first(
         self, queries: Sequence[str], model: Model, feedback: FeedbackMethod, threads: int

@@ -2,7 +2,8 @@
 
 Anserini's hash maps decide in which order norms are summed. Doubles hold such sums of floats
 exactly unless one is over a million times another, so that order shows nowhere. Documents whose
-score is negative, which Lucene's never is, add nothing.
+score is negative, which Lucene's never is, add nothing. Terms of languages other than
+English may have any characters, as with Anserini's option ``-rm3.noTermFilter``.
 """
 
 from typing import Any
@@ -26,14 +27,17 @@ class CompiledRM3:
     Args:
         arrays: The index, with documents' terms.
         documents: How many documents the share of a term is counted against.
+        plain: Whether terms must match ``[a-z0-9]+``.
     """
 
-    def __init__(self, arrays: Arrays, documents: int) -> None:
+    def __init__(self, arrays: Arrays, documents: int, *, plain: bool = True) -> None:
         self._arrays = arrays
         names = pl.Series(arrays.terms, dtype=pl.String)
         frequency = np.diff(arrays.offsets).astype(np.float32)
-        plain = names.str.contains("^[a-z0-9]{2,20}$").to_numpy()
-        self._eligible = plain & (frequency / np.float32(documents) <= _COMMON)
+        # Java counts characters beyond the first 65,536 as two.
+        sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
+        allowed = names.str.contains("^[a-z0-9]{2,20}$") if plain else sizes.is_between(2, 20)
+        self._eligible = allowed.to_numpy() & (frequency / np.float32(documents) <= _COMMON)
         self._ranks = np.empty(len(names), dtype=np.int32)
         self._ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
         self._longest = int(np.diff(arrays.forward_offsets).max(initial=0))

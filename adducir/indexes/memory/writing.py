@@ -109,10 +109,13 @@ def write_arrays(
 
 
 def _ranked_terms(terms: list[str], frequency: Array) -> Array:
-    """Provisional numbers in final order: by falling document frequency, then by text."""
+    """Provisional numbers in final order: by falling document frequency, then by text.
+
+    Terms of other fields are left out.
+    """
     by_text = np.argsort(np.array(terms, dtype=object), kind="stable")
     ranked: Array = by_text[np.argsort(-frequency[by_text], kind="stable")]
-    return ranked
+    return ranked[frequency[ranked] > 0]
 
 
 def _write_postings(

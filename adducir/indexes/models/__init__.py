@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from adducir.indexes.models.bm25l import BM25L
     from adducir.indexes.models.bm25plus import BM25Plus
     from adducir.indexes.models.dph import DPH
+    from adducir.indexes.models.impact import Impact
     from adducir.indexes.models.inl2 import InL2
     from adducir.indexes.models.okapi import Okapi
     from adducir.indexes.models.qld import QLD
@@ -29,6 +30,7 @@ _OWN = {
     "bm25+": "bm25plus:BM25Plus",
     "inl2": "inl2:InL2",
     "dph": "dph:DPH",
+    "impact": "impact:Impact",
 }
 
 MODELS = Family(
@@ -46,6 +48,7 @@ __all__ = [
     "MODELS",
     "QLD",
     "BM25Plus",
+    "Impact",
     "InL2",
     "Model",
     "Okapi",

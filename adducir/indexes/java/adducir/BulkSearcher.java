@@ -35,6 +35,7 @@ import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.similarities.Similarity;
 import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.BytesRef;
+import org.apache.lucene.util.BytesRef;
 
 /**
  * Searches an index of Anserini's shape: many queries in, packed arrays out.
@@ -87,8 +88,13 @@ public final class BulkSearcher implements AutoCloseable {
     return new long[] {reader.numDocs(), distinct, tokens};
   }
 
-  /** RM3 as Anserini has it, with its default filter of feedback terms. */
-  public Rm3Reranker<String> rm3(int terms, int documents, float originalQueryWeight) {
+  /**
+   * RM3 as Anserini has it.
+   *
+   * @param plain whether feedback terms must match {@code [a-z0-9]+}, Anserini's default
+   */
+  public Rm3Reranker<String> rm3(
+      int terms, int documents, float originalQueryWeight, boolean plain) {
     return new Rm3Reranker<>(
         analysis.analyzer(),
         null,
@@ -97,7 +103,7 @@ public final class BulkSearcher implements AutoCloseable {
         documents,
         originalQueryWeight,
         false,
-        true);
+        plain);
   }
 
   /** A query from text, as Anserini builds it. */
@@ -112,6 +118,34 @@ public final class BulkSearcher implements AutoCloseable {
     for (int i = 0; i < terms.length; i++) {
       TermQuery term = new TermQuery(new Term(Constants.CONTENTS, terms[i]));
       query.add(new BoostQuery(term, weights[i]), BooleanClause.Occur.SHOULD);
+    }
+    return query.build();
+  }
+
+  /**
+   * A query from terms and their weights over weighted fields: BM25F.
+   *
+   * <p>Lucene 10 keeps CombinedFieldQuery in another package than Lucene 9.
+   */
+  public static Query fieldsQuery(
+      String[] terms, float[] weights, String[] fields, float[] fieldWeights)
+      throws ReflectiveOperationException {
+    Class<?> builder;
+    try {
+      builder = Class.forName("org.apache.lucene.search.CombinedFieldQuery$Builder");
+    } catch (ClassNotFoundException old) {
+      builder = Class.forName("org.apache.lucene.sandbox.search.CombinedFieldQuery$Builder");
+    }
+    BooleanQuery.Builder query = new BooleanQuery.Builder();
+    for (int i = 0; i < terms.length; i++) {
+      Object term = builder.getConstructor().newInstance();
+      for (int j = 0; j < fields.length; j++) {
+        builder.getMethod("addField", String.class, float.class)
+            .invoke(term, fields[j], fieldWeights[j]);
+      }
+      builder.getMethod("addTerm", BytesRef.class).invoke(term, new BytesRef(terms[i]));
+      Query one = (Query) builder.getMethod("build").invoke(term);
+      query.add(new BoostQuery(one, weights[i]), BooleanClause.Occur.SHOULD);
     }
     return query.build();
   }

@@ -1,6 +1,5 @@
 package adducir;
 
-import io.anserini.analysis.DefaultEnglishAnalyzer;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -19,12 +18,13 @@ import org.apache.lucene.analysis.en.PorterStemFilter;
 import org.apache.lucene.analysis.tokenattributes.CharTermAttribute;
 
 /**
- * Text to numbered terms, many documents in one call: Anserini's analysis of each distinct piece of
- * text between blanks, once.
+ * Text to numbered terms, many documents in one call: the analysis of each distinct piece of text
+ * between blanks, once, where the language allows it.
  *
- * <p>No token reaches over a blank, and the tokeniser begins anew behind one, so the tokens of a text
- * are those of its pieces. The filters and the stemmer see one token at a time. Any number of
- * threads may call {@link #analyze}; a term keeps its number for the life of the object.
+ * <p>In most languages no token reaches over a blank, and the tokeniser begins anew behind one, so
+ * the tokens of a text are those of its pieces. The filters and the stemmer see one token at a time.
+ * Any number of threads may call {@link #analyze}; a term keeps its number for the life of the
+ * object.
  */
 public final class BulkTokens {
   /** A text with a longer piece is analysed whole: it has few blanks, or none. */
@@ -34,14 +34,20 @@ public final class BulkTokens {
 
   private final Analyzer words;
   private final Analyzer stemmer;
+  private final boolean piecewise;
   private final Map<String, Integer> numbers = new HashMap<>();
   private final List<String> terms = new ArrayList<>();
   private final ThreadLocal<Worker> workers = ThreadLocal.withInitial(Worker::new);
 
-  /** See {@link Analysis} for the arguments. */
-  public BulkTokens(String stemmer, boolean keepStopwords, String stopwords) throws IOException {
-    this.words = DefaultEnglishAnalyzer.fromArguments("none", keepStopwords, stopwords);
+  /**
+   * @param words makes words of a text
+   * @param stemmer "porter" or "krovetz" makes terms of words; with "none" they are the terms
+   * @param piecewise whether a text may be analysed piece by piece
+   */
+  public BulkTokens(Analyzer words, String stemmer, boolean piecewise) {
+    this.words = words;
     this.stemmer = stemmer.equals("none") ? null : oneWord(stemmer);
+    this.piecewise = piecewise;
   }
 
   /**
@@ -93,6 +99,10 @@ public final class BulkTokens {
 
     /** Append the tokens of {@code block[from, to)}. */
     void text(byte[] block, int from, int to) throws IOException {
+      if (!piecewise) {
+        whole(block, from, to);
+        return;
+      }
       int before = total;
       for (int start = from; start < to; ) {
         int end = start;

@@ -1,0 +1,84 @@
+"""What every language has."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from adducir.indexes import jvm
+from adducir.study.errors import MachineError
+from adducir.study.recipe import Recipe
+
+StopWords = str | tuple[str, ...]
+"""``lucene`` (the list that Lucene has for the language), ``none``, or the words themselves."""
+
+
+class Language(Recipe):
+    """How a language's text becomes terms.
+
+    Attributes:
+        label: Its English name.
+        stemmers: The names of its stemmers, the default first.
+        has_stopwords: Whether its analyser can be given stop words.
+        is_piecewise: Whether a text's terms are those of its pieces between blanks, each analysed
+            by itself; indexing is then faster. Bigrams over blanks, dictionaries of phrases and
+            the like forbid it.
+        is_pretokenized: Whether texts come as ready terms between blanks.
+        has_plain_feedback: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for
+            English.
+    """
+
+    label: ClassVar[str]
+    stemmers: ClassVar[tuple[str, ...]] = ("lucene",)
+    has_stopwords: ClassVar[bool] = True
+    is_piecewise: ClassVar[bool] = False
+    is_pretokenized: ClassVar[bool] = False
+    has_plain_feedback: ClassVar[bool] = False
+
+    @abstractmethod
+    def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
+        """A new Java object that extends Lucene's ``Analyzer``.
+
+        Args:
+            stemmer: One of :attr:`stemmers`.
+            stopwords: As in an index's settings.
+        """
+
+    def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
+        """An analyser, and what to stem each of its words with: ``porter``, ``krovetz``, ``none``.
+
+        Only for speed: a language whose stemmer sees one word at a time and that is one of these
+        may leave stemming to the indexer, which does each distinct word once.
+        """
+        return self.analyser(stemmer, stopwords), "none"
+
+
+class AnalyserChain(Language):
+    """A language analysed by parts of Lucene: a tokeniser and filters, which see one word each.
+
+    Attributes:
+        parts: The tokeniser and the filters by the names that Lucene registers, each perhaps with
+            settings: ``"snowballPorter language=German2"``.
+    """
+
+    parts: ClassVar[tuple[str, ...]]
+    has_stopwords: ClassVar[bool] = False
+
+    def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
+        """See :class:`Language`."""
+        del stemmer, stopwords
+        return made(self.label, jvm.java_class("adducir.Analyzers").chain, list(self.parts))
+
+
+def made(label: str, make: Callable[..., Any], *arguments: Any) -> Any:
+    """What ``make`` of the bridge gives for the arguments.
+
+    Raises:
+        MachineError: This Java lacks what the language ``label`` needs.
+    """
+    try:
+        return make(*arguments)
+    except jvm.java_exception() as error:
+        raise MachineError(
+            f"{label} cannot be analysed here: {jvm.message_of(error).splitlines()[0]}.",
+            mend="Where a part of Java is lacking, set ADDUCIR_JAVA_HOME to a whole one (a JDK).",
+        ) from error

@@ -1,0 +1,136 @@
+"""BM25F over a memory index that keeps its fields by themselves; see :mod:`..field_weights`.
+
+Each field has the arrays of an index of its own, in the folder ``fields/N``, N being its place in
+the index's settings. Scores are Lucene's, bit for bit where weights are whole numbers; else sums of
+weighted frequencies may differ in the last bit, since Lucene adds them up in an order of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from adducir.indexes.field_weights import FieldWeights
+from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.memory.kernels_numpy import best
+from adducir.indexes.memory.norms import LENGTHS, norms_of
+from adducir.indexes.memory.searching import Ranked, in_threads
+from adducir.indexes.models.bm25 import BM25
+
+FIELDS = "fields"
+
+
+class _Field:
+    """A field: its arrays, and (n,) the index's number of each of its documents."""
+
+    def __init__(self, folder: Path, docnos: pl.Series) -> None:
+        self.arrays = Arrays.open(folder)
+        self.docs = docnos.search_sorted(self.arrays.docnos).to_numpy().astype(np.int64)
+
+    def lengths(self, documents: int) -> Array:
+        """(N,) float32: the length of the field in each document of the index, from its byte."""
+        found: Array = np.zeros(documents, dtype=np.float32)
+        found[self.docs] = LENGTHS[self.arrays.norms]
+        return found
+
+    def postings(self, term: str) -> tuple[Array, Array]:
+        """The index's documents that hold the term in this field, and its frequencies there."""
+        number = self.arrays.numbers.get(term)
+        if number is None:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        part = slice(self.arrays.offsets[number], self.arrays.offsets[number + 1])
+        return self.docs[self.arrays.docs[part]], self.arrays.tfs[part].astype(np.float32)
+
+
+class FieldSearcher:
+    """Ranks by weighted fields.
+
+    Args:
+        folder: The index's folder.
+        fields: Its fields, in the order of its settings.
+        docnos: (N,) its docnos, ascending.
+    """
+
+    def __init__(self, folder: Path, fields: Sequence[str], docnos: pl.Series) -> None:
+        self._documents = len(docnos)
+        self._fields = {
+            name: _Field(folder / FIELDS / str(place), docnos) for place, name in enumerate(fields)
+        }
+
+    def rank(
+        self,
+        queries: Sequence[Mapping[str, float]],
+        weights: FieldWeights,
+        model: BM25,
+        *,
+        depth: int | None,
+        threads: int,
+    ) -> Ranked:
+        """Rank the documents that hold a term of the query in a field.
+
+        Args:
+            queries: Terms with their weights.
+            weights: The weight of each field that is searched.
+            model: BM25.
+            depth: Hits a query, at most; None for all.
+            threads: Threads.
+        """
+        chosen = [(np.float32(weights[name]), self._fields[name]) for name in sorted(weights)]
+        documents = max(field.arrays.documents for _, field in chosen)
+        saturation = self._saturation(chosen, documents, model)
+        most = self._documents if depth is None else depth
+        found: list[tuple[Array, Array]] = [(np.empty(0), np.empty(0))] * len(queries)
+
+        def search(span: tuple[int, int]) -> None:
+            for query in range(*span):
+                sums = np.zeros(self._documents)
+                seen = np.zeros(self._documents, dtype=bool)
+                for term, boost in queries[query].items():
+                    frequencies, most_documents = self._frequencies(chosen, term)
+                    docs = np.flatnonzero(frequencies)
+                    weight = np.float32(boost) * _idf(most_documents, documents)
+                    tfs = frequencies[docs]
+                    sums[docs] += weight - weight / (np.float32(1) + tfs * saturation[docs])
+                    seen[docs] = True
+                matching = np.flatnonzero(seen)
+                found[query] = best(matching, sums[matching].astype(np.float32), most)
+
+        in_threads(search, len(queries), threads)
+        counts = np.array([len(docs) for docs, _ in found], dtype=np.int64)
+        docs = np.concatenate([docs for docs, _ in found] or [np.empty(0)]).astype(np.int32)
+        scores = np.concatenate([scores for _, scores in found] or [np.empty(0)])
+        return Ranked(counts, docs, scores.astype(np.float32))
+
+    def _saturation(
+        self, chosen: Sequence[tuple[np.float32, _Field]], documents: int, model: BM25
+    ) -> Array:
+        """(N,) float32: 1 / (k1 (1 - b + b dl / avgdl)) of each document."""
+        tokens = 0
+        lengths: Array = np.zeros(self._documents, dtype=np.float32)
+        for weight, field in chosen:
+            tokens = int(tokens + float(weight) * int(field.arrays.tokens))
+            lengths += weight * field.lengths(self._documents)
+        rounded = LENGTHS[norms_of(np.floor(lengths + np.float32(0.5)))].astype(np.float32)
+        one, k1, b = np.float32(1), np.float32(model.k1), np.float32(model.b)
+        average = np.float32(tokens / max(1, documents))
+        with np.errstate(divide="ignore", invalid="ignore"):  # k1 may be 0
+            found: Array = one / (k1 * ((one - b) + b * rounded / average))
+        return found
+
+    def _frequencies(
+        self, chosen: Sequence[tuple[np.float32, _Field]], term: str
+    ) -> tuple[Array, int]:
+        """(N,) float32: weighted sums; and how many documents of a field have the term, at most."""
+        sums: Array = np.zeros(self._documents, dtype=np.float32)
+        most = 0
+        for weight, field in chosen:
+            docs, tfs = field.postings(term)
+            sums[docs] += weight * tfs
+            most = max(most, len(docs))
+        return sums, most
+
+
+def _idf(frequency: int, documents: int) -> np.float32:
+    """Lucene's inverse document frequency."""
+    return np.float32(np.log(1 + (documents - frequency + 0.5) / (frequency + 0.5)))

@@ -1,0 +1,259 @@
+"""Tokens with weights as an index: of a language, and ready, by dot products."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from memory_corpus import ListCorpus
+from scipy.sparse import csr_matrix
+
+from adducir.corpora.documents import Document, open_corpus
+from adducir.corpora.token_weights import read_token_weights
+from adducir.corpora.topics import Topics, load_topics
+from adducir.indexes import IndexSettings
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.feedback import RM3
+from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.index import MemoryIndex
+from adducir.indexes.models import BM25, QLD, Impact
+from adducir.indexes.search import search_topics
+from adducir.study.errors import InputError, UsageError
+
+COUNTS = {
+    "d1": {"cats": 3, "Cat": 2, "the": 9, "running": 1},
+    "d2": {"dog's": 2, "caf\u00e9": 5, "run": 1},
+    "d3": {},
+    "d4": {"wi-fi": 2, "dogs": 1, "cat": 1, "runs": 4},
+}
+
+
+def write(path, counts):
+    lines = [json.dumps({"docno": d, "weights": w}) for d, w in counts.items()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("model", [BM25(), BM25(k1=10, b=0.9), QLD()])
+@pytest.mark.parametrize("rm3", [None, RM3(fb_terms=5, fb_docs=2)])
+def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
+    texts = {d: " ".join(" ".join([w] * n) for w, n in c.items()) for d, c in COUNTS.items()}
+    build_memory_index(ListCorpus(texts), tmp_path / "text")
+    weights = write(tmp_path / "p.jsonl", COUNTS)
+    build_memory_index(
+        open_corpus(str(weights)), tmp_path / "pairs", IndexSettings(weights=weights)
+    )
+    queries = ["cat runs", "dog", "wi fi caf\u00e9", "the"]
+    found = [
+        MemoryIndex(tmp_path / name).search(queries, model, feedback=rm3, depth=10)
+        for name in ("text", "pairs")
+    ]
+    one, other = (hits.frame([*"abcd"]) for hits in found)
+    assert one.rows() == other.rows()
+    assert len(one) > 4
+
+
+READY = Analysis(language="pretokenized")
+
+
+def vectors_of(count, size, seed, *, whole=False):
+    """Random vectors over ``size`` tokens: dicts, and the same as a matrix of doubles."""
+    random = np.random.default_rng(seed)
+    matrix = random.gamma(0.5, 1.0, (count, size)).astype(np.float32)
+    matrix[random.random((count, size)) < 0.8] = 0
+    if whole:
+        matrix = np.round(matrix * 100)
+    names = [f"##tok{n}" if n % 3 else f"[{n}]" for n in range(size)]
+    rows = [
+        {name: float(weight) for name, weight in zip(names, row, strict=True) if weight}
+        for row in matrix
+    ]
+    return rows, csr_matrix(matrix.astype(np.float64))
+
+
+def write_vectors(path, rows, key="id", vector="vector"):
+    lines = [json.dumps({key: f"d{n:04}", vector: row}) for n, row in enumerate(rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def built(folder, rows):
+    weights = write_vectors(folder / "w.jsonl", rows)
+    settings = IndexSettings(analysis=READY, weights=weights)
+    build_memory_index(open_corpus(str(weights)), folder / "index", settings)
+    return MemoryIndex(folder / "index")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_scores_are_the_product_of_the_matrices(tmp_path, whole):
+    rows, documents = vectors_of(700, 300, 1, whole=whole)
+    queries, asked = vectors_of(40, 300, 2, whole=whole)
+    index = built(tmp_path, rows)
+    assert index.default_model == "impact"
+    hits = index.search([*queries, {}, {"never seen": 3.0}], Impact(), depth=50)
+    truth = (asked @ documents.T).toarray()
+    first = 0
+    for query, count in enumerate(hits.counts[:40]):
+        scores = truth[query]
+        order = np.lexsort((np.arange(len(scores)), -np.round(scores, 9)))[:50]
+        expected = [f"d{n:04}" for n in order if scores[n] > 0]
+        assert hits.docnos[first : first + count].to_list() == expected
+        found = hits.scores[first : first + count]
+        exact = scores[order[: len(expected)]]
+        assert found == pytest.approx(exact, rel=0 if whole else 1e-14, abs=0)
+        first += count
+    assert hits.counts[40:].tolist() == [0, 0]
+
+
+def test_whole_weights_rank_as_lucenes_impacts(tmp_path):
+    rows, _ = vectors_of(300, 120, 3, whole=True)
+    queries, _ = vectors_of(20, 120, 4, whole=True)
+    index = built(tmp_path, rows)
+    from impact_searching import lucene_impacts
+
+    for query, theirs in zip(queries, lucene_impacts(tmp_path / "w.jsonl", queries), strict=True):
+        hits = index.search([query], Impact(), depth=300)
+        ours = dict(zip(hits.docnos, hits.scores, strict=True))
+        # Anserini subtracts 0.000001 for each place in a tie.
+        assert ours == pytest.approx(theirs, rel=1e-7, abs=1e-4)
+        assert all(score == int(score) for score in ours.values())
+
+
+def test_texts_of_ready_tokens_count_them(tmp_path):
+    index = built(tmp_path, [{"a": 2, "##b": 0.5}, {"a": 1, "A": 7}, {}])
+    hits = index.search(["a a ##b", "A"], Impact())
+    assert hits.docnos.to_list() == ["d0000", "d0001", "d0001"]
+    assert hits.scores.tolist() == [4.5, 2.0, 7.0]
+
+
+def test_topics_with_weights(tmp_path):
+    index = built(tmp_path, [{"a": 2, "b": 0.5}, {"b": 1}])
+    lines = [
+        '{"qid": "1", "vector": {"a": 0.25, "b": 2}}',
+        '{"id": 2, "query": {"b": 1}}',
+        '{"qid": "3", "weights": {}}',
+        '{"qid": "4", "vector": {"zebra": 1}}',
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(lines))
+    topics = load_topics(tmp_path / "q.jsonl")
+    assert (topics.qids, topics.field) == (["1", "2", "3", "4"], "vector")
+    found = search_topics(index, topics, Impact(), tag="x")
+    assert found.run.frame.select("qid", "docno", "score").rows() == [
+        ("1", "d0001", 2.0),
+        ("1", "d0000", 1.5),
+        ("2", "d0001", 1.0),
+        ("2", "d0000", 0.5),
+    ]
+    assert (found.empty, found.unanswered) == (("3",), ("4",))
+    assert topics.frame()["query_toks"].tolist()[1] == {"b": 1}
+    changed = Topics(topics.qids, topics.queries, "", vectors=[{"a": 1.0}] * 4)
+    assert changed.identity() != topics.identity()
+    with pytest.raises(UsageError, match=r"topic 1 of .* has token weights and no text"):
+        _ = topics.texts
+
+
+def test_an_index_of_texts_is_searched_by_texts(tmp_path):
+    build_memory_index(ListCorpus({"d": "dogs bark", "e": "cats"}), tmp_path / "i")
+    index = MemoryIndex(tmp_path / "i")
+    (tmp_path / "q.jsonl").write_text('{"qid": "1", "query": "a dog", "vector": {"cat": 1}}')
+    topics = load_topics(tmp_path / "q.jsonl")
+    found = search_topics(index, topics, BM25(), tag="x")
+    assert found.run.frame["docno"].to_list() == ["d"]
+    (tmp_path / "q.jsonl").write_text('{"qid": "1", "vector": {"cat": 1}}')
+    with pytest.raises(UsageError, match="has token weights and no text"):
+        search_topics(index, load_topics(tmp_path / "q.jsonl"), BM25(), tag="x")
+
+
+def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
+    weights = write_vectors(tmp_path / "w.jsonl", [{"a": 1}, {"b": 0}])
+    documents = [Document(f"d{n:04}", {"text": f"text {n}"}) for n in range(3)]
+    settings = IndexSettings(analysis=READY, weights=weights)
+    manifest = build_memory_index(ListCorpus(documents), tmp_path / "i", settings)
+    counts = manifest.counts
+    assert (counts["documents"], counts["empty"], counts["indexed"]) == (3, 2, 1)
+    index = MemoryIndex(tmp_path / "i")
+    assert len(index) == 1
+    assert index.documents.texts(["d0002"], ["text"]) == ["text 2"]
+    documents.pop(0)
+    with pytest.raises(InputError, match="weights of the document 'd0000', which the corpus"):
+        build_memory_index(ListCorpus(documents), tmp_path / "j", settings)
+
+
+def test_an_index_depends_on_its_weights(tmp_path):
+    corpus = ListCorpus([Document("d0000", {"text": "x"})])
+    weights = write_vectors(tmp_path / "w.jsonl", [{"a": 1}])
+    settings = IndexSettings(analysis=READY, weights=weights)
+    one = build_memory_index(corpus, tmp_path / "i", settings).fingerprint
+    assert build_memory_index(corpus, tmp_path / "i", settings).fingerprint == one
+    write_vectors(weights, [{"a": 2}])
+    assert build_memory_index(corpus, tmp_path / "i", settings).fingerprint != one
+    assert MemoryIndex(tmp_path / "i").search([{"a": 1.0}], Impact()).scores.tolist() == [2.0]
+    plain = IndexSettings().recipe()
+    assert "weights" not in plain
+
+
+def test_a_folder_of_files(tmp_path):
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "a.jsonl").write_text('{"id": 7, "contents": "x", "vector": {"a": 1}}\n')
+    (tmp_path / "f" / "b.jsonl").write_text('{"docno": "x", "weights": {}}\n')
+    assert list(read_token_weights(tmp_path / "f")) == [("7", {"a": 1}), ("x", {})]
+    (tmp_path / "f" / "c.jsonl").write_text('{"docno": "x", "weights": {}}\n')
+    with pytest.raises(InputError, match=r"was there before, in .*b.jsonl:1"):
+        list(read_token_weights(tmp_path / "f"))
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{", "this is not JSON"),
+        ("[]", "`id` is missing"),
+        ('{"docno": "a"}', "`vector` is missing"),
+        ('{"docno": "a b", "weights": {}}', "holds white space"),
+        ('{"docno": "a", "weights": {"x": "1"}}', "the weight of 'x' is no number: '1'"),
+        ('{"docno": "a", "weights": {"x": true}}', "the weight of 'x' is no number: True"),
+        ('{"docno": "a", "weights": {"x": -1}}', "the weight of 'x' must be 0 or more, not -1"),
+        ('{"docno": "a", "weights": {"x": NaN}}', "this is not JSON"),
+        ('{"docno": "a", "weights": {"x\\n": 1}}', "holds the end of a line"),
+        ('{"docno": "a", "vector": [1, 2]}', "`vector` is no object but a list, as of a dense"),
+        ('{"docno": "d1", "weights": {}}', "was there before, in line 1"),
+    ],
+)
+def test_faults_name_file_and_line(tmp_path, line, what):
+    path = write(tmp_path / "p.jsonl", {"d1": {"a": 1}})
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(InputError) as caught:
+        list(read_token_weights(path))
+    assert what in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:2: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"qid": "2", "vector": {"x": -1}}', "the weight of 'x' must be 0 or more"),
+        ('{"qid": "2", "query": {"x": null}}', "the weight of 'x' is no number"),
+        ('{"qid": "2", "query": "text"}', "the topic '2' has no token weights, which others have"),
+        ('{"qid": "1", "vector": {}}', "the qid '1' comes twice"),
+    ],
+)
+def test_faults_of_topics(tmp_path, line, what):
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"qid": "1", "vector": {"a": 1}}\n' + line)
+    with pytest.raises(InputError) as caught:
+        load_topics(path)
+    assert what in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:2: ")
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    (tmp_path / "p.jsonl").write_text("")
+    with pytest.raises(InputError, match="no documents"):
+        list(read_token_weights(tmp_path / "p.jsonl"))
+
+
+def test_lucene_takes_none(tmp_path):
+    from adducir.indexes import build_index
+
+    settings = IndexSettings(weights=Path("w.jsonl"), analysis=READY)
+    with pytest.raises(UsageError, match="take no token weights"):
+        build_index(ListCorpus({"d": "x"}), tmp_path / "i", settings)
