@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import model_validator
+
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
