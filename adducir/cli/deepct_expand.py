@@ -90,7 +90,7 @@ def deepct_expand(
     weights costs no weighing.
     """
     from adducir.cli.console import near, note, open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.deepct.expanded import ExpandedCorpus
     from adducir.deepct.folders import model_folder
     from adducir.deepct.rendering import Rendering

@@ -87,7 +87,7 @@ def encode(
         raise UsageError("give one of --corpus and --spans.")
 
     from adducir.cli.console import near, note, open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.encoders import encoding
     from adducir.encoders.sources import encoder_source
 

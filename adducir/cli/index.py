@@ -180,7 +180,7 @@ def index(
         )
         return
     from adducir.cli.console import open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.build import IndexSettings
     from adducir.indexes.building import builder

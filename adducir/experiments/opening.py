@@ -9,9 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
-from adducir.corpora.documents import Corpus, open_corpus
+from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.experiments.evaluation import providers, vectorised
 from adducir.experiments.evaluation.evaluate import Evaluator

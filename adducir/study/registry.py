@@ -11,10 +11,12 @@ an experiment file, the options of a command and their help, the defaults and wh
 Names are known without importing any kind; a kind is imported when it is first used.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from contextlib import suppress
+from functools import cache, cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
@@ -58,7 +60,8 @@ class Family(Generic[K]):
             MachineError: Two packages, or a package and Adducir, have kinds of one name.
         """
         found: dict[str, EntryPoint] = {}
-        for point in sorted(entry_points(group=f"adducir.{self.name}"), key=lambda one: one.name):
+        points = _points(tuple(sys.path)).select(group=f"adducir.{self.name}")
+        for point in sorted(points, key=lambda one: one.name):
             other = found.get(point.name)
             if point.name in self._own or (other is not None and other.value != point.value):
                 rival = "Adducir itself" if other is None else _package(other)
@@ -100,6 +103,17 @@ class Family(Generic[K]):
             )
         return found
 
+    def kinds(self) -> dict[str, type[K]]:
+        """Every kind by its name, without those of packages that cannot be imported.
+
+        A broken package is an error of the user who names its kind, and of no other.
+        """
+        found: dict[str, type[K]] = {}
+        for name in self:
+            with suppress(MachineError):
+                found[name] = self.kind(name)
+        return found
+
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
         """A kind with hyperparameters; those not given have their defaults.
 
@@ -128,6 +142,13 @@ class Family(Generic[K]):
         if point is None or point.dist is None:
             return {}
         return {"package": point.dist.name, "version": point.dist.version}
+
+
+@cache
+def _points(path: tuple[str, ...]) -> EntryPoints:
+    """All entry points of the packages below ``path``, which is Python's: reading them costs."""
+    del path
+    return entry_points()
 
 
 def _package(point: EntryPoint) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.experiments.planning import plan_experiment
 from adducir.experiments.running import Outcome, run_experiment
