@@ -69,8 +69,8 @@ def encode(
         with_any("corpus"),
     ] = None,
     format_name: Annotated[
-        options.CorpusFormat | None,
-        typer.Option("--format", help="The format of the files, where their names do not tell."),
+        str | None,
+        options.CorpusFormat,
         with_any("corpus"),
     ] = None,
     device: options.Device = options.DeviceName.AUTO,
@@ -99,7 +99,7 @@ def encode(
             documents = open_corpus(
                 corpus or "",
                 docno_field=docno_field,
-                format=format_name.value if format_name else None,
+                format=format_name,
                 progress=progress,
             )
             items = encoding.items_of_corpus(documents, tuple(options.listed(fields)))

@@ -68,7 +68,7 @@ def run(
     dry_run: bool = False,
     rebuild: bool = False,
     threads: int | None = None,
-    format_name: options.Format | None = None,
+    format_name: str | None = None,
     output: Path | None = None,
 ) -> None:
     """Run an experiment file and print its table, or its plan for a dry run."""
@@ -112,7 +112,7 @@ def _run_study(
     dry_run: bool,
     rebuild: bool,
     threads: int | None,
-    format_name: options.Format | None,
+    format_name: str | None,
     output: Path | None,
 ) -> None:
     """Run a study of a kind of its own, as :func:`run` does other experiments."""

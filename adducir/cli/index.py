@@ -79,11 +79,8 @@ def index(
         without("pairs"),
     ] = None,
     format_name: Annotated[
-        options.CorpusFormat | None,
-        typer.Option(
-            "--format",
-            help="The format of the files, where their names do not tell.",
-        ),
+        str | None,
+        options.CorpusFormat,
         without("pairs"),
     ] = None,
     engine: Annotated[
@@ -168,7 +165,7 @@ def index(
                 output,
                 tuple(options.listed(fields)),
                 docno_field,
-                format_name.value if format_name else None,
+                format_name,
                 encoder,
                 kind or options.DenseKind.FLAT,
                 tuple(changes or ()),
@@ -204,7 +201,7 @@ def index(
         corpus = open_corpus(
             source,
             docno_field=docno_field,
-            format=format_name.value if format_name else None,
+            format=format_name,
             progress=progress,
         )
         build = builder("memory" if engine == options.Engine.MEMORY else "lucene")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.render import TABLES, render
 from adducir.experiments.tables.table import ResultTable
 from adducir.study.files import writing_text
 
@@ -36,7 +36,9 @@ def write_table(
     Returns:
         The files by format; that of the queries' values as ``each``.
     """
-    texts = {key: (f"{name}{ending}", render(table, key)) for key, ending in FORMATS.items()}
+    texts = {
+        key: (f"{name}{one.ending}", one().render(table)) for key, one in TABLES.kinds().items()
+    }
     if name == "table":
         texts["html"] = ("report.html", texts["html"][1])
     if each is not None:

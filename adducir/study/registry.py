@@ -17,14 +17,13 @@ from contextlib import suppress
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 
 from adducir.study.errors import MachineError, UsageError
 from adducir.study.nearest import nearest
-from adducir.study.recipe import Recipe
-from adducir.study.recipe_faults import faults_of
+from adducir.study.recipe_model import Recipe
 
 K = TypeVar("K", bound=Recipe)
 
@@ -71,6 +70,19 @@ class Family(Generic[K]):
                 )
             found[point.name] = point
         return found
+
+    @property
+    def named(self) -> AfterValidator:
+        """What makes ``Annotated[str, FAMILY.named]`` in a recipe the name of one of the kinds."""
+
+        def check(name: str) -> str:
+            if name not in self:
+                from adducir.study.recipe_faults import one_of
+
+                raise ValueError(one_of(list(self), name))
+            return name
+
+        return AfterValidator(check)
 
     def kind(self, name: str) -> type[K]:
         """The class of a name.
@@ -130,6 +142,8 @@ class Family(Generic[K]):
         try:
             return kind.model_validate(given)
         except ValidationError as error:
+            from adducir.study.recipe_faults import faults_of
+
             faults = "; ".join(str(fault) for fault in faults_of(error, kind))
             raise UsageError(f"{name}: {faults}.") from error
 
@@ -148,7 +162,7 @@ class Family(Generic[K]):
 def _points(path: tuple[str, ...]) -> EntryPoints:
     """All entry points of the packages below ``path``, which is Python's: reading them costs."""
     del path
-    return entry_points()
+    return cast("EntryPoints", entry_points())  # before Python 3.12 a class of its own
 
 
 def _package(point: EntryPoint) -> str:

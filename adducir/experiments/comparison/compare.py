@@ -27,19 +27,19 @@ from adducir.experiments.comparison.comparing import Comparing
 from adducir.experiments.comparison.lineup import SystemScores, line_up, named
 from adducir.experiments.comparison.results import Comparison, Measure, Settings
 from adducir.experiments.significance.choices import (
-    CORRECTIONS,
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
     FAMILIES,
     INTERVALS,
-    TESTS,
     CorrectionName,
     FamilyName,
     IntervalName,
     TestName,
 )
+from adducir.experiments.significance.corrections import CORRECTIONS
 from adducir.experiments.significance.effects import check_share
+from adducir.experiments.significance.tests import TESTS
 from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
@@ -75,8 +75,8 @@ def compare(
         scores: The systems, on the same topics and measures.
         baseline: One or several of their names. None: no test of difference, unless
             ``family`` is ``pairs``.
-        test: One of ``choices.TESTS``.
-        correction: One of ``choices.CORRECTIONS``.
+        test: A kind of ``TESTS``.
+        correction: A kind of ``CORRECTIONS``.
         alpha: Level of all tests.
         family: What is corrected together; see the module.
         equivalence: Half-width of the band of equivalence in units of the measure, fixed
@@ -99,17 +99,18 @@ def compare(
             fit together, or fewer than two topics where there is something to test.
     """
     lineup = line_up(scores)
+    TESTS.kind(test)
+    for one in (correction, equivalence_correction or correction):
+        CORRECTIONS.kind(one)
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
-        test=_chosen(test, TESTS, "test"),
-        correction=_chosen(correction, CORRECTIONS, "correction"),
+        test=test,
+        correction=correction,
         alpha=alpha,
         family=_chosen(family, FAMILIES, "family"),
         equivalence=equivalence,
         against=against,
-        equivalence_correction=_chosen(
-            equivalence_correction or correction, CORRECTIONS, "correction"
-        ),
+        equivalence_correction=equivalence_correction or correction,
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
         seed=seed,

@@ -13,6 +13,7 @@ from adducir.experiments.significance.choices import (
 from adducir.experiments.significance.effects import Effect
 from adducir.experiments.significance.equivalence import Equivalence
 from adducir.experiments.significance.outcome import TestResult
+from adducir.experiments.significance.tests import TESTS, SignificanceTest
 
 Measure: TypeAlias = Hashable
 Verdict: TypeAlias = Literal["better", "worse"]
@@ -37,6 +38,13 @@ class Settings:
     samples: int
     descriptive: frozenset[Measure] = frozenset()
     lower_is_better: frozenset[Measure] = frozenset()
+
+    @property
+    def test_kind(self) -> SignificanceTest:
+        """The test, with those of its hyperparameters that were asked for."""
+        drawn = {name: getattr(self, name) for name in ("permutations", "samples", "seed")}
+        known = TESTS.kind(self.test).model_fields
+        return TESTS.make(self.test, {name: drawn[name] for name in drawn if name in known})
 
 
 @dataclass(frozen=True, slots=True)

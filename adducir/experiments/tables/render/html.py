@@ -8,7 +8,9 @@ and loses only the sorting of rows by a click where scripts are off.
 from collections.abc import Iterator
 from html import escape
 from string import Template
+from typing import ClassVar
 
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.experiments.tables.render.html_charts import charts
 from adducir.experiments.tables.render.html_facts import mapping
 from adducir.experiments.tables.render.html_style import CSS, SCRIPT
@@ -57,6 +59,17 @@ _TOLD: dict[LegendKind, str] = {
     "worse": "significantly worse",
     "equivalent": "equivalent",
 }
+
+
+class HTML(TableFormat):
+    """A single page that needs nothing else, with charts of the topics."""
+
+    ending: ClassVar = ".html"
+    topics: ClassVar = "always"
+
+    def render(self, table: ResultTable) -> str:
+        """See :func:`render`."""
+        return render(table)
 
 
 def render(table: ResultTable) -> str:
