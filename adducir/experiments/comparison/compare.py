@@ -26,6 +26,7 @@ from typing import TypeVar
 from adducir.experiments.comparison.comparing import Comparing
 from adducir.experiments.comparison.lineup import SystemScores, line_up, named
 from adducir.experiments.comparison.results import Comparison, Measure, Settings
+from adducir.experiments.evaluation.vectorised import kind_of
 from adducir.experiments.significance.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
@@ -44,9 +45,6 @@ from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 Choice = TypeVar("Choice", bound=str)
-
-DESCRIPTIVE = frozenset({"Judged", "NumQ", "NumRel", "NumRet"})
-"""Names of measures that rate no system; ``ir_measures.Measure.NAME``."""
 
 
 @checked
@@ -90,7 +88,8 @@ def compare(
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test.
         samples: Samples of the bootstrap test and the bootstrap interval.
-        descriptive: Measures to show without test; None: those in :data:`DESCRIPTIVE`.
+        descriptive: Measures to show without test; None: those whose kind says that
+            they rate no system.
         lower_is_better: Measures on which the lower mean is the better. Measures may be
             given by name in both.
 
@@ -132,7 +131,8 @@ def _descriptive(
     """The measures that rate no system: those chosen, else by their names."""
     if chosen is not None:
         return _among(measures, chosen)
-    return frozenset(m for m in measures if getattr(m, "NAME", None) in DESCRIPTIVE)
+    kinds = {measure: kind_of(measure) for measure in measures}
+    return frozenset(m for m, kind in kinds.items() if kind is not None and kind.is_descriptive)
 
 
 def _among(measures: Iterable[Measure], chosen: Collection[Measure]) -> frozenset[Measure]:
