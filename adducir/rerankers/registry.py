@@ -169,8 +169,8 @@ def open_reranker(
     Args:
         name: A recipe (``rerankers/X.yaml``); the folder of a model that ``adducir train`` made; or
             a pretrained model, by folder or name of the Hugging Face Hub, with its kind before it
-            where the model does not tell (``maxsim:minilm``, ``colbert:FOLDER``); or a kind alone, for
-            its default model.
+            where the model does not tell (``maxsim:minilm``, ``colbert:FOLDER``); or a kind
+            alone, for its default model.
         folder: Where relative paths start; by default the current folder.
         device: See :func:`adducir.models.machine.choose_device`.
 
