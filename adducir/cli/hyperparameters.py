@@ -8,27 +8,28 @@ from typing import Annotated, Any, get_args
 import typer
 from pydantic.fields import FieldInfo
 
-from adducir.study.errors import MachineError
 from adducir.study.registry import Family
 
 _PANEL = "Hyperparameters"
 
 
-def with_hyperparameters(family: Family[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def with_hyperparameters(
+    family: Family[Any], *, default: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command an option for each hyperparameter of a family's kinds.
+
+    Args:
+        family: The family.
+        default: What the help calls the defaults; None for those of the kinds.
 
     The command takes those that were typed as ``hyperparameters``, a dict of texts by name, which
     :meth:`adducir.study.registry.Family.make` converts and checks.
     """
     stated: dict[str, list[tuple[str, FieldInfo]]] = {}
-    for kind in family:
-        try:
-            fields = family.kind(kind).model_fields
-        except MachineError:
-            continue  # a broken package is an error of the user who chooses its kind
-        for name, field in fields.items():
+    for kind, found in family.kinds().items():
+        for name, field in found.model_fields.items():
             stated.setdefault(name, []).append((kind, field))
-    added = [_parameter(name, fields) for name, fields in stated.items()]
+    added = [_parameter(name, fields, default) for name, fields in stated.items()]
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command)
@@ -48,14 +49,16 @@ def with_hyperparameters(family: Family[Any]) -> Callable[[Callable[..., Any]], 
     return decorated
 
 
-def _parameter(name: str, fields: list[tuple[str, FieldInfo]]) -> inspect.Parameter:
+def _parameter(
+    name: str, fields: list[tuple[str, FieldInfo]], default: str | None
+) -> inspect.Parameter:
     first = fields[0][1]
     choices = [str(value) for value in get_args(first.annotation)]
     option = typer.Option(
         f"--{name.replace('_', '-')}",
         help=f"{first.description} Of {', '.join(kind for kind, _ in fields)}.",
         metavar="|".join(choices) if choices else "NUMBER",
-        show_default=_shown(first.default),
+        show_default=default or _shown(first.default),
         rich_help_panel=_PANEL,
     )
     return inspect.Parameter(
