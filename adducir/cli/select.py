@@ -19,8 +19,7 @@ def select(
             "--model",
             "-m",
             metavar="MODEL",
-            help="A trained model, its recipe (rerankers/NAME.yaml), or the name of a selector that "
-            "needs none.",
+            help="A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
         ),
     ],
     questions: Annotated[

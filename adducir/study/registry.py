@@ -138,7 +138,11 @@ class Family(Generic[K]):
         unknown = [key for key in given if key not in kind.model_fields]
         if unknown:
             known = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
-            raise UsageError(f"`{unknown[0]}` is no hyperparameter of {name}, which has {known}.")
+            near = nearest(unknown[0], kind.model_fields).removeprefix("; ")
+            raise UsageError(
+                f"`{unknown[0]}` is no hyperparameter of {name}, which has {known}.",
+                mend=near.capitalize() or None,
+            )
         try:
             return kind.model_validate(given)
         except ValidationError as error:
