@@ -152,11 +152,12 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
         weights: The identity of its model; of a model that is trained by the recipe, the
             fingerprint of the product, which need not be there yet.
     """
+    origin = RERANKERS.origin(recipe.model)
     return {
         "weights": weights,
         "settings": recipe.decides,
         "version": _VERSION,
-        **({"origin": origin} if (origin := RERANKERS.origin(recipe.model)) else {}),
+        **({"origin": origin} if origin else {}),
     }
 
 

@@ -86,6 +86,13 @@ def render(table: ResultTable) -> str:
     )
 
 
+def fragment(table: ResultTable) -> str:
+    """The table with its title and notes, to stand in another page: a notebook's."""
+    title = f"<p><b>{escape(table.title)}</b></p>" if table.title else ""
+    notes = "".join(_notes(table))
+    return f'<div class="adducir">{title}{"".join(_table(table))}<small>{notes}</small></div>'
+
+
 def _table(table: ResultTable) -> Iterator[str]:
     many = " many" * (len(table.columns) > MANY)
     yield f'<table class="results{many}"><thead>'
