@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import adducir
 from adducir.corpora import Qrels, Topics, load_qrels, open_corpus, text_of
 from adducir.indexes import BM25, CandidateSet, IndexSettings, MemoryIndex, RM3Settings
 from adducir.indexes import build_memory_index as build
@@ -124,6 +125,12 @@ def test_the_functions_of_the_document_are_all_looked_at():
     names = {one.strip() for _, ones in imported for one in ones.split(",")}
     known = {name.split(".")[-1] for name in PUBLIC} | NOT_CALLED
     assert names - known <= {"Okapi", *STATISTICS}
+
+
+def test_the_names_of_the_public_api_are_all_looked_at():
+    known = {name.split(".")[-1] for name in PUBLIC} | NOT_CALLED
+    results = {"Scores", "Comparison", "ResultTable", "AdducirError"}
+    assert set(adducir.__all__) - known == {*results, "__version__"}
 
 
 @pytest.fixture
