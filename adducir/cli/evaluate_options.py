@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from adducir.cli.choices import kind_of
 from adducir.cli.effects import Effect, Values, where, with_any
-from adducir.cli.kinds import kind_of
 from adducir.cli.options import (
     DEFAULT_MEASURES,
     Family,

@@ -1,24 +1,27 @@
-"""Options whose choices are the kinds of a family: our own, and those of installed packages."""
+"""``adducir kinds``."""
 
-from typing import Any
+from typing import Annotated
 
 import typer
 
-from adducir.study.nearest import nearest
-from adducir.study.registry import Family
+from adducir.families import FAMILIES
 
 
-def kind_of(family: Family[Any]) -> dict[str, Any]:
-    """What makes an option take the name of one of a family's kinds: ``typer.Option(**…)``."""
-    names = tuple(family)
+def kinds(
+    families: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FAMILY]...",
+            help=f"Families: {', '.join(FAMILIES)}.",
+            show_default="all of them",
+        ),
+    ] = None,
+) -> None:
+    """List formats, methods, measures and models with their hyperparameters.
 
-    def parsed(text: str) -> str:
-        if text not in names:
-            near = nearest(text, names)
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}{near or '.'}")
-        return text
+    Those of installed packages are listed too, each with its package and version.
+    """
+    from adducir.cli.console import show
+    from adducir.families import listing
 
-    def completed(incomplete: str) -> list[str]:
-        return [name for name in names if name.startswith(incomplete)]
-
-    return {"parser": parsed, "metavar": f"[{'|'.join(names)}]", "autocompletion": completed}
+    show(listing(tuple(families or ())))

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from adducir.cli.kinds import kind_of
+from adducir.cli.choices import kind_of
 from adducir.cli.outputs import RUN, TABLE
 from adducir.corpora.readers import FORMATS
 from adducir.experiments.tables.render import TABLES

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.spans.record import MaskedSpan, candidates_of, read_spans
-from adducir.encoders.kinds import TextEncoder, load_encoder
-from adducir.encoders.model import DualEncoder, Side
+from adducir.encoders.kinds import TextEncoder
+from adducir.encoders.model import DualEncoder, Side, load_encoder
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
     KIND,

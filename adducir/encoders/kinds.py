@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import torch
 
     from adducir.corpora.spans.record import MaskedSpan
-    from adducir.encoders.sources import EncoderSource
 
 Floats = NDArray[np.float32]
 Side = Literal["query", "document"]
@@ -101,17 +100,3 @@ ENCODERS = Family(
 
 NETWORK = "transformer"
 """The kind that is meant where a name has none."""
-
-
-def load_encoder(source: "EncoderSource") -> Any:
-    """The encoder of a source: a :class:`TextEncoder`, or a ``DualEncoder`` that has its methods.
-
-    Raises:
-        InputError: It cannot be loaded.
-        MachineError: It cannot be fetched.
-    """
-    if source.texts is not None:
-        return source.texts
-    from adducir.encoders.model import DualEncoder
-
-    return DualEncoder.load(source)

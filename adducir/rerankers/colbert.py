@@ -83,7 +83,7 @@ class ColBERTRecipe(RerankerRecipe):
 
 
 class MaxSimRecipe(RerankerRecipe):
-    """The same score with any encoder.
+    """ColBERT's score with the token vectors of any encoder.
 
     Attributes:
         query_length: Tokens of a query, at most.

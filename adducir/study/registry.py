@@ -42,7 +42,7 @@ class Family(Generic[K]):
     def __init__(self, name: str, base: type[K], own: Mapping[str, str], *, what: str) -> None:
         self.name = name
         self.what = what
-        self._base = base
+        self.base = base
         self._own = dict(own)
 
     def __iter__(self) -> Iterator[str]:
@@ -108,10 +108,10 @@ class Family(Generic[K]):
                 f"the {self.what} {name!r} of {_package(point)} cannot be imported: {error!r}.",
                 mend="Mend or uninstall that package.",
             ) from error
-        if not (isinstance(found, type) and issubclass(found, self._base)):
+        if not (isinstance(found, type) and issubclass(found, self.base)):
             raise MachineError(
                 f"{point.value} of {_package(point)} is no {self.what}.",
-                mend=f"It must extend {self._base.__module__}.{self._base.__qualname__}.",
+                mend=f"It must extend {self.base.__module__}.{self.base.__qualname__}.",
             )
         return found
 

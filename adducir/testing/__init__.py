@@ -7,7 +7,6 @@ Nothing here needs pytest: what a kind lacks is an ``AssertionError`` that says 
 """
 
 import inspect
-import re
 import sys
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -15,6 +14,7 @@ from typing import Any, get_args
 from pydantic.fields import FieldInfo
 
 from adducir.families import family as family_of
+from adducir.families import meaning
 from adducir.study.errors import UsageError
 from adducir.study.recipe_model import Recipe
 from adducir.study.registry import Family
@@ -83,10 +83,8 @@ def _is_documented(kind: type[Recipe], name: str) -> None:
     _must(own.strip().splitlines()[0].endswith("."), f"{name}: its docstring begins no sentence.")
     module = sys.modules[kind.__module__]
     _must(bool(module.__doc__), f"{name}: its module {kind.__module__} has no docstring.")
-    texts = [vars(one).get("__doc__") or "" for one in kind.__mro__]
-    for key, field in kind.model_fields.items():
-        in_text = any(re.search(rf"^\s+{key}: \S", text, re.MULTILINE) for text in texts)
-        _must(bool(field.description) or in_text, f"{name}: {key} has no description.")
+    for key in kind.model_fields:
+        _must(bool(meaning(kind, key)), f"{name}: {key} has no description.")
 
 
 def _is_typed(kind: type[Recipe], name: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.encoders.encoding import SHARD, Items, encode_shards, items_of_corpus
-from adducir.encoders.kinds import load_encoder
+from adducir.encoders.model import load_encoder
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import DOCNOS, NAME, read_shard
 from adducir.indexes.dense import engine

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import polars as pl
 
-from adducir.encoders.kinds import Floats, TextEncoder, load_encoder
-from adducir.encoders.model import DualEncoder
+from adducir.encoders.kinds import Floats, TextEncoder
+from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
 from adducir.indexes.analysis import Analysis
