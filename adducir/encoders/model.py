@@ -175,9 +175,11 @@ class DualEncoder(torch.nn.Module):
             seed: Of new poolers, where the encoder is to be trained and its model lacks one.
 
         Raises:
-            InputError: It cannot be loaded, or two towers were to be made one.
+            InputError: It cannot be loaded, is no network, or two towers were to be made one.
             MachineError: It cannot be fetched.
         """
+        if source.texts is not None:
+            raise InputError(f"{source.name} is no network, which this needs.")
         base = source.settings or Settings(towers="shared" if source.is_shared else "separate")
         if towers == "shared" and not source.is_shared:
             raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
