@@ -6,8 +6,9 @@ from adducir.study.lazy import offering
 from adducir.version import __version__
 
 if TYPE_CHECKING:
-    from adducir.corpora.documents import Corpus, Document, open_corpus
+    from adducir.corpora.documents import Corpus, Document
     from adducir.corpora.qrels import Qrels, load_qrels
+    from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import Topics, load_topics
     from adducir.experiments.comparison.compare import compare
     from adducir.experiments.comparison.results import Comparison
@@ -56,7 +57,7 @@ _HOMES = {
     "fuse": "runs.fuse",
     "load_qrels": "corpora.qrels",
     "load_topics": "corpora.topics",
-    "open_corpus": "corpora.documents",
+    "open_corpus": "corpora.sources",
     "open_index": "indexes.engine",
     "plan_experiment": "experiments.planner",
     "read_run": "runs.read",

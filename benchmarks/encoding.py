@@ -20,7 +20,8 @@ import numpy as np
 import torch
 from peers import in_turn, report
 
-from adducir.corpora.documents import open_corpus, text_of
+from adducir.corpora.documents import text_of
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.spans.book import open_book
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source

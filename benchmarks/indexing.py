@@ -40,7 +40,7 @@ OURS = "Adducir"
 
 def index(engine: str, peer: str, source: Path, target: Path, threads: int) -> float:
     """Build the index and return the seconds it took."""
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.indexes import build_index, build_memory_index, jvm
 
     jvm.start()

@@ -46,7 +46,7 @@ Search = Callable[[list[str]], Any]
 
 def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -> Search:
     """Our two engines."""
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.indexes import build_index, open_index
     from adducir.indexes.feedback import RM3
     from adducir.indexes.memory.build import build_memory_index

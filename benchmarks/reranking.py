@@ -21,7 +21,8 @@ import numpy as np
 import torch
 from peers import in_turn, report
 
-from adducir.corpora.documents import open_corpus, text_of
+from adducir.corpora.documents import text_of
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.models.sources import model_source
 from adducir.rerankers.cached import CachedScores

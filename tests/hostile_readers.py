@@ -5,25 +5,25 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.corpora.cacm import read_cacm
 from adducir.corpora.evidence_sets.chosen import read_chosen
 from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa
 from adducir.corpora.evidence_sets.mnli import read_mnli
 from adducir.corpora.evidence_sets.record_files import read_questions
-from adducir.corpora.jsonl import read_jsonl
 from adducir.corpora.qrels_files import read_qrels
 from adducir.corpora.quotations.pools import read_pools
 from adducir.corpora.quotations.relic_files import read_relic
 from adducir.corpora.quotations.sources import read_book, read_work
 from adducir.corpora.quotations.submission import read_submission
+from adducir.corpora.readers.cacm import read_cacm
+from adducir.corpora.readers.jsonl import read_jsonl
+from adducir.corpora.readers.trec import read_trec
+from adducir.corpora.readers.tsv import read_tsv
 from adducir.corpora.spans.book import open_book
 from adducir.corpora.spans.examples import extract_examples
 from adducir.corpora.spans.record import read_spans
 from adducir.corpora.spans.texts import read_texts
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
-from adducir.corpora.trec import read_trec
-from adducir.corpora.tsv import read_tsv
 from adducir.deepct.stopwords import stop_words
 from adducir.experiments.agreement.reading import read_ratings
 from adducir.experiments.evaluation.rank_files import read_ranks

@@ -1,5 +1,6 @@
 """``from adducir import ...``: every name is there, typed, and costs nothing until it is used."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,9 +34,12 @@ def test_the_names_are_those_that_a_type_checker_sees() -> None:
 
 
 def test_every_public_name_stands_in_the_documents() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "python.md").read_text()
-    table = text.split("## The public names")[1].split("```")[0]
-    assert [name for name in adducir.__all__ if f"`{name}`" not in table] == ["__version__"]
+    text = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- `(\w+)`: \w", text, re.MULTILINE)
+    assert listed == sorted(listed, key=adducir.__all__.index)
+    assert {*listed, "__version__"} == set(adducir.__all__)
+    examples = "".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    assert [name for name in adducir.__all__ if f"ad.{name}" not in examples] == []
 
 
 def test_importing_the_names_imports_nothing_heavy() -> None:
@@ -87,3 +91,47 @@ def test_data_frames_and_dicts_are_taken_alike(frame: type) -> None:
 def test_what_cannot_be_taken_is_a_clear_error(make, what) -> None:
     with pytest.raises(UsageError, match=what):
         make()
+
+
+def shown() -> dict[str, object]:
+    """One object of each kind that shows itself, with names that HTML would take for its own."""
+    qrels = Qrels.of({"1": {"<b>": 1}, "2": {"c": 2}, "3": {"d": 1}})
+    runs = [
+        Run.of({"1": {"<b>": 2.0, "a": 1.0}, "2": {"c": 1.0}, "3": {"d": 1.0}}, tag="<script>"),
+        Run.of({"1": {"a": 2.0, "<b>": 1.0}, "2": {"c": 1.0}, "3": {"e": 1.0}}, tag="b & c"),
+    ]
+    scores = [adducir.evaluate(run, qrels, "RR P@1") for run in runs]
+    comparison = adducir.compare(scores, baseline="<script>")
+    table = adducir.build_table(comparison, scores)
+    return {"run": runs[0], "scores": scores[0], "comparison": comparison, "table": table}
+
+
+@pytest.mark.parametrize("name", ["run", "scores", "comparison", "table"])
+def test_objects_show_themselves_and_turn_into_frames(name: str) -> None:
+    one = shown()[name]
+    html = one._repr_html_()
+    assert html.count("<table") == 1
+    assert "<script>" not in html
+    assert "<b>" not in html.replace("<b>Bold</b>", "").replace("<b>1.000</b>", "")
+    assert "&lt;script&gt;" in html
+    polars, pandas = one.to_polars(), one.to_pandas()
+    assert isinstance(polars, pl.DataFrame)
+    assert isinstance(pandas, pd.DataFrame)
+    assert list(pandas.columns) == polars.columns
+    assert len(pandas) == len(polars) > 1
+
+
+def test_the_figures_of_the_frames_are_those_of_the_objects() -> None:
+    objects = shown()
+    comparison, table = objects["comparison"], objects["table"]
+    second = comparison.to_polars().filter(system="b & c", measure="RR").to_dicts()[0]
+    cell = comparison.cell("b & c", comparison.measures[0])
+    assert second["reference"] == "<script>"
+    assert (second["mean"], second["p"]) == (cell.mean, cell.test.p)
+    assert (second["difference"], second["wins"]) == (cell.test.difference, 0)
+    first = comparison.to_polars().filter(system="<script>", measure="RR").to_dicts()[0]
+    assert (first["reference"], first["p"], first["best"]) == (None, None, True)
+    row = table.to_polars().filter(system="b & c", measure="RR").to_dicts()[0]
+    assert (row["mean"], row["baseline"], row["p"]) == (cell.mean, "<script>", cell.test.p)
+    assert (row["low"], row["high"]) == cell.test.interval
+    assert objects["run"].to_polars()["rank"].to_list() == [0, 1, 0, 0]

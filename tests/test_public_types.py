@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import adducir
 from adducir.corpora import Qrels, Topics, load_qrels, open_corpus, text_of
 from adducir.indexes import CandidateSet, IndexSettings, MemoryIndex
 from adducir.indexes import build_memory_index as build
@@ -127,6 +128,12 @@ def test_the_functions_of_the_document_are_all_looked_at():
     known = {name.split(".")[-1] for name in PUBLIC} | NOT_CALLED
     models = {"BM25", "QLD", "Okapi", "RM3"}  # by a test of their own below
     assert names - known <= {*models, *STATISTICS}
+
+
+def test_the_names_of_the_public_api_are_all_looked_at():
+    known = {name.split(".")[-1] for name in PUBLIC} | NOT_CALLED
+    results = {"Scores", "Comparison", "ResultTable", "AdducirError"}
+    assert set(adducir.__all__) - known == {*results, "__version__"}
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ def main() -> None:
     scores = [ad.evaluate(run, qrels, "nDCG@3 P@1") for run in (one, two, fused)]
     comparison = ad.compare(scores, baseline="one")
     table = ad.build_table(comparison, scores)
+    frames = [table.to_polars(), comparison.to_polars(), fused.to_polars(), scores[0].to_polars()]
+    print(sum(frame.height for frame in frames), table.to_pandas().size, fused.to_pandas().size)
     best: str = comparison.best(comparison.measures[0])
     print(ad.render(table, "markdown"), best, scores[0].mean("P@1"), len(fused), fused.depth)
 

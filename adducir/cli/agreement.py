@@ -8,9 +8,12 @@ import typer
 import adducir
 from adducir.cli import agreement_options as asked
 from adducir.cli import options
+from adducir.cli.choices import kind_of
 from adducir.cli.effects import with_any
 from adducir.cli.evaluate_options import Testing
 from adducir.cli.outputs import SOURCE
+from adducir.experiments.significance.corrections import CORRECTIONS
+from adducir.experiments.significance.tests import TESTS
 from adducir.study.errors import UsageError
 
 
@@ -51,14 +54,17 @@ def agreement(
         ),
     ] = None,
     test: Annotated[
-        options.PairedTest | None,
-        typer.Option("--test", help="The paired test.", show_default="t"),
+        str | None,
+        typer.Option("--test", **kind_of(TESTS), help="The paired test.", show_default="t"),
         with_any("baseline"),
     ] = None,
     correction: Annotated[
-        options.Correction | None,
+        str | None,
         typer.Option(
-            "--correction", help="Correction of the p-values of each mean.", show_default="holm"
+            "--correction",
+            **kind_of(CORRECTIONS),
+            help="Correction of the p-values of each mean.",
+            show_default="holm",
         ),
         with_any("baseline"),
     ] = None,

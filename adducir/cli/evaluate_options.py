@@ -6,17 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
+from adducir.cli.choices import kind_of
 from adducir.cli.effects import Effect, Values, where, with_any
 from adducir.cli.options import (
     DEFAULT_MEASURES,
-    Correction,
     Family,
     Negative,
-    PairedTest,
     format_of,
     listed,
 )
 from adducir.cli.outputs import SOURCE
+from adducir.experiments.significance.corrections import CORRECTIONS
+from adducir.experiments.significance.tests import TESTS
 from adducir.study.errors import UsageError
 
 TESTING = "Testing differences"
@@ -28,7 +29,7 @@ DETAIL_ALIASES = {"wins": "wtl"}
 
 def format_asked(values: Values) -> str:
     """The format of the table that is asked for: by name, or by the ending of its file."""
-    return format_of(values.get("output"), values.get("format_name")).value
+    return format_of(values.get("output"), values.get("format_name"))
 
 
 def _differences(values: Values) -> bool:
@@ -81,14 +82,21 @@ Baselines = Annotated[
     ),
 ]
 TestName = Annotated[
-    PairedTest | None,
-    typer.Option("--test", help="The paired test.", show_default="t", rich_help_panel=TESTING),
+    str | None,
+    typer.Option(
+        "--test",
+        **kind_of(TESTS),
+        help="The paired test.",
+        show_default="t",
+        rich_help_panel=TESTING,
+    ),
     DIFFERENCES,
 ]
 CorrectionName = Annotated[
-    Correction | None,
+    str | None,
     typer.Option(
         "--correction",
+        **kind_of(CORRECTIONS),
         help="Correction of the p-values within a family.",
         show_default="holm",
         rich_help_panel=TESTING,

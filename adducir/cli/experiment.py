@@ -78,7 +78,7 @@ def run(
     device: str = "auto",
     jobs: int = 1,
     allow_code: bool = False,
-    format_name: options.Format | None = None,
+    format_name: str | None = None,
     output: Path | None = None,
 ) -> None:
     """Run an experiment file and print its table, or its plan for a dry run."""

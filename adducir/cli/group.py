@@ -75,6 +75,7 @@ COMMANDS = {
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),
     "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
     "new": Entry("Make the folders of a new study.", HELP),
+    "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
     "doctor": Entry("Say what works on this machine, and how to mend the rest.", HELP),
 }
 

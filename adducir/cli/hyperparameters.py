@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 import typer
 from pydantic.fields import FieldInfo
 
-from adducir.study.errors import MachineError, UsageError
+from adducir.study.errors import UsageError
 from adducir.study.registry import Family
 
 Choices = Mapping[str, tuple[Family[Any], str | None]]
@@ -24,9 +24,17 @@ class _Stated(NamedTuple):
 
 
 def with_hyperparameters(
-    *families: Family[Any],
+    *families: Family[Any], default: str | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command an option for each hyperparameter of families' kinds.
+
+    Args:
+        families: The families.
+        default: What the help calls the defaults; None for those of the kinds.
+
+    Args:
+        family: The family.
+        default: What the help calls the defaults; None for those of the kinds.
 
     The command takes those that were typed as ``hyperparameters``, a dict of texts by name, which
     :func:`chosen`, or :meth:`adducir.study.registry.Family.make` for a single family, converts and
@@ -34,14 +42,10 @@ def with_hyperparameters(
     """
     stated: dict[str, list[_Stated]] = {}
     for family in families:
-        for kind in family:
-            try:
-                fields = family.kind(kind).model_fields
-            except MachineError:
-                continue  # a broken package is an error of the user who chooses its kind
-            for name, field in fields.items():
+        for kind, found in family.kinds().items():
+            for name, field in found.model_fields.items():
                 stated.setdefault(name, []).append(_Stated(family, kind, field))
-    added = [_parameter(name, kinds) for name, kinds in stated.items()]
+    added = [_parameter(name, kinds, default) for name, kinds in stated.items()]
 
     def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command)
@@ -104,7 +108,7 @@ def _needed(name: str, choices: Choices) -> Iterable[str]:
             yield f"{option} {' or '.join(kinds)}"
 
 
-def _parameter(name: str, stated: list[_Stated]) -> inspect.Parameter:
+def _parameter(name: str, stated: list[_Stated], default: str | None) -> inspect.Parameter:
     first = stated[0].field
     choices = [str(value) for value in get_args(first.annotation)]
     if first.annotation is bool:
@@ -113,7 +117,7 @@ def _parameter(name: str, stated: list[_Stated]) -> inspect.Parameter:
         _option(name),
         help=f"{first.description} Of {', '.join(one.kind for one in stated)}.",
         metavar="|".join(choices) if choices else "NUMBER",
-        show_default=_defaults(stated),
+        show_default=default or _defaults(stated),
         rich_help_panel=f"Hyperparameters of the {stated[0].family.what}",
     )
     return inspect.Parameter(

@@ -113,11 +113,8 @@ def index(
         ),
     ] = None,
     format_name: Annotated[
-        options.CorpusFormat | None,
-        typer.Option(
-            "--format",
-            help="The format of the files, where their names do not tell.",
-        ),
+        str | None,
+        options.CorpusFormat,
     ] = None,
     engine: Annotated[
         options.Engine | None,
@@ -196,7 +193,7 @@ def index(
                 output,
                 tuple(options.listed(fields)),
                 docno_field,
-                format_name.value if format_name else None,
+                format_name,
                 encoder,
                 kind or options.DenseKind.FLAT,
                 tuple(changes or ()),
@@ -208,7 +205,7 @@ def index(
         )
         return
     from adducir.cli.console import open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.build import IndexSettings
     from adducir.indexes.building import builder
@@ -231,7 +228,7 @@ def index(
         corpus = open_corpus(
             source,
             docno_field=docno_field,
-            format=format_name.value if format_name else None,
+            format=format_name,
             progress=progress,
         )
         in_memory = engine == options.Engine.MEMORY or weights is not None

@@ -31,7 +31,7 @@ def index_dense(asked: Asked) -> None:
         UsageError: No encoder, or settings that mean nothing.
     """
     from adducir.cli.console import near, open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.encoders.sources import encoder_source
     from adducir.indexes.dense.build import Running, build_dense_index
     from adducir.indexes.dense.settings import dense_settings

@@ -11,7 +11,10 @@ from typing import Annotated
 
 import typer
 
-from adducir.cli.outputs import RUN, TABLE, TABLE_ENDINGS
+from adducir.cli.choices import kind_of
+from adducir.cli.outputs import RUN, TABLE
+from adducir.corpora.readers import FORMATS
+from adducir.experiments.tables.render import TABLES
 from adducir.study.numbers import whole_number
 from adducir.study.standard_output import is_standard_output
 
@@ -19,41 +22,14 @@ DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
 
 
-class Format(StrEnum):
-    """Formats of a table."""
-
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    CSV = "csv"
-    JSON = "json"
-    HTML = "html"
-
-
-def format_of(output: Path | None, wanted: Format | None = None) -> Format:
+def format_of(output: Path | None, wanted: str | None = None) -> str:
     """The format that is wanted, or else the one that a file's ending says."""
     name = output.name.removesuffix(".gz") if output is not None else ""
-    endings = dict(zip(TABLE_ENDINGS, Format, strict=True))
-    return wanted or endings.get(Path(name).suffix.lower(), Format.TERMINAL)
-
-
-class PairedTest(StrEnum):
-    """Significance tests."""
-
-    T = "t"
-    WILCOXON = "wilcoxon"
-    SIGN = "sign"
-    RANDOMISATION = "randomisation"
-    BOOTSTRAP = "bootstrap"
-
-
-class Correction(StrEnum):
-    """Corrections for several tests."""
-
-    HOLM = "holm"
-    BONFERRONI = "bonferroni"
-    BH = "bh"
-    NONE = "none"
+    ending = Path(name).suffix.lower()
+    if wanted is not None or not ending:
+        return wanted or "terminal"
+    kinds = TABLES.kinds().items()
+    return next((kind for kind, one in kinds if one.ending == ending), "terminal")
 
 
 class Family(StrEnum):
@@ -93,16 +69,6 @@ class DenseKind(StrEnum):
     FLAT = "flat"
     HNSW = "hnsw"
     IVF_PQ = "ivf-pq"
-
-
-class CorpusFormat(StrEnum):
-    """Formats of a corpus."""
-
-    JSONL = "jsonl"
-    TREC = "trec"
-    TSV = "tsv"
-    TEXT = "text"
-    CACM = "cacm"
 
 
 class DeviceName(StrEnum):
@@ -172,10 +138,14 @@ RunOutput = Annotated[
     ),
     RUN,
 ]
+CorpusFormat = typer.Option(
+    "--format", help="The format of the files, where their names do not tell.", **kind_of(FORMATS)
+)
 TableFormat = Annotated[
-    Format | None,
+    str | None,
     typer.Option(
         "--format",
+        **kind_of(TABLES),
         help="What to print; by default what the ending of --output says.",
         show_default="terminal",
     ),

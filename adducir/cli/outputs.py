@@ -14,7 +14,6 @@ from adducir.study.origins import Origin, refuse_other
 from adducir.study.standard_output import is_standard_output
 from adducir.study.writable import refuse_unwritable
 
-TABLE_ENDINGS = (".txt", ".md", ".tex", ".csv", ".json", ".html")
 _OTHERS = (
     *(
         ".bz2",
@@ -52,6 +51,14 @@ class Writes:
     chosen_by: str = ""
     parts: str = ""
 
+    def known_endings(self) -> tuple[str, ...]:
+        """Those that a file's name may have: of a table, those of all its formats."""
+        if self.what != "table":
+            return self.endings
+        from adducir.experiments.tables.render import TABLES
+
+        return tuple(one.ending for one in TABLES.kinds().values())
+
     @property
     def is_file(self) -> bool:
         """Whether it is a single file."""
@@ -77,7 +84,7 @@ class Source:
 
 
 RUN = Writes("run")
-TABLE = Writes("table", TABLE_ENDINGS, chosen_by="format_name")
+TABLE = Writes("table", chosen_by="format_name")
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 LINES_IN_PARTS = Writes("file", (".jsonl", ".ndjson", ".json"), parts="shares")
 JSON_IN_PARTS = Writes("file", (".json",), parts="shares")
@@ -110,12 +117,14 @@ def check_name(option: str, path: Path, writes: Writes, values: Mapping[str, Any
                 f"{option} {path}: no run ends in {ending}.",
                 mend="Let it end in .trec or .trec.gz.",
             )
-    elif writes.endings and _is_ending(ending) and ending.lower() not in writes.endings:
+        return
+    known = writes.known_endings()
+    if known and _is_ending(ending) and ending.lower() not in known:
         if values.get(writes.chosen_by):
             return
         raise UsageError(
             f"{option} {path}: the ending {ending} is not known here.",
-            mend=f"Use one of {', '.join(writes.endings)}"
+            mend=f"Use one of {', '.join(known)}"
             + (", or say --format." if writes.chosen_by else " (with .gz to compress)."),
         )
 

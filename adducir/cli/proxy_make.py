@@ -95,7 +95,7 @@ def proxy_make(
     mark, so that choices are never scored by another key.
     """
     from adducir.cli.console import note, open_progress
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.experiments.proxy.files import check_task_name, write_key, write_task
     from adducir.experiments.proxy.loading import ranking_of, texts_of
     from adducir.experiments.proxy.tasks import make_task

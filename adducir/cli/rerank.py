@@ -131,7 +131,7 @@ def _texts(
 
         opened = open_index(index)
         return StoredTexts(opened.documents, fields or opened.fields)
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
 
     source = open_corpus(corpus or "", progress=progress)
     return texts_of(source, run.frame["docno"].unique(), fields, progress=progress)

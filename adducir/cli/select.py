@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
+from adducir.cli.hyperparameters import with_hyperparameters
 from adducir.cli.outputs import LINES, SOURCE
+from adducir.rerankers.complementary.selector import SELECTORS
 
-BEAM = "The search, where the model's own settings are not wanted"
 
-
+@with_hyperparameters(SELECTORS, default="the model's")
 def select(
     model: Annotated[
         Path,
@@ -18,7 +19,7 @@ def select(
             "--model",
             "-m",
             metavar="MODEL",
-            help="A trained model, or its recipe, such as rerankers/NAME.yaml.",
+            help="A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
         ),
     ],
     questions: Annotated[
@@ -38,66 +39,11 @@ def select(
         ),
         LINES,
     ],
-    size: Annotated[
-        int | None,
-        typer.Option(
-            "--size",
-            min=1,
-            help="L, passages of a set.",
-            show_default="the model's",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    beam: Annotated[
-        int | None,
-        typer.Option(
-            "--beam", min=1, help="M, sets kept.", show_default="the model's", rich_help_panel=BEAM
-        ),
-    ] = None,
-    candidates: Annotated[
-        int | None,
-        typer.Option(
-            "--candidates",
-            min=1,
-            help="N, the most relevant passages, of which sets are made.",
-            show_default="the model's",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    diversity: Annotated[
-        float | None,
-        typer.Option(
-            "--diversity",
-            min=0,
-            help="What the passages' distances count, where relevance counts 1.",
-            show_default="the model's",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    compactness: Annotated[
-        float | None,
-        typer.Option(
-            "--compactness",
-            min=0,
-            help="What the sum's cosine with the question counts, where relevance counts 1.",
-            show_default="the model's",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
-    novelty: Annotated[
-        float | None,
-        typer.Option(
-            "--novelty",
-            min=0,
-            max=1,
-            help="Of DRN: what novelty counts, where relevance counts 1 less this.",
-            show_default="the model's",
-            rich_help_panel=BEAM,
-        ),
-    ] = None,
     device: options.Device = options.DeviceName.AUTO,
     precision: options.PrecisionOption = options.Precision.FLOAT32,
     threads: options.Threads = None,
+    *,
+    hyperparameters: dict[str, str],
 ) -> None:
     """Choose the set of passages that answers a question together.
 
@@ -111,20 +57,12 @@ def select(
     from adducir.rerankers.complementary import selecting
 
     asked = [question for path in questions for question in read_questions(path)]
-    changes = {
-        "size": size,
-        "beam": beam,
-        "candidates": candidates,
-        "diversity": diversity,
-        "compactness": compactness,
-        "novelty": novelty,
-    }
     with open_progress() as progress, using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device.value))
         chosen = selecting.select(
             loaded,
             asked,
-            selecting.changed(loaded.settings.selection, changes),
+            selecting.changed(loaded.settings.selection, hyperparameters),
             precision=precision.value,
             progress=progress,
         )

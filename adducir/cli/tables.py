@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.cli.console import is_terminal, show
-from adducir.cli.options import Format, format_of
+from adducir.cli.options import format_of
 from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ WIDTH = 100
 
 def show_table(
     table: "ResultTable",
-    wanted: Format | None = None,
+    wanted: str | None = None,
     output: Path | None = None,
     *,
     per_topic: bool = False,
@@ -34,27 +34,26 @@ def show_table(
     """
     format_name = format_of(output, wanted)
     text = "\n".join(_texts(table, format_name, output, per_topic))
-    show(text, output, styled=format_name == Format.TERMINAL)
+    show(text, output, styled=format_name == "terminal")
 
 
 def _texts(
-    table: "ResultTable", format_name: Format, output: Path | None, per_topic: bool
+    table: "ResultTable", format_name: str, output: Path | None, per_topic: bool
 ) -> Iterator[str]:
-    from adducir.experiments.tables.render import render
+    from adducir.experiments.tables.render import TABLES, render
     from adducir.experiments.tables.topics import topic_table
 
-    if format_name in (Format.CSV, Format.JSON):
-        yield render(table, format_name, per_topic=per_topic)
-        return
-    options = _terminal_options(output) if format_name == Format.TERMINAL else {}
+    topics = TABLES.kind(format_name).topics
+    options = _terminal_options(output) if format_name == "terminal" else {}
+    if topics == "per_topic":
+        options["per_topic"] = per_topic
     yield render(table, format_name, **options)
-    # The HTML page draws the topics by itself.
-    if per_topic and format_name == Format.LATEX:
+    if per_topic and topics == "nowhere":
         raise UsageError(
             "the values of all topics are too many for a LaTeX table.",
             mend="Take --format csv for them.",
         )
-    if per_topic and format_name != Format.HTML:
+    if per_topic and topics == "tables":
         for column in table.columns:
             yield render(topic_table(table, column), format_name, **options)
 

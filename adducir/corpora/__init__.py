@@ -5,7 +5,7 @@ from adducir.study.lazy import offering
 _HOMES = {
     "Corpus": "documents",
     "Document": "documents",
-    "open_corpus": "documents",
+    "open_corpus": "sources",
     "refuse_duplicates": "documents",
     "text_of": "documents",
     "Topics": "topics",

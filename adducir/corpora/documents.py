@@ -1,21 +1,11 @@
-"""Documents and corpora: what an index is built from.
-
-A corpus is named by a source, in this order:
-
-1. ``bundled:arguments``, the small collection that comes with Adducir;
-2. an existing file or folder (:mod:`adducir.corpora.local`): JSONL, TREC SGML, TSV or plain text,
-   compressed or not;
-3. an ``ir_datasets`` id (:mod:`adducir.corpora.irds`), such as ``argsme/2020-04-01``.
-"""
+"""Documents and corpora: what an index is built from."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from adducir.corpora.sources import resolve
 from adducir.study.checking import checked
 from adducir.study.errors import InputError, UsageError
-from adducir.study.progress import SILENT, Progress
 
 LONGEST_DOCNO = 1024
 """Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""
@@ -66,37 +56,6 @@ class Corpus(Protocol):
 
     def places(self, docno: str) -> list[Place]:
         """Where documents of this docno stand, in reading order; empty where not known."""
-
-
-@checked
-def open_corpus(
-    source: str | Path,
-    *,
-    docno_field: str | None = None,
-    format: str | None = None,  # noqa: A002  (the word users know)
-    progress: Progress = SILENT,
-) -> Corpus:
-    """Find the corpus that a source names; its documents are not read yet.
-
-    Args:
-        source: See the module's text.
-        docno_field: The field that holds the docno, where it has none of the usual names
-            (local files only).
-        format: ``jsonl``, ``trec``, ``tsv``, ``text`` or ``cacm``, where the name does not tell.
-        progress: Receives what ir_datasets has to say while it downloads.
-
-    Raises:
-        InputError: The source is nothing that can be read.
-        UsageError: ``format`` is not a format.
-    """
-    found = resolve(source)
-    if isinstance(found, Path):
-        from adducir.corpora.local import open_local
-
-        return open_local(found, str(source), docno_field=docno_field, format=format)
-    from adducir.corpora.irds_corpus import IrdsCorpus
-
-    return IrdsCorpus.open(found, progress)
 
 
 def text_of(document: Document, fields: Sequence[str]) -> str:

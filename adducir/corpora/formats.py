@@ -1,15 +1,4 @@
-"""The formats of local corpora, and which files of a folder belong to one.
-
-=======  ==========================================  =========================================
-format   file names (also with ``.gz``, ``.bz2``)    reader
-=======  ==========================================  =========================================
-jsonl    ``.jsonl``, ``.ndjson``, ``.json``          :mod:`adducir.corpora.jsonl`
-trec     ``.trec``, ``.sgml``, ``.sgm``, ``.txt``,   :mod:`adducir.corpora.trec`
-         ``.xml``
-tsv      ``.tsv``                                    :mod:`adducir.corpora.tsv`
-text     ``.txt`` without ``<DOC>``                  :mod:`adducir.corpora.plain_text`
-cacm     none: it must be named                      :mod:`adducir.corpora.cacm`
-=======  ==========================================  =========================================
+"""Which format a file or a folder of documents has, and which files of a folder belong to it.
 
 Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
 files are passed over; so is what has no such name, and a ``.txt`` or ``.xml`` file without
@@ -21,25 +10,16 @@ files without a suffix), but for TREC only those with ``<DOC>``.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from adducir.corpora.readers import FORMATS, CorpusFormat
 from adducir.study.errors import InputError
 from adducir.study.faults import reading_fault
 from adducir.study.json_objects import is_json
-from adducir.study.streams import BrokenStream, blocks, is_compressed, plain_name
+from adducir.study.streams import BrokenStream, blocks, is_compressed, suffix_of
 
-FORMATS = {
-    "jsonl": (".jsonl", ".ndjson", ".json"),
-    "trec": (".trec", ".sgml", ".sgm", ".txt", ".xml"),
-    "tsv": (".tsv",),
-    "text": (".txt",),
-    "cacm": (),
-}
-"""The formats and the suffixes that tell them."""
-
-_UNSURE = (".txt", ".xml")
 _HEAD = 1 << 16
 
 
@@ -49,13 +29,14 @@ def format_of(path: Path) -> str:
     Raises:
         InputError: It tells none.
     """
-    kind = _format_by_name(path) or _format_by_content(path)
+    formats = FORMATS.kinds()
+    kind = _format_by_name(path, formats) or _format_by_content(path)
     if kind is None:
         raise InputError(
             "its name does not tell the format.",
             path=path,
             mend=f"Name the format, one of {', '.join(FORMATS)}, or rename it: "
-            f"{_known_suffixes()}.",
+            f"{_known_suffixes(formats)}.",
         )
     return kind
 
@@ -78,14 +59,17 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
 
 def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, list[Path]]:
     """The format of a folder, and its files of that format."""
+    formats = FORMATS.kinds()
     by_format: dict[str, list[Path]] = {}
     for file in files:
-        kind = _format_by_name(file) or _format_by_content(file)
-        if kind and (_suffix(file) not in _UNSURE or _holds_doc(file)):
+        kind = _format_by_name(file, formats) or _format_by_content(file)
+        if kind and FORMATS.make(kind).accepts(file):
             by_format.setdefault(kind, []).append(file)
-    plain = [file for file in files if _suffix(file) in FORMATS["text"]]
-    if plain and (wanted == "text" or (wanted is None and not by_format)):
-        by_format = {"text": plain}
+    for kind, one in formats.items():
+        rest = [file for file in files if suffix_of(file) in one.suffixes]
+        is_wanted = wanted == kind or (wanted is None and not by_format)
+        if one.is_last_resort and rest and is_wanted:
+            by_format = {kind: rest}
     if wanted is None and len(by_format) > 1:
         examples = ", ".join(f"{kind} ({found[0].name})" for kind, found in by_format.items())
         raise InputError(
@@ -96,12 +80,12 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
     kind = wanted or next(iter(by_format), None)
     chosen = by_format.get(kind or "", [])
     if wanted and not chosen:
-        chosen = [file for file in files if wanted != "trec" or _holds_doc(file)]
+        chosen = [file for file in files if FORMATS.make(wanted).accepts(file)]
     if kind is None or not chosen:
         raise InputError(
             f"there is no readable file among the {len(files)} of this folder.",
             path=folder,
-            mend=f"Readable by their names are {_known_suffixes()}, also with .gz or .bz2; "
+            mend=f"Readable by their names are {_known_suffixes(formats)}, also with .gz or .bz2; "
             "for other names give the format.",
         )
     return kind, chosen
@@ -126,21 +110,17 @@ def _forbidden(error: OSError) -> NoReturn:
     raise reading_fault(error, Path(error.filename)) from error
 
 
-def _known_suffixes() -> str:
-    return ", ".join(dict.fromkeys(suffix for suffixes in FORMATS.values() for suffix in suffixes))
+def _known_suffixes(formats: Mapping[str, type[CorpusFormat]]) -> str:
+    return ", ".join(dict.fromkeys(suffix for one in formats.values() for suffix in one.suffixes))
 
 
-def _suffix(path: Path) -> str:
-    return Path(plain_name(path.name.lower())).suffix
-
-
-def _format_by_name(path: Path) -> str | None:
-    suffix = _suffix(path)
-    return next((kind for kind, known in FORMATS.items() if suffix in known), None)
+def _format_by_name(path: Path, formats: Mapping[str, type[CorpusFormat]]) -> str | None:
+    suffix = suffix_of(path)
+    return next((name for name, one in formats.items() if suffix in one.suffixes), None)
 
 
 def _format_by_content(path: Path) -> str | None:
-    if _suffix(path) or not path.is_file():
+    if suffix_of(path) or not path.is_file():
         return None
     try:
         head = next(blocks(path), b"")
@@ -161,12 +141,3 @@ def _head(path: Path) -> bytes:
             return file.read(_HEAD)
     except OSError as error:
         raise reading_fault(error, path) from error
-
-
-def _holds_doc(path: Path) -> bool:
-    """Whether ``<DOC>`` is near the beginning, to tell a collection from a README."""
-    try:
-        head = next(blocks(path), b"")[:_HEAD]
-    except BrokenStream:
-        return True  # its reader says what is wrong with it
-    return b"<doc>" in head.lower()

@@ -3,35 +3,21 @@
 See :mod:`adducir.corpora.formats` for the formats, and for what is read of a folder.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from adducir.corpora.cacm import read_cacm
 from adducir.corpora.digests import digest
 from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import FORMATS, choose_files, format_of, is_packed
-from adducir.corpora.jsonl import read_jsonl
-from adducir.corpora.plain_text import docno_of, read_plain_text
-from adducir.corpora.trec import read_trec
-from adducir.corpora.tsv import read_tsv
+from adducir.corpora.formats import choose_files, format_of, is_packed
+from adducir.corpora.readers import FORMATS, CorpusFormat
+from adducir.corpora.readers.text import docno_of
 from adducir.corpora.values import default_fields_of
 from adducir.study.errors import InputError, UsageError
 
-Reader = Callable[[Path, str | None], Iterator[tuple[int, Document]]]
-
-_READERS: dict[str, Reader] = {
-    "jsonl": read_jsonl,
-    "trec": read_trec,
-    "tsv": read_tsv,
-    "cacm": read_cacm,
-}
-_BY_PATH = "text"
-"""The format whose docnos are paths."""
-_RECORD_END = {"jsonl": b"\n", "trec": b"</DOC>", "tsv": b"\n", "cacm": b"\n"}
 _CHUNK = 1 << 22
 _PEEKED = 20
 
@@ -43,7 +29,7 @@ class LocalCorpus:
     Attributes:
         source: The source as the user named it.
         paths: The files to read.
-        format: One of :data:`adducir.corpora.formats.FORMATS`.
+        format: A kind of :data:`adducir.corpora.readers.FORMATS`.
         docno_field: The field of the docno, where the user named it.
         skipped: Files of the folder that are not read.
         folder: The folder, where one was named.
@@ -66,9 +52,9 @@ class LocalCorpus:
 
     @cached_property
     def default_fields(self) -> tuple[str, ...]:
-        """For TREC the whole text; else told from the first documents."""
-        if self.format == "trec":
-            return ("text",)
+        """The format's own, or told from the first documents."""
+        if self._reader.default_fields is not None:
+            return self._reader.default_fields
         names: dict[str, None] = {}
         for document in islice(self, _PEEKED):
             names.update(dict.fromkeys(document.fields))
@@ -82,20 +68,22 @@ class LocalCorpus:
         found: dict[str, Any] = {
             "source": "files",
             "format": self.format,
+            **FORMATS.origin(self.format),
             "docno_field": self.docno_field,
             "sha256": [digest(path) for path in self.paths],
         }
-        if self.format == _BY_PATH:
+        if not self._reader.record_end:
             found["docnos"] = [docno_of(path, self._folder) for path in self.paths]
         return found
 
     def size_hint(self) -> int | None:
         """The number of records, counted by their ends; None where a file is compressed."""
-        if self.format == _BY_PATH:
+        ending = self._reader.record_end
+        if not ending:
             return len(self.paths)
         if any(is_packed(path) for path in self.paths):
             return None
-        return sum(_count(path, _RECORD_END[self.format]) for path in self.paths)
+        return sum(_count(path, ending) for path in self.paths)
 
     def places(self, docno: str) -> list[Place]:
         """Where documents of this docno stand; reads all files."""
@@ -107,9 +95,11 @@ class LocalCorpus:
         ]
 
     def _read(self, path: Path) -> Iterator[tuple[int, Document]]:
-        if self.format == _BY_PATH:
-            return read_plain_text(path, self._folder)
-        return _READERS[self.format](path, self.docno_field)
+        return self._reader.read(path, self.docno_field, self._folder)
+
+    @cached_property
+    def _reader(self) -> CorpusFormat:
+        return FORMATS.make(self.format)
 
     @property
     def _folder(self) -> Path:
@@ -129,12 +119,10 @@ def open_local(
         InputError: No readable file, or files of several formats.
         UsageError: ``format`` is not a format.
     """
-    if format is not None and format not in FORMATS:
+    if format is not None and not FORMATS.kind(format).record_end and docno_field is not None:
         raise UsageError(
-            f"there is no corpus format {format!r}.", mend=f"Known are {', '.join(FORMATS)}."
+            f"a docno_field means nothing for the format {format}: paths are the docnos."
         )
-    if format == _BY_PATH and docno_field is not None:
-        raise UsageError("a docno_field means nothing for the format text: paths are the docnos.")
     if not path.is_dir():
         if not path.is_file():
             raise InputError(

@@ -1,9 +1,23 @@
-"""Tell what a source is: a part of the bundle, a file or folder, or an ir_datasets id."""
+"""What a source names: a part of the bundle, a file or folder, or an ir_datasets id.
+
+A corpus is named by a source, in this order:
+
+1. ``bundled:arguments``, the small collection that comes with Adducir;
+2. an existing file or folder (:mod:`adducir.corpora.local`): JSONL, TREC SGML, TSV, plain text or
+   another of :data:`adducir.corpora.readers.FORMATS`, compressed or not;
+3. an ``ir_datasets`` id (:mod:`adducir.corpora.irds`), such as ``argsme/2020-04-01``.
+"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adducir.corpora.bundled import PREFIX, bundled
+from adducir.study.checking import checked
 from adducir.study.errors import InputError
+from adducir.study.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from adducir.corpora.documents import Corpus
 
 _DATA_SUFFIXES = frozenset(
     {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".trec", ".sgml", ".sgm", ".xml"}
@@ -51,3 +65,34 @@ def _reads_like_a_path(text: str) -> bool:
     """Whether nobody would write an ir_datasets id like this."""
     suffix = Path(text).suffix.lower()
     return text.startswith(("/", ".", "~")) or text.endswith("/") or suffix in _DATA_SUFFIXES
+
+
+@checked
+def open_corpus(
+    source: str | Path,
+    *,
+    docno_field: str | None = None,
+    format: str | None = None,  # noqa: A002  (the word users know)
+    progress: Progress = SILENT,
+) -> "Corpus":
+    """Find the corpus that a source names; its documents are not read yet.
+
+    Args:
+        source: See the module's text.
+        docno_field: The field that holds the docno, where it has none of the usual names
+            (local files only).
+        format: A kind of :data:`adducir.corpora.readers.FORMATS`, where the name does not tell.
+        progress: Receives what ir_datasets has to say while it downloads.
+
+    Raises:
+        InputError: The source is nothing that can be read.
+        UsageError: ``format`` is not a format.
+    """
+    found = resolve(source)
+    if isinstance(found, Path):
+        from adducir.corpora.local import open_local
+
+        return open_local(found, str(source), docno_field=docno_field, format=format)
+    from adducir.corpora.irds_corpus import IrdsCorpus
+
+    return IrdsCorpus.open(found, progress)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adducir.corpora.readers.trec import read_trec
 from adducir.corpora.token_weights import weights_in
 from adducir.corpora.topic_markup import RawTopic, parse_classic, parse_xml
-from adducir.corpora.trec import read_trec
 from adducir.corpora.values import as_text
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines

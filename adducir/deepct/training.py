@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from adducir.corpora.documents import Corpus, open_corpus
+from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.deepct.cards import card
 from adducir.deepct.examples import Counts, Example, ExampleSettings, examples

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.spans.record import MaskedSpan, candidates_of, read_spans
-from adducir.encoders.model import DualEncoder, Side
+from adducir.encoders.kinds import TextEncoder
+from adducir.encoders.model import DualEncoder, Side, load_encoder
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
     KIND,
@@ -153,7 +154,7 @@ def encode(
     settled = settled_precision(precision, device, output, fingerprint_in, progress=progress)
 
     def make(folder: Path, parts: Path) -> dict[str, Any]:
-        made = (encoder or DualEncoder.load(source)).to(choose_device(device))
+        made = (encoder or load_encoder(source)).to(choose_device(device))
         return encode_shards(made, items, folder, parts, tokens, settled, shard, progress)
 
     return build_by_parts(
@@ -171,7 +172,7 @@ def encode(
 
 
 def encode_shards(
-    encoder: DualEncoder,
+    encoder: DualEncoder | TextEncoder,
     items: Items,
     folder: Path,
     parts: Path,
@@ -222,7 +223,7 @@ def encode_shards(
 class _Work:
     """The encoding of one set of items."""
 
-    encoder: DualEncoder
+    encoder: Any  # a DualEncoder or a TextEncoder, which has its methods
     side: Side
     parts: Path
     tokens: int | None

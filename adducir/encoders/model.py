@@ -8,13 +8,15 @@ as similarity all vectors have length 1.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from adducir.corpora.spans.record import MaskedSpan, context
+from adducir.encoders.kinds import Floats as Floats
+from adducir.encoders.kinds import Side as Side
 from adducir.encoders.layout import Layout, read_dense, read_layout, write_layout
 from adducir.encoders.network import AnyPooling, Network, Pooling, pooler_of
 from adducir.encoders.reading import Ids, Reader, padded
@@ -36,8 +38,6 @@ from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
 
-Floats = NDArray[np.float32]
-Side = Literal["query", "document"]
 SIDES: tuple[Side, ...] = get_args(Side)
 
 
@@ -175,9 +175,11 @@ class DualEncoder(torch.nn.Module):
             seed: Of new poolers, where the encoder is to be trained and its model lacks one.
 
         Raises:
-            InputError: It cannot be loaded, or two towers were to be made one.
+            InputError: It cannot be loaded, is no network, or two towers were to be made one.
             MachineError: It cannot be fetched.
         """
+        if source.texts is not None:
+            raise InputError(f"{source.name} is no network, which this needs.")
         base = source.settings or Settings(towers="shared" if source.is_shared else "separate")
         if towers == "shared" and not source.is_shared:
             raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
@@ -306,3 +308,13 @@ class DualEncoder(torch.nn.Module):
     def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
         """Vectors of spans or documents; for options and result see :meth:`vectors`."""
         return self.vectors(self.read_documents(texts), "document", **options)
+
+
+def load_encoder(source: EncoderSource) -> Any:
+    """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder``, which has its methods.
+
+    Raises:
+        InputError: It cannot be loaded.
+        MachineError: It cannot be fetched.
+    """
+    return DualEncoder.load(source) if source.texts is None else source.texts

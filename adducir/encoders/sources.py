@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from adducir.encoders.kinds import ENCODERS, NETWORK, TextEncoder
 from adducir.encoders.settings import (
     DOCUMENT_FOLDER,
     QUERY_FOLDER,
@@ -27,6 +28,7 @@ class EncoderSource:
         document: The model of documents and spans; the same object where both share one.
         folder: The folder of an encoder that Adducir trained; None for others.
         settings: What stands in that folder.
+        texts: The encoder itself, of another kind than a network; it has no models.
     """
 
     name: str
@@ -34,6 +36,7 @@ class EncoderSource:
     document: ModelSource
     folder: Path | None = None
     settings: Settings | None = None
+    texts: TextEncoder | None = None
 
     @property
     def is_shared(self) -> bool:
@@ -46,6 +49,11 @@ class EncoderSource:
         Raises:
             InputError: A file cannot be read.
         """
+        if self.texts is not None:
+            kind = self.name.partition(":")[0]
+            return (
+                f"{kind}:{fingerprint([self.texts.model_dump(mode='json'), ENCODERS.origin(kind)])}"
+            )
         if self.folder is not None:
             return ModelSource(self.name, self.folder).identity()
         if self.is_shared:
@@ -61,7 +69,8 @@ def encoder_source(
     Args:
         name: A name as :func:`adducir.models.sources.model_source` takes it; two of them with a
             comma between, the first for queries, the second for documents (as DPR has them); the
-            folder of an encoder that Adducir trained; or its recipe, ``encoders/X.yaml``.
+            folder of an encoder that Adducir trained; or its recipe, ``encoders/X.yaml``; or
+            another kind of encoder, with a colon behind it (:mod:`adducir.encoders.kinds`).
         folder: Where relative paths start; by default the current folder.
         tokenizer: The name of the model whose tokenizer both sides take; by default their own.
 
@@ -69,6 +78,13 @@ def encoder_source(
         InputError, MachineError: As :func:`adducir.models.sources.model_source`; or the encoder
             of a recipe is not trained, or is to take another tokenizer than it was trained with.
     """
+    kind, colon, base = name.partition(":")
+    if colon and kind in ENCODERS:
+        if kind != NETWORK:
+            none = ModelSource(name)
+            texts = ENCODERS.make(kind, {"base": base} if base else {})
+            return EncoderSource(name, none, none, texts=texts)
+        name = base
     one, comma, other = (part.strip() for part in name.partition(","))
     if comma:
         query, document = (model_source(side, folder, tokenizer) for side in (one, other))

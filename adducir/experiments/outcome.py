@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.experiments.plan import Finding
-from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.render import TABLES, render
 from adducir.experiments.tables.table import ResultTable
 from adducir.study.files import writing_text
 
@@ -54,8 +54,8 @@ def write_findings(folder: Path, findings: Sequence[Finding]) -> dict[str, Path]
 def _write(folder: Path, finding: Finding) -> dict[str, Path]:
     folder = folder / finding.folder
     texts = {
-        key: (f"{finding.file}{ending}", render(finding.table, key))
-        for key, ending in FORMATS.items()
+        key: (f"{finding.file}{one.ending}", one().render(finding.table))
+        for key, one in TABLES.kinds().items()
     }
     if finding.file == "table":
         texts["html"] = ("report.html", texts["html"][1])

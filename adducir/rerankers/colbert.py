@@ -29,6 +29,7 @@ from adducir.models.layouts import plain_name
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
+from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import Ids, count_pieces, padded, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Pair, Pointwise, Scored
@@ -64,9 +65,25 @@ class ColBERTRecipe(RerankerRecipe):
     attend_to_masks: bool = False
     skip_punctuation: bool = True
 
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        """See :class:`RerankerRecipe`: a model of the authors' class."""
+        return has_architecture(source, "ColBERT")
+
+    def load(self, source: ModelSource) -> "LateInteraction":
+        """See :meth:`LateInteraction.load`."""
+        keys = {"query_length", "document_length", "markers"}
+        keys |= {"attend_to_masks", "skip_punctuation"}
+        return LateInteraction.load(source, Reading(**self.model_dump(include=keys)))
+
+    def scale(self, source: ModelSource) -> str:
+        """See :class:`RerankerRecipe`."""
+        del source
+        return SCALE
+
 
 class MaxSimRecipe(RerankerRecipe):
-    """The same score with any encoder.
+    """ColBERT's score with the token vectors of any encoder.
 
     Attributes:
         query_length: Tokens of a query, at most.
@@ -78,6 +95,17 @@ class MaxSimRecipe(RerankerRecipe):
     query_length: Length = 128
     document_length: Length | None = None
     skip_punctuation: bool = True
+
+    def load(self, source: ModelSource) -> "LateInteraction":
+        """See :meth:`LateInteraction.load`."""
+        keys = {"query_length", "document_length", "skip_punctuation"}
+        plain: dict[str, Any] = {"markers": None, "special": False, "fill": False}
+        return LateInteraction.load(source, Reading(**self.model_dump(include=keys), **plain))
+
+    def scale(self, source: ModelSource) -> str:
+        """See :class:`RerankerRecipe`."""
+        del source
+        return SCALE
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
 from adducir.models.training import TrainingRecipe
-from adducir.rerankers.checkpoints import has_architecture
+from adducir.rerankers.checkpoints import config_of, has_architecture
 from adducir.rerankers.examples_recipe import ExamplesPart, HeldOutPart
 from adducir.rerankers.inputs import Encoded, PairReader, count_pieces, padded
 from adducir.rerankers.recipe import Length, RerankerRecipe
@@ -46,6 +46,20 @@ class CrossEncoderRecipe(RerankerRecipe):
     examples: ExamplesPart | None = None
     held_out: HeldOutPart = HeldOutPart()
     training: TrainingRecipe = TrainingRecipe()
+
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        """See :class:`RerankerRecipe`: every classifier of pairs."""
+        return has_architecture(source, "ForSequenceClassification")
+
+    def load(self, source: ModelSource) -> "CrossEncoder":
+        """See :meth:`CrossEncoder.load`."""
+        return CrossEncoder.load(source, length=self.length, label=self.label)
+
+    def scale(self, source: ModelSource) -> str:
+        """See :class:`RerankerRecipe`."""
+        # A configuration that does not name its classes has two.
+        return scale_of(len(config_of(source).get("id2label") or (0, 1)), self.label)
 
 
 class CrossEncoder(Joint):

@@ -12,7 +12,8 @@ run gets 1/rank.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,8 @@ class LiT5Recipe(RerankerRecipe):
         answer_length: Tokens of the answer, at most.
     """
 
+    is_listwise: ClassVar[bool] = True
+
     model: Literal["lit5"] = "lit5"
     base: str = "castorini/LiT5-Distill-base"
     window: Length = 20
@@ -67,6 +70,22 @@ class LiT5Recipe(RerankerRecipe):
         if self.stride > self.window:
             raise ValueError("`stride` must not be more than `window`: passages would be left out")
         return self
+
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        """See :class:`RerankerRecipe`: a model that generates, and is called LiT5."""
+        return "lit5" in Path(source.name).name.lower() and (
+            has_architecture(source, "ForConditionalGeneration") or has_architecture(source, "FiD")
+        )
+
+    def load(self, source: ModelSource) -> "LiT5":
+        """See :meth:`LiT5.load`."""
+        return LiT5.load(source, length=self.length, answer_length=self.answer_length)
+
+    def scale(self, source: ModelSource) -> str:
+        """See :class:`RerankerRecipe`."""
+        del source
+        return SCALE
 
 
 class LiT5(Listwise):

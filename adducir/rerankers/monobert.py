@@ -6,10 +6,12 @@ text less than a quarter of the room). The score is the log-probability of the l
 s = log softmax(z)[relevant], or the logit where there is but one.
 """
 
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import model_validator
 
+from adducir.models.sources import ModelSource
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.recipe import Length
 
@@ -30,6 +32,11 @@ class MonoBERTRecipe(CrossEncoderRecipe):
     base: str = _BASE
     length: Length | None = 512
     labels: Literal[1, 2] = 2
+
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        """See :class:`RerankerRecipe`: a classifier of pairs that is called monoBERT."""
+        return "monobert" in Path(source.name).name.lower() and super().fits(source)
 
     @model_validator(mode="before")
     @classmethod

@@ -68,6 +68,22 @@ class MonoT5Recipe(RerankerRecipe):
     length: Length = 512
     tokens: tuple[str, str] | None = None
 
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        """See :class:`RerankerRecipe`: every other model that generates."""
+        return has_architecture(source, "ForConditionalGeneration") or has_architecture(
+            source, "FiD"
+        )
+
+    def load(self, source: ModelSource) -> "MonoT5":
+        """See :meth:`MonoT5.load`."""
+        return MonoT5.load(source, length=self.length, tokens=self.tokens)
+
+    def scale(self, source: ModelSource) -> str:
+        """See :class:`RerankerRecipe`."""
+        del source
+        return SCALE
+
 
 class MonoT5(Joint):
     """A T5 that was taught to answer whether a document is relevant.

@@ -3,13 +3,18 @@
 Each model's own keys stand in its file.
 """
 
-from typing import Annotated, Any, Literal
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from adducir.deepct.recipe import Several
 from adducir.models.machine import Precision
-from adducir.study.recipe import Recipe
+from adducir.study.recipe_model import Recipe
+
+if TYPE_CHECKING:
+    from adducir.models.sources import ModelSource
+    from adducir.rerankers.scoring import Listwise, Pointwise
 
 Length = Annotated[int, Field(ge=1)]
 
@@ -53,19 +58,24 @@ class PassagesPart(Recipe):
 
 
 class RerankerRecipe(Recipe):
-    """The keys of every reranker.
+    """The keys of every reranker; a subclass adds those of its kind.
 
     Attributes:
+        is_listwise: Whether it puts lists in order rather than scores pairs; such a kind has the
+            keys ``window`` and ``stride``.
         kind: What tells this recipe from others.
         description: For readers.
         model: The kind of model.
-        base: Its weights: a folder, ``minilm`` or a name of the Hugging Face Hub.
+        base: Its weights: a folder, ``minilm`` or a name of the Hugging Face Hub; empty for a
+            kind that has none.
         tokenizer: Where the tokenizer comes from, if the weights bring none.
         fields: The document's fields that are read; by default those that the index has.
         passages: Which part of a document is scored.
         precision: What the network computes in.
         batch_tokens: Padded tokens in a batch; by default what suits the device.
     """
+
+    is_listwise: ClassVar[bool] = False
 
     kind: Literal["reranker"] = "reranker"
     description: str = ""
@@ -81,3 +91,25 @@ class RerankerRecipe(Recipe):
     def decides(self) -> dict[str, Any]:
         """What decides the score of a pair, beside the weights."""
         return self.model_dump(mode="json", exclude=set(_NOT_DECIDING))
+
+    @classmethod
+    def fits(cls, source: "ModelSource") -> bool:
+        """Whether a model without a recipe is one of this kind, by what its files say."""
+        del source
+        return False
+
+    @abstractmethod
+    def load(self, source: "ModelSource") -> "Pointwise | Listwise":
+        """The model, on the processor.
+
+        Args:
+            source: Its weights; of a kind whose ``base`` is empty, not to be looked at.
+
+        Raises:
+            InputError: It cannot be loaded, or is of another kind.
+            MachineError: It cannot be fetched.
+        """
+
+    @abstractmethod
+    def scale(self, source: "ModelSource") -> str:
+        """What its scores are, in a few words; the model is not loaded for that."""

@@ -15,13 +15,6 @@ from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.settings import as_settings
 from adducir.models.sources import ModelSource, model_source
-from adducir.rerankers import colbert, lit5, monot5
-from adducir.rerankers.checkpoints import config_of, kind_of
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
-from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe, scale_of
-from adducir.rerankers.lit5 import LiT5, LiT5Recipe
-from adducir.rerankers.monobert import MonoBERTRecipe
-from adducir.rerankers.monot5 import MonoT5, MonoT5Recipe
 from adducir.rerankers.passages import parts_of, united
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.scoring import Listwise, Pointwise
@@ -31,17 +24,25 @@ from adducir.study.checking import checked
 from adducir.study.errors import InputError, ProductError, UsageError
 from adducir.study.folders import study_folder
 from adducir.study.recipe import validate
+from adducir.study.registry import Family
 from adducir.study.yaml import Document, load
 
-KINDS: dict[str, type[RerankerRecipe]] = {
-    "monobert": MonoBERTRecipe,
-    "monot5": MonoT5Recipe,
-    "colbert": ColBERTRecipe,
-    "maxsim": MaxSimRecipe,
-    "lit5": LiT5Recipe,
-    "cross-encoder": CrossEncoderRecipe,
-}
-"""The recipe of each kind of reranker."""
+_HERE = "adducir.rerankers"
+
+RERANKERS = Family(
+    "rerankers",
+    RerankerRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "monobert": f"{_HERE}.monobert:MonoBERTRecipe",
+        "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoderRecipe",
+        "lit5": f"{_HERE}.lit5:LiT5Recipe",
+        "monot5": f"{_HERE}.monot5:MonoT5Recipe",
+        "colbert": f"{_HERE}.colbert:ColBERTRecipe",
+        "maxsim": f"{_HERE}.colbert:MaxSimRecipe",
+    },
+    what="reranker",
+)
+"""Every kind by its name, in the order in which a model without a recipe is tried for them."""
 
 _RECIPES = (".yaml", ".yml")
 _VERSION = 2
@@ -67,7 +68,8 @@ class Reranker:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that decides the score of a pair."""
-        return identity_of(self.recipe, self.source.identity())
+        has_weights = bool(self.recipe.base)
+        return identity_of(self.recipe, self.source.identity() if has_weights else "")
 
     @cached_property
     def model(self) -> Pointwise | Listwise:
@@ -77,7 +79,7 @@ class Reranker:
             InputError: It cannot be loaded, or is of another kind.
             MachineError: It cannot be fetched.
         """
-        model = _load(self.recipe, self.source)
+        model = self.recipe.load(self.source)
         model.precision = self.recipe.precision
         model.tokens = self.batch_tokens
         model.to(choose_device(self.device))
@@ -91,7 +93,7 @@ class Reranker:
     @property
     def is_listwise(self) -> bool:
         """Whether it puts lists in order rather than scores pairs."""
-        return isinstance(self.recipe, LiT5Recipe)
+        return self.recipe.is_listwise
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -101,23 +103,14 @@ class Reranker:
     @property
     def scale(self) -> str:
         """What its scores are; the model need not be loaded for that."""
-        match self.recipe:
-            case CrossEncoderRecipe():
-                # A configuration that does not name its classes has two.
-                labels = len(config_of(self.source).get("id2label") or (0, 1))
-                return scale_of(labels, self.recipe.label)
-            case MonoT5Recipe():
-                return monot5.SCALE
-            case LiT5Recipe():
-                return lit5.SCALE
-        return colbert.SCALE
+        return self.recipe.scale(self.source)
 
     def windows(self, count: int) -> list[tuple[int, int]]:
         """The windows of a listwise reranker over so many texts."""
-        recipe = self.recipe
-        if not isinstance(recipe, LiT5Recipe):
+        if not self.is_listwise:
             raise UsageError(f"{self.name} has no windows: it scores pairs.")
-        return windows(count, recipe.window, recipe.stride)
+        asked = self.recipe.model_dump(include={"window", "stride"})
+        return windows(count, asked["window"], asked["stride"])
 
     def parts(self, text: str) -> list[str]:
         """The passages of a document that are scored."""
@@ -159,10 +152,12 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
         weights: The identity of its model; of a model that is trained by the recipe, the
             fingerprint of the product, which need not be there yet.
     """
+    origin = RERANKERS.origin(recipe.model)
     return {
         "weights": weights,
         "settings": recipe.decides,
         "version": _VERSION,
+        **({"origin": origin} if origin else {}),
     }
 
 
@@ -175,7 +170,8 @@ def open_reranker(
     Args:
         name: A recipe (``rerankers/X.yaml``); the folder of a model that ``adducir train`` made; or
             a pretrained model, by folder or name of the Hugging Face Hub, with its kind before it
-            where the model does not tell (``maxsim:minilm``, ``colbert:FOLDER``).
+            where the model does not tell (``maxsim:minilm``, ``colbert:FOLDER``); or a kind
+            alone, for its default model.
         folder: Where relative paths start; by default the current folder.
         device: See :func:`adducir.models.machine.choose_device`.
 
@@ -191,10 +187,30 @@ def open_reranker(
     if (path / SETTINGS_FILE).is_file():
         return _trained(text, path, device)
     kind, colon, rest = text.partition(":")
-    if not colon or kind not in KINDS:
-        kind, rest = kind_of(model_source(text, start)), text
-    recipe = KINDS[kind](model=kind, base=rest)
+    if text in RERANKERS and not path.exists():
+        recipe = RERANKERS.make(text)
+    elif colon and kind in RERANKERS:
+        recipe = RERANKERS.make(kind, {"base": rest})
+    else:
+        recipe = RERANKERS.make(_kind_of(model_source(text, start)), {"base": text})
     return Reranker(text, recipe, source_of(recipe, start), device)
+
+
+def _kind_of(source: ModelSource) -> str:
+    """The kind of reranker that a model without a recipe is.
+
+    Raises:
+        InputError: It is none that is known.
+        MachineError: It cannot be fetched.
+    """
+    found = next((name for name, kind in RERANKERS.kinds().items() if kind.fits(source)), None)
+    if found is None:
+        raise InputError(
+            f"{source.name} does not say what kind of reranker it is.",
+            path=source.folder,
+            mend=f"Say it: colbert:{source.name}, or maxsim:{source.name} for any encoder.",
+        )
+    return found
 
 
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> RerankerRecipe:
@@ -209,21 +225,21 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> RerankerRecipe:
 def recipe_of(document: Document, overrides: Sequence[str] = ()) -> RerankerRecipe:
     """The recipe in a file that was read; errors are those of :func:`read_recipe`."""
     kind = document.data.get("model")
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in RERANKERS:
         told = "there is no key `model`" if kind is None else f"there is no model {kind!r}"
         raise InputError(
             f"{told}.",
             path=document.path,
             line=document.line_of(("model",)) if "model" in document.data else None,
-            mend=f"The models are: {', '.join(KINDS)}.",
+            mend=f"The models are: {', '.join(RERANKERS)}.",
         )
-    return validate(document, KINDS[kind], overrides)
+    return validate(document, RERANKERS.kind(kind), overrides)
 
 
 def _of_recipe(name: str, path: Path, device: str) -> Reranker:
     recipe = read_recipe(path)
     folder = study_folder(path)
-    if isinstance(recipe, CrossEncoderRecipe) and recipe.examples is not None:
+    if getattr(recipe, "examples", None) is not None:  # one that is to be trained
         product = path.with_suffix("")
         if not (product / SETTINGS_FILE).is_file():
             raise ProductError(
@@ -241,6 +257,8 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
     Raises:
         InputError, MachineError: As :func:`adducir.models.sources.model_source`.
     """
+    if not recipe.base:
+        return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
     return model_source(expanded(recipe.base), folder, tokenizer)
 
@@ -255,32 +273,7 @@ def _trained(
         used = {"fields", "passages", "precision", "batch_tokens"}
         settings |= recipe.model_dump(include=used)
     kind = str(settings.get("model"))
-    if kind not in KINDS:
+    if kind not in RERANKERS:
         raise InputError(f"there is no model {kind!r}.", path=folder / SETTINGS_FILE)
-    own = as_settings(folder / SETTINGS_FILE, settings, KINDS[kind])
+    own = as_settings(folder / SETTINGS_FILE, settings, RERANKERS.kind(kind))
     return Reranker(name, own, ModelSource(name, folder), device)
-
-
-def _load(recipe: RerankerRecipe, source: ModelSource) -> Pointwise | Listwise:
-    """Load the model of a recipe."""
-    match recipe:
-        case CrossEncoderRecipe():
-            return CrossEncoder.load(source, length=recipe.length, label=recipe.label)
-        case MonoT5Recipe():
-            return MonoT5.load(source, length=recipe.length, tokens=recipe.tokens)
-        case LiT5Recipe():
-            return LiT5.load(
-                source,
-                length=recipe.length,
-                answer_length=recipe.answer_length,
-            )
-        case ColBERTRecipe():
-            keys = {"query_length", "document_length", "markers"}
-            keys |= {"attend_to_masks", "skip_punctuation"}
-            return LateInteraction.load(source, Reading(**recipe.model_dump(include=keys)))
-        case MaxSimRecipe():
-            keys = {"query_length", "document_length", "skip_punctuation"}
-            plain: dict[str, Any] = {"markers": None, "special": False, "fill": False}
-            reading = Reading(**recipe.model_dump(include=keys), **plain)
-            return LateInteraction.load(source, reading)
-    raise UsageError(f"there is no reranker of the kind {recipe.model!r}.")

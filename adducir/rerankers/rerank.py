@@ -218,6 +218,7 @@ def _settings(run: Run, texts: Texts, reranker: Reranker, depth: int) -> dict[st
         "name": reranker.name,
         "weights": reranker.identity["weights"],
         **recipe.decides,
+        **reranker.identity.get("origin", {}),
         "depth": depth,
         "fields": list(texts.fields),
         "passages": recipe.passages.model_dump(mode="json", exclude_none=True),

@@ -6,9 +6,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.deepct.leaks import Without, excluded
 from adducir.deepct.recipe import listed

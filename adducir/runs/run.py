@@ -13,6 +13,7 @@ from adducir.corpora.frames import SCORE, rows_of
 from adducir.runs.order import Integers, Ties, ordered, topic_numbers
 from adducir.study.checking import checked
 from adducir.study.errors import UsageError
+from adducir.study.notebook import MOST, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +146,16 @@ class Run:
             return self.frame.select("qid", "docno").clear()
         pairs = self.frame.select("qid", "docno")
         return pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Columns qid, docno, score and rank (from 0)."""
+        return self.frame.with_columns(rank=pl.Series(self.ranks, dtype=pl.Int64))
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook."""
+        caption = f"{self.tag}: {len(self.qids):,} topics, {len(self):,} documents"
+        shown = self.top(MOST).to_polars().head(MOST)
+        return html_table(caption, shown.columns, shown.iter_rows())
 
     def to_pandas(self) -> "pd.DataFrame":
         """A PyTerrier result frame: columns qid, docno, score and rank (from 0)."""

@@ -4,29 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from adducir.study.errors import AdducirError, InputError
 from adducir.study.nearest import nearest
 from adducir.study.overrides import Override, OverrideError, apply
 from adducir.study.recipe_faults import Fault, FaultsAt, faults_of, slips_in
+from adducir.study.recipe_model import Recipe
 from adducir.study.yaml import Document, KeyPath
 
 __all__ = ["Fault", "FaultsAt", "Reading", "Recipe", "nearest", "read", "validate"]
 
-R = TypeVar("R", bound="Recipe")
-
-
-class Recipe(BaseModel):
-    """The base of every recipe: unknown keys are refused, values cannot be changed.
-
-    A subclass's own validators raise ValueError for a fault of the whole model
-    they validate, or :class:`FaultsAt` for faults at places below it.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
-    )
+R = TypeVar("R", bound=Recipe)
 
 
 @dataclass(frozen=True)

@@ -119,9 +119,9 @@ def _told(detail: Mapping[str, Any], place: Place, stem: str) -> str:
         if kind == "union_tag_not_found":
             return f"the key `{key}` is needed and missing"
         tags = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
-        return f"`{key}` {_one_of(tags, context['tag'])}"
+        return f"`{key}` {one_of(tags, context['tag'])}"
     if kind in ("literal_error", "enum") and place.choices():
-        return _one_of(place.choices(), given)
+        return one_of(place.choices(), given)
     if stem in _WORDS:
         quotes = stem == "string" and isinstance(given, int | float)
         hint = "; put it in quotes if it is text" if quotes else ""
@@ -146,7 +146,8 @@ def _unknown(key: str, place: Place) -> str:
     return f"there is no such key here; the keys are {', '.join(f'`{name}`' for name in known)}"
 
 
-def _one_of(choices: Sequence[str], given: Any) -> str:
+def one_of(choices: Sequence[str], given: Any) -> str:
+    """What is wrong with a value that is none of the choices, with the nearest."""
     listed = (
         f"should be one of {', '.join(choices)}" if len(choices) > 1 else f"should be {choices[0]}"
     )

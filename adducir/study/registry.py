@@ -11,19 +11,19 @@ an experiment file, the options of a command and their help, the defaults and wh
 Names are known without importing any kind; a kind is imported when it is first used.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import Any, Generic, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 
 from adducir.study.errors import MachineError, UsageError
 from adducir.study.nearest import nearest
-from adducir.study.recipe import Recipe
-from adducir.study.recipe_faults import faults_of
+from adducir.study.recipe_model import Recipe
 
 K = TypeVar("K", bound=Recipe)
 
@@ -42,7 +42,7 @@ class Family(Generic[K]):
     def __init__(self, name: str, base: type[K], own: Mapping[str, str], *, what: str) -> None:
         self.name = name
         self.what = what
-        self._base = base
+        self.base = base
         self._own = dict(own)
 
     def __iter__(self) -> Iterator[str]:
@@ -59,7 +59,8 @@ class Family(Generic[K]):
             MachineError: Two packages, or a package and Adducir, have kinds of one name.
         """
         found: dict[str, EntryPoint] = {}
-        for point in sorted(entry_points(group=f"adducir.{self.name}"), key=lambda one: one.name):
+        points = _points(tuple(sys.path)).select(group=f"adducir.{self.name}")
+        for point in sorted(points, key=lambda one: one.name):
             other = found.get(point.name)
             if point.name in self._own or (other is not None and other.value != point.value):
                 rival = "Adducir itself" if other is None else _package(other)
@@ -69,6 +70,19 @@ class Family(Generic[K]):
                 )
             found[point.name] = point
         return found
+
+    @property
+    def named(self) -> AfterValidator:
+        """What makes ``Annotated[str, FAMILY.named]`` in a recipe the name of one of the kinds."""
+
+        def check(name: str) -> str:
+            if name not in self:
+                from adducir.study.recipe_faults import one_of
+
+                raise ValueError(one_of(list(self), name))
+            return name
+
+        return AfterValidator(check)
 
     def kind(self, name: str) -> type[K]:
         """The class of a name.
@@ -94,11 +108,22 @@ class Family(Generic[K]):
                 f"the {self.what} {name!r} of {_package(point)} cannot be imported: {error!r}.",
                 mend="Mend or uninstall that package.",
             ) from error
-        if not (isinstance(found, type) and issubclass(found, self._base)):
+        if not (isinstance(found, type) and issubclass(found, self.base)):
             raise MachineError(
                 f"{point.value} of {_package(point)} is no {self.what}.",
-                mend=f"It must extend {self._base.__module__}.{self._base.__qualname__}.",
+                mend=f"It must extend {self.base.__module__}.{self.base.__qualname__}.",
             )
+        return found
+
+    def kinds(self) -> dict[str, type[K]]:
+        """Every kind by its name, without those of packages that cannot be imported.
+
+        A broken package is an error of the user who names its kind, and of no other.
+        """
+        found: dict[str, type[K]] = {}
+        for name in self:
+            with suppress(MachineError):
+                found[name] = self.kind(name)
         return found
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
@@ -113,10 +138,16 @@ class Family(Generic[K]):
         unknown = [key for key in given if key not in kind.model_fields]
         if unknown:
             known = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
-            raise UsageError(f"`{unknown[0]}` is no hyperparameter of {name}, which has {known}.")
+            near = nearest(unknown[0], kind.model_fields).removeprefix("; ")
+            raise UsageError(
+                f"`{unknown[0]}` is no hyperparameter of {name}, which has {known}.",
+                mend=near.capitalize() or None,
+            )
         try:
             return kind.model_validate(given)
         except ValidationError as error:
+            from adducir.study.recipe_faults import faults_of
+
             faults = "; ".join(str(fault) for fault in faults_of(error, kind))
             raise UsageError(f"{name}: {faults}.") from error
 
@@ -132,12 +163,7 @@ class Family(Generic[K]):
 
     def having(self, condition: Callable[[type[K]], bool]) -> tuple[str, ...]:
         """The names of the kinds that a condition holds for, without those of broken packages."""
-        found = []
-        for name in self:
-            with suppress(MachineError):
-                if condition(self.kind(name)):
-                    found.append(name)
-        return tuple(found)
+        return tuple(name for name, kind in self.kinds().items() if condition(kind))
 
     def name_of(self, kind: type[K]) -> str:
         """What a class is called here; for one that is not registered, ``module:class``."""
@@ -153,6 +179,13 @@ class Family(Generic[K]):
         """
         name = self.name_of(type(made))
         return {key: name, **self.origin(name), **made.model_dump(mode="json")}
+
+
+@cache
+def _points(path: tuple[str, ...]) -> EntryPoints:
+    """All entry points of the packages below ``path``, which is Python's: reading them costs."""
+    del path
+    return cast("EntryPoints", entry_points())  # before Python 3.12 a class of its own
 
 
 def _package(point: EntryPoint) -> str:

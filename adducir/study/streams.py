@@ -114,6 +114,11 @@ def plain_name(name: str) -> str:
     return name[: len(name) - len(ending)]
 
 
+def suffix_of(path: Path) -> str:
+    """The ending of a file's name in lower case, such as ``.jsonl``, that of compression apart."""
+    return Path(plain_name(path.name.lower())).suffix
+
+
 def is_compressed(head: bytes) -> bool:
     """Whether a file that begins with these bytes is gzip or bzip2."""
     return _codec_of(head) is not None

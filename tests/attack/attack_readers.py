@@ -32,13 +32,13 @@ def _check(path: Path) -> Any:
 
 
 def _corpus(path: Path) -> Any:
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
 
     return list(open_corpus(str(path)))
 
 
 def _cacm(path: Path) -> Any:
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
 
     return list(open_corpus(str(path), format="cacm"))
 

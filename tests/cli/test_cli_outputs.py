@@ -11,9 +11,8 @@ import pytest
 
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, load_command
-from adducir.cli.options import Format
-from adducir.cli.outputs import TABLE_ENDINGS
-from adducir.experiments.tables.render import FORMATS
+from adducir.cli.outputs import TABLE
+from adducir.experiments.tables.render import TABLES
 from adducir.runs.read import read_run
 from adducir.study.products import read_manifest
 
@@ -315,8 +314,9 @@ def test_unknown_endings_of_runs(folder, capsys, name):
 
 
 def test_endings_are_those_of_the_formats():
-    assert tuple(FORMATS.values()) == TABLE_ENDINGS
-    assert tuple(FORMATS) == tuple(Format)
+    endings = [one.ending for one in TABLES.kinds().values()]
+    assert len(set(endings)) == len(endings)
+    assert tuple(endings) == TABLE.known_endings()
 
 
 @pytest.mark.parametrize(

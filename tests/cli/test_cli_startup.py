@@ -27,10 +27,12 @@ HEAVY = [
     "psutil",
     "filelock",
     "tirex_tracker",
-    "adducir.corpora",
-    "adducir.runs",
+    "adducir.corpora.documents",
+    "adducir.runs.run",
     "adducir.indexes",
-    "adducir.experiments",
+    "adducir.experiments.comparison",
+    "adducir.experiments.tables.table",
+    "adducir.study.recipe",
 ]
 
 _LIST_MODULES = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.study.errors import InputError
 
 

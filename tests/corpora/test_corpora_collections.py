@@ -2,8 +2,9 @@
 
 import pytest
 
-from adducir.corpora.documents import open_corpus, refuse_duplicates, text_of
+from adducir.corpora.documents import refuse_duplicates, text_of
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.study.errors import InputError
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from adducir.corpora.documents import LONGEST_DOCNO, check_docno, open_corpus
+from adducir.corpora.documents import LONGEST_DOCNO, check_docno
+from adducir.corpora.sources import open_corpus
 from adducir.study.errors import InputError
 
 FORMS = {

@@ -22,8 +22,9 @@ from ir_datasets.formats import (
     TrecQuery,
 )
 
-from adducir.corpora.documents import Corpus, Document, open_corpus, refuse_duplicates
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.study.errors import InputError, MachineError
 from adducir.study.progress import Silent

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.corpora.documents import Document, open_corpus, refuse_duplicates, text_of
-from adducir.corpora.jsonl import DOCNO_FIELDS, read_jsonl
+from adducir.corpora.documents import Document, refuse_duplicates, text_of
+from adducir.corpora.readers.jsonl import DOCNO_FIELDS, read_jsonl
+from adducir.corpora.sources import open_corpus
 from adducir.study.errors import InputError
 
 

@@ -10,8 +10,9 @@ import pytest
 
 import adducir.corpora
 from adducir.corpora.bundled import BUNDLED, bundled_corpus, bundled_qrels, bundled_topics
-from adducir.corpora.documents import Corpus, open_corpus, refuse_duplicates
+from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.study.errors import InputError, UsageError
 

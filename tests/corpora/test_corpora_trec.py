@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.corpora.documents import Document, open_corpus
+from adducir.corpora.documents import Document
 from adducir.corpora.markup import outermost, plain
+from adducir.corpora.sources import open_corpus
 from adducir.study.errors import InputError
 
 DISKS = """<DOC>

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from plain_corpus import PlainCorpus, pieces_of_three
 
-from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import Qrels
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics
 from adducir.deepct.examples import Example, ExampleSet, ExampleSettings, examples
 from adducir.deepct.leaks import NOBODY, Excluded, Without, excluded

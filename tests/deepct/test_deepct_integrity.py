@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from file_damage import damage, damaged_files
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import Settings
 from adducir.deepct.weighing import TermWeights, weigh, weigh_corpus

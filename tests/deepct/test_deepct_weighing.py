@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.deepct import weighing
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.model import TermWeighter

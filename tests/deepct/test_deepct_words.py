@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.deepct import words as module
 from adducir.deepct.words import LONGEST, Word, basic_words, match_key, words
 

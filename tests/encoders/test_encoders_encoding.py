@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from some_spans import some_spans
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.encoders import encoding
 from adducir.encoders.encoding import encode, items_of_corpus, items_of_spans
 from adducir.encoders.model import DualEncoder

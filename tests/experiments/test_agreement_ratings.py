@@ -17,7 +17,7 @@ from adducir.experiments.agreement.systems import (
     with_mean_ranks,
 )
 from adducir.experiments.agreement.table import ALL, Study, agreement_table
-from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.render import TABLES, render
 from adducir.study.errors import InputError, UsageError
 
 # Two items, two raters, three systems; anna gave no rating to c on i2.
@@ -177,7 +177,7 @@ def test_the_table_holds_the_figures_and_the_tests(file):
     assert cells[ALL]["Rank/alpha"].mean == alpha
     assert cells[ALL]["Rating/Mean rating"].mean is None
     assert any("Paired t-test" in sentence for sentence in table.footer)
-    for name in FORMATS:
+    for name in TABLES:
         assert "alpha" in render(table, name)
 
 

@@ -25,7 +25,7 @@ from adducir.experiments.evaluation.ranks import (
     standing,
 )
 from adducir.experiments.tables.ranks import RANDOM, rank_table
-from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.render import TABLES, render
 from adducir.study.errors import InputError, UsageError
 
 
@@ -194,7 +194,7 @@ def test_the_table_tests_against_the_baseline():
     assert len(cells["dense", "", "Rank"].versus) == 1
     assert any("100.0 candidates a query" in sentence for sentence in table.footer)
     assert not any("nudged" in sentence for sentence in table.footer)  # there are no qrels
-    for name in FORMATS:
+    for name in TABLES:
         assert "Median" in render(table, name)
 
 

@@ -121,7 +121,7 @@ def test_one_evaluator_serves_many_runs() -> None:
 def test_scores_as_a_long_frame() -> None:
     run = run_of({"b": {"d2": 2.0, "d1": 1.0}})
     scores = evaluate(run, qrels_of(QRELS), "RR Judged@5", system="BM25")
-    frame = scores.to_frame()
+    frame = scores.to_polars()
     assert frame.columns == ["system", "qid", "measure", "value"]
     assert frame.rows()[:2] == [("BM25", "b", "RR", 0.5), ("BM25", "b", "Judged@5", 1.0)]
     assert len(frame) == 6

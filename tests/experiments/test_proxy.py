@@ -26,7 +26,7 @@ from adducir.experiments.proxy.tasks import (
     make_task,
 )
 from adducir.experiments.significance.proportions import wilson_interval
-from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.render import TABLES, render
 from adducir.study.errors import InputError, UsageError
 
 TEXTS = {
@@ -267,7 +267,7 @@ def test_the_table_by_groups(task):
     assert cells["dense", "1", "Accuracy"] == 1
     assert cells["dense", "2", "Accuracy"] == 0.5
     assert cells["majority", EVERYTHING, "Right"] == 3
-    for name in FORMATS:
+    for name in TABLES:
         assert "Accuracy" in render(table, name)
     with pytest.raises(UsageError, match="no choices"):
         proxy_table(key, [])

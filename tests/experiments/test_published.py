@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.experiments.outcome import Outcome
 from adducir.experiments.planner import plan_experiment

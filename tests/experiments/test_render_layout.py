@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from sample_tables import small, versus, wide
 
-from adducir.experiments.tables.render import FORMATS, render
+from adducir.experiments.tables.render import TABLES, render
 from adducir.experiments.tables.render.layout import (
     detail_lines,
     figure,
@@ -155,9 +155,9 @@ def test_legend_tells_the_level_of_the_intervals() -> None:
 
 
 def test_every_format_renders_and_an_unknown_one_names_them() -> None:
-    for name in FORMATS:
+    for name in TABLES:
         assert render(wide(), name).endswith("\n")
-    with pytest.raises(UsageError, match=r"no table format is called 'xlsx'.*terminal, markdown"):
+    with pytest.raises(UsageError, match=r"no table format 'xlsx'.*terminal, markdown"):
         render(wide(), "xlsx")
 
 

@@ -13,7 +13,7 @@ from adducir.experiments.comparison.statements import statements
 from adducir.experiments.significance.corrections import correct
 from adducir.experiments.significance.equivalence import tost
 from adducir.experiments.significance.intervals import bca_interval
-from adducir.experiments.significance.randomisation import randomisation
+from adducir.experiments.significance.tests.randomisation import randomisation
 from adducir.study.errors import UsageError
 
 TOPICS = 60
@@ -341,8 +341,8 @@ def test_systems_that_do_not_fit_together_are_refused(systems: list[Given]) -> N
         ({"baseline": "bm52"}, "Did you mean bm25"),
         ({"baseline": ["bm25", "x"]}, "'x' is not among"),
         ({"against": "bst", "equivalence": 0.1}, "equivalent"),
-        ({"test": "anova"}, "unknown test 'anova'. Choose one of t, wilcoxon"),
-        ({"correction": "tukey"}, "unknown correction"),
+        ({"test": "anova"}, "no significance test 'anova'. Choose one of t, wilcoxon"),
+        ({"correction": "tukey"}, "there is no correction"),
         ({"family": "all"}, "unknown family"),
         ({"interval": "normal"}, "unknown interval"),
         ({"alpha": 5.0}, "alpha"),

@@ -10,9 +10,9 @@ from scipy import stats
 
 from adducir.experiments.significance import signs
 from adducir.experiments.significance.all_pairs import all_pairs, all_pairs_randomisation
-from adducir.experiments.significance.bootstrap import sample_counts
 from adducir.experiments.significance.paired import bootstrap, run_rows
-from adducir.experiments.significance.randomisation import randomisation, randomisation_rows
+from adducir.experiments.significance.tests.bootstrap import sample_counts
+from adducir.experiments.significance.tests.randomisation import randomisation, randomisation_rows
 from adducir.study.errors import UsageError
 
 

@@ -7,8 +7,8 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from adducir.corpora.documents import open_corpus
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.experiments.evaluation.evaluate import evaluate
 from adducir.experiments.tuning.feedback import SharedFeedback

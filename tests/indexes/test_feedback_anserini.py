@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from anserini import Anserini
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
 from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio

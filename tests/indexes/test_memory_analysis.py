@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adducir.corpora.documents import open_corpus, text_of
+from adducir.corpora.documents import text_of
+from adducir.corpora.sources import open_corpus
 from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feeding import packed

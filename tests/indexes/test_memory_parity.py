@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
 from adducir.indexes.feedback import RM3

@@ -8,7 +8,8 @@ import pytest
 from memory_corpus import ListCorpus
 from scipy.sparse import csr_matrix
 
-from adducir.corpora.documents import Document, open_corpus
+from adducir.corpora.documents import Document
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes import IndexSettings

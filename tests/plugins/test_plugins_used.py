@@ -6,51 +6,51 @@ import subprocess
 import sys
 from pathlib import Path
 
+import newcomers
 import pytest
 from plugin_package import install
 
+from adducir.families import FAMILIES
 from adducir.runs.metadata import read_metadata
 
-BORDA = '''
-"""Borda's count, of an author who is not of Adducir."""
-from pydantic import Field
-from adducir.runs.fusion import FusionMethod
-
-class Borda(FusionMethod):
-    """Points for each document that is ranked below."""
-    bonus: float = Field(0.0, ge=0, description="Points for being ranked at all.")
-
-    def contributions(self, run):
-        return run.lengths[run.topics] - run.ranks - 1 + self.bonus
-'''
 EXPERIMENT = """\
+corpora:
+  pets: {source: pets.txt, format: colons}
+indexes:
+  pets: {corpus: pets, engine: memory}
 topics:
   t: {source: topics.tsv, qrels: qrels.txt}
 systems:
   A: {run: a.run}
-  B: {run: b.run}
+  B: {index: pets}
   A+B: {fuse: [A, B], method: borda}
-measures: [nDCG@3]
-comparison: {baseline: A}
+  Words: {rerank: A+B, by: overlap, texts: pets}
+measures: [nDCG@3, FirstGrade(highest=2)]
+comparison: {baseline: A, test: cautious, correction: sidak}
 """
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     (tmp_path / "topics.tsv").write_text("1\tcats\n2\tdogs\n")
-    (tmp_path / "qrels.txt").write_text("1 0 x 1\n2 0 y 1\n")
+    (tmp_path / "qrels.txt").write_text("1 0 x 1\n2 0 y 2\n")
     (tmp_path / "a.run").write_text("1 Q0 x 1 9 a\n1 Q0 y 2 8 a\n1 Q0 z 3 7 a\n2 Q0 y 1 3 a\n")
     (tmp_path / "b.run").write_text("1 Q0 z 1 5 b\n1 Q0 x 2 4 b\n2 Q0 y 1 2 b\n")
+    (tmp_path / "pets.txt").write_text("x: cats and cats\ny: dogs\nz: cats and dogs\n")
+    passages = [{"id": f"p{n}", "title": "", "text": "t"} for n in range(3)]
+    question = {"id": "q1", "question": "Who?", "passages": passages, "gold": [], "sets": []}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(question) + "\n")
     (tmp_path / "experiments").mkdir()
-    (tmp_path / "experiments" / "borda.yaml").write_text(EXPERIMENT)
-    install(tmp_path / "site", "borda_fusion", BORDA, {"adducir.fusion": {"borda": "Borda"}})
+    (tmp_path / "experiments" / "pets.yaml").write_text(EXPERIMENT)
+    source = Path(newcomers.__file__).read_text(encoding="utf-8")
+    install(tmp_path / "site", "newcomers", source, newcomers.POINTS)
     return tmp_path
 
 
-def adducir(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def python(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     path = os.pathsep.join([str(study / "site"), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
-        [sys.executable, "-m", "adducir.cli.app", *arguments],
+        [sys.executable, *arguments],
         cwd=study,
         env={**os.environ, "PYTHONPATH": path, "COLUMNS": "100"},
         capture_output=True,
@@ -59,38 +59,138 @@ def adducir(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+def adducir(study: Path, *arguments: str, code: int = 0) -> str:
+    done = python(study, "-m", "adducir.cli.app", *arguments)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+def ranked(study: Path, run: str, qid: str) -> dict[str, float]:
+    lines = (study / run).read_text().splitlines()
+    return {line.split()[2]: float(line.split()[4]) for line in lines if line.split()[0] == qid}
+
+
+def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> None:
+    names = {group.removeprefix("adducir."): kinds for group, kinds in newcomers.POINTS.items()}
+    assert set(names) == set(FAMILIES)
+    code = "from adducir.testing import check_kind\n" + "".join(
+        f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n')\n"
+        for family, kinds in names.items()
+        for kind in kinds
+    )
+    done = python(study, "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_corpus_format(study: Path) -> None:
+    assert "colons" in adducir(study, "index", "--help")
+    adducir(study, "index", "pets.txt", "-o", "pets", "--format", "colons", "--engine", "memory")
+    (study / "pets.txt").rename(study / "pets.colons")
+    told = adducir(study, "index", "pets.colons", "-o", "other", "--engine", "memory")
+    assert "3 documents" in told
+    (study / "pets.colons").write_text("x cats\n")
+    told = adducir(study, "index", "pets.colons", "-o", "bad", "--engine", "memory", code=3)
+    assert "pets.colons:1: there is no colon." in told
+
+
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
-    shown = adducir(study, "fuse", "--help").stdout
+    shown = adducir(study, "fuse", "--help")
     assert "borda" in shown
     assert "--bonus" in shown
-    done = adducir(
-        study, "fuse", "a.run", "b.run", "--method", "borda", "--bonus", "1", "-o", "f.run"
-    )
-    assert done.returncode == 0, done.stderr
-    scores = {
-        line.split()[2]: float(line.split()[4])
-        for line in (study / "f.run").read_text().splitlines()
-        if line.startswith("1 ")
-    }
-    assert scores == {"x": 4.0, "z": 3.0, "y": 2.0}
+    adducir(study, "fuse", "a.run", "b.run", "--method", "borda", "--bonus", "1", "-o", "f.run")
+    assert ranked(study, "f.run", "1") == {"x": 4.0, "z": 3.0, "y": 2.0}
     fusion = read_metadata(study / "f.run")["method"]["fusion"]
     assert (fusion["method"], fusion["bonus"]) == ("borda", 1.0)
-    assert (fusion["package"], fusion["version"]) == ("borda_fusion", "1.2")
-    wrong = adducir(study, "fuse", "a.run", "b.run", "--bonus", "1", "-o", "g.run")
-    assert wrong.returncode == 2
-    assert "`bonus` is no hyperparameter of rrf" in wrong.stderr
+    assert (fusion["package"], fusion["version"]) == ("newcomers", "1.2")
+    wrong = adducir(study, "fuse", "a.run", "b.run", "--bonus", "1", "-o", "g.run", code=2)
+    assert "`bonus` is no hyperparameter of rrf" in wrong
 
 
-def test_a_fusion_method_is_a_system_and_its_version_is_fingerprinted(study: Path) -> None:
-    done = adducir(study, "experiment", "experiments/borda.yaml")
-    assert done.returncode == 0, done.stderr
-    table = json.loads((study / "experiments" / "borda" / "table.json").read_text())
-    assert "A+B" in json.dumps(table)
-    again = adducir(study, "experiment", "experiments/borda.yaml", "--dry-run")
-    assert "keep   run runs/borda/A+B.t.trec.gz" in again.stdout + again.stderr
-    newer = study / "site" / "borda_fusion-1.3.dist-info"
-    (study / "site" / "borda_fusion-1.2.dist-info").rename(newer)
+def test_a_measure_a_test_a_correction_and_a_table_format(study: Path) -> None:
+    runs = ("evaluate", "a.run", "b.run", "-q", "qrels.txt")
+    told = adducir(study, *runs, "-m", "FirstGrade FirstGrade(highest=2)", "--format", "org")
+    assert told.splitlines() == [
+        "| System | FirstGrade | FirstGrade(highest=2) |",
+        "| a | 1.500 | 0.750 |",
+        "| b | 1.000 | 0.500 |",
+    ]
+    asked = ("-b", "a", "--test", "cautious", "--correction", "sidak")
+    told = adducir(study, *runs, "-m", "P@1", *asked)
+    assert "Cautious test, two-sided, against a; Sidak-corrected over the 1 test" in told
+    adducir(study, *runs, "-m", "P@1", "-o", "table.org")
+    assert (study / "table.org").read_text().startswith("| System | P@1 |")
+    wrong = adducir(study, *runs, "-m", "FirstGrade(highst=2)", code=2)
+    assert "Did you mean highest?" in wrong
+    wrong = adducir(study, *runs, "-m", "FirstGrade(highest=0)", code=2)
+    assert "highest" in wrong
+    wrong = adducir(study, *runs, "-b", "a", "--test", "cautios", code=2)
+    assert "did you mean `cautious`?" in " ".join(wrong.replace("│", " ").split())
+
+
+def test_a_reranker(study: Path) -> None:
+    adducir(study, "index", "pets.txt", "-o", "pets", "--format", "colons", "--engine", "memory")
+    given = (
+        "rerank",
+        "-r",
+        "b.run",
+        "-m",
+        "overlap",
+        "-t",
+        "topics.tsv",
+        "-i",
+        "pets",
+        "-o",
+        "r.run",
+    )
+    adducir(study, *given)
+    assert list(ranked(study, "r.run", "1")) == ["z", "x"]
+    reranking = read_metadata(study / "r.run")["method"]["reranking"]
+    assert "newcomers" in json.dumps(reranking)
+
+
+def test_an_encoder(study: Path) -> None:
+    dense = ("--engine", "dense", "--encoder", "hashing:", "--precision", "float32")
+    adducir(study, "index", "pets.txt", "-o", "dense", "--format", "colons", *dense)
+    adducir(study, "search", "-i", "dense", "-t", "topics.tsv", "-o", "d.run")
+    assert next(iter(ranked(study, "d.run", "1"))) == "x"
+    assert next(iter(ranked(study, "d.run", "2"))) == "y"
+    given = ("encode", "-m", "hashing:", "--corpus", "pets.txt", "--format", "colons")
+    assert "64" in adducir(study, *given, "-o", "vectors")
+
+
+def test_a_selector(study: Path) -> None:
+    told = adducir(study, "select", "--help")
+    assert "lead" in told
+    given = ("select", "-m", "lead", "-q", "questions.jsonl", "--size", "1", "-o", "sets.jsonl")
+    adducir(study, *given)
+    (line,) = (study / "sets.jsonl").read_text().splitlines()
+    assert json.loads(line)["chosen"] == ["p0"]
+    wrong = adducir(study, *given[:-2], "--beam", "2", "-o", "other.jsonl", code=2)
+    assert "--beam means nothing" in wrong
+
+
+def test_all_of_them_in_an_experiment_file(study: Path) -> None:
+    adducir(study, "experiment", "experiments/pets.yaml")
+    folder = study / "experiments" / "pets"
+    table = json.loads((folder / "table.json").read_text())
+    assert [row["system"] for row in table["rows"]] == ["A", "B", "A+B", "Words"]
+    assert "FirstGrade(highest=2)" in json.dumps(table["columns"])
+    assert any("Cautious test" in one and "Sidak" in one for one in table["footer"])
+    assert (folder / "table.org").read_text().startswith("| System |")
+
+
+def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None:
+    adducir(study, "experiment", "experiments/pets.yaml")
+    again = adducir(study, "experiment", "experiments/pets.yaml", "--dry-run")
+    assert "keep   run runs/pets/A+B.t.trec.gz" in again
+    newer = study / "site" / "newcomers-1.3.dist-info"
+    (study / "site" / "newcomers-1.2.dist-info").rename(newer)
     metadata = newer / "METADATA"
     metadata.write_text(metadata.read_text().replace("1.2", "1.3"))
-    later = adducir(study, "experiment", "experiments/borda.yaml", "--dry-run")
-    assert "fuse   run runs/borda/A+B.t.trec.gz" in later.stdout + later.stderr
+    later = adducir(study, "experiment", "experiments/pets.yaml", "--dry-run")
+    assert "fuse   run runs/pets/A+B.t.trec.gz" in later
+    assert "run runs/pets/Words.t.trec.gz" in later
+    wrong = (study / "experiments" / "pets.yaml").read_text().replace("cautious", "cautios")
+    (study / "experiments" / "wrong.yaml").write_text(wrong)
+    told = adducir(study, "experiment", "experiments/wrong.yaml", code=3)
+    assert "did you mean `cautious`?" in told

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.deepct.leaks import Excluded
 from adducir.rerankers.document_examples import document_examples
 from adducir.rerankers.examples import Counts, Leaks

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adducir.rerankers.registry import KINDS, recipe_of
+from adducir.rerankers.registry import RERANKERS, recipe_of
 from adducir.study.yaml import load
 
+KINDS = RERANKERS.kinds()
 PAGE = (Path(__file__).parents[2] / "docs" / "reranking.md").read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from rerank_texts import QUERIES, TEXTS
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.batches import CPU_TOKENS
 from adducir.rerankers import cache as cache_module

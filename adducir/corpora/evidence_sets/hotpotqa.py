@@ -108,7 +108,7 @@ def paragraphs_of_corpus(source: str | Path) -> Iterator[tuple[str, str]]:
     Raises:
         InputError: The corpus cannot be read, or a document has no title or no ``text``.
     """
-    from adducir.corpora.documents import open_corpus
+    from adducir.corpora.sources import open_corpus
 
     for document in open_corpus(source):
         title = document.fields.get("title", "").strip()

@@ -9,9 +9,9 @@ took 100 queries of RELiC with about 50 passages of the same book each.
 from dataclasses import dataclass
 from pathlib import Path
 
-from adducir.corpora.jsonl import read_jsonl
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.quotations.segmenting import literary_sentences
+from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.corpora.spans.record import MaskedSpan
 from adducir.study.errors import InputError
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from adducir.experiments.agreement.ratings import Floats, Integers
 from adducir.experiments.significance.blas import one_thread
-from adducir.experiments.significance.bootstrap import sample_counts
 from adducir.experiments.significance.effects import check_share
-from adducir.experiments.significance.randomisation import check_draws
+from adducir.experiments.significance.tests.bootstrap import sample_counts
+from adducir.experiments.significance.tests.randomisation import check_draws
 
 DEFAULT_SAMPLES = 2_000
 _CELLS = 1 << 21

@@ -26,27 +26,25 @@ from typing import TypeVar
 from adducir.experiments.comparison.comparing import Comparing
 from adducir.experiments.comparison.lineup import SystemScores, line_up, named
 from adducir.experiments.comparison.results import Comparison, Measure, Settings
+from adducir.experiments.evaluation.vectorised import kind_of
 from adducir.experiments.significance.choices import (
-    CORRECTIONS,
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
     FAMILIES,
     INTERVALS,
-    TESTS,
     CorrectionName,
     FamilyName,
     IntervalName,
     TestName,
 )
+from adducir.experiments.significance.corrections import CORRECTIONS
 from adducir.experiments.significance.effects import check_share
+from adducir.experiments.significance.tests import TESTS
 from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 
 Choice = TypeVar("Choice", bound=str)
-
-DESCRIPTIVE = frozenset({"Judged", "NumQ", "NumRel", "NumRet"})
-"""Names of measures that rate no system; ``ir_measures.Measure.NAME``."""
 
 
 @checked
@@ -75,8 +73,8 @@ def compare(
         scores: The systems, on the same topics and measures.
         baseline: One or several of their names. None: no test of difference, unless
             ``family`` is ``pairs``.
-        test: One of ``choices.TESTS``.
-        correction: One of ``choices.CORRECTIONS``.
+        test: A kind of ``TESTS``.
+        correction: A kind of ``CORRECTIONS``.
         alpha: Level of all tests.
         family: What is corrected together; see the module.
         equivalence: Half-width of the band of equivalence in units of the measure, fixed
@@ -90,7 +88,8 @@ def compare(
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test.
         samples: Samples of the bootstrap test and the bootstrap interval.
-        descriptive: Measures to show without test; None: those in :data:`DESCRIPTIVE`.
+        descriptive: Measures to show without test; None: those whose kind says that
+            they rate no system.
         lower_is_better: Measures on which the lower mean is the better. Measures may be
             given by name in both.
 
@@ -99,17 +98,18 @@ def compare(
             fit together, or fewer than two topics where there is something to test.
     """
     lineup = line_up(scores)
+    TESTS.kind(test)
+    for one in (correction, equivalence_correction or correction):
+        CORRECTIONS.kind(one)
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
-        test=_chosen(test, TESTS, "test"),
-        correction=_chosen(correction, CORRECTIONS, "correction"),
+        test=test,
+        correction=correction,
         alpha=alpha,
         family=_chosen(family, FAMILIES, "family"),
         equivalence=equivalence,
         against=against,
-        equivalence_correction=_chosen(
-            equivalence_correction or correction, CORRECTIONS, "correction"
-        ),
+        equivalence_correction=equivalence_correction or correction,
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
         seed=seed,
@@ -131,7 +131,8 @@ def _descriptive(
     """The measures that rate no system: those chosen, else by their names."""
     if chosen is not None:
         return _among(measures, chosen)
-    return frozenset(m for m in measures if getattr(m, "NAME", None) in DESCRIPTIVE)
+    kinds = {measure: kind_of(measure) for measure in measures}
+    return frozenset(m for m, kind in kinds.items() if kind is not None and kind.is_descriptive)
 
 
 def _among(measures: Iterable[Measure], chosen: Collection[Measure]) -> frozenset[Measure]:

@@ -26,8 +26,6 @@ from adducir.experiments.significance.differences import FloatArray, scores_arra
 from adducir.experiments.significance.effects import Effect, effect_rows
 from adducir.experiments.significance.equivalence import tost_rows
 from adducir.experiments.significance.intervals import bca_rows
-from adducir.experiments.significance.paired import run_rows
-from adducir.experiments.significance.randomisation import pairwise
 
 Pair: TypeAlias = tuple[int, int]
 Found = TypeVar("Found", PairedTest, EquivalenceTest)
@@ -98,12 +96,7 @@ class Comparing:
         values = scores_array(self._values(measure), f"the scores on {measure}")
         asked, names = self.settings, self.lineup.systems
         first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-        if asked.test == "randomisation":
-            results = pairwise(values, first, second, asked.permutations, asked.seed)
-        else:
-            results = run_rows(
-                asked.test, values[first], values[second], samples=asked.samples, seed=asked.seed
-            )
+        results = asked.test_kind.pairs(values, first, second)
         effects = self._effects(values, first, second)
         return [
             PairedTest(names[i], names[j], measure, result, effect, result.p, None)
@@ -188,7 +181,7 @@ class Comparing:
             test,
             system=test.reference,
             reference=test.system,
-            result=test.result.mirrored(),
+            result=self.settings.test_kind.mirrored(test.result),
             effect=test.effect.mirrored(float(base)),
             verdict=TURNED.get(test.verdict),
         )

@@ -1,8 +1,8 @@
 """The outcome of comparing systems: values only, for tables to render."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adducir.experiments.significance.choices import (
     CorrectionName,
@@ -13,6 +13,12 @@ from adducir.experiments.significance.choices import (
 from adducir.experiments.significance.effects import Effect
 from adducir.experiments.significance.equivalence import Equivalence
 from adducir.experiments.significance.outcome import TestResult
+from adducir.experiments.significance.tests import TESTS, SignificanceTest
+from adducir.study.notebook import html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 Measure: TypeAlias = Hashable
 Verdict: TypeAlias = Literal["better", "worse"]
@@ -37,6 +43,13 @@ class Settings:
     samples: int
     descriptive: frozenset[Measure] = frozenset()
     lower_is_better: frozenset[Measure] = frozenset()
+
+    @property
+    def test_kind(self) -> SignificanceTest:
+        """The test, with those of its hyperparameters that were asked for."""
+        drawn = {name: getattr(self, name) for name in ("permutations", "samples", "seed")}
+        known = TESTS.kind(self.test).model_fields
+        return TESTS.make(self.test, {name: drawn[name] for name in drawn if name in known})
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +198,49 @@ class Comparison:
             if self.cells[system, measure].best:
                 return system
         raise KeyError(measure)
+
+    def to_polars(self) -> "pl.DataFrame":
+        """A row for each system, measure and reference; without reference one row, and no test.
+
+        Columns: system, measure, mean, best, reference, difference, low, high (of the interval),
+        p, p_corrected, verdict, wins, ties, losses, equivalent.
+        """
+        import polars as pl
+
+        return pl.DataFrame(list(self._records()), infer_schema_length=None)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The frame of :meth:`to_polars` in pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._records()))
+
+    def _repr_html_(self) -> str:
+        """Means, differences and corrected p-values, for a notebook."""
+        keys = ("system", "measure", "mean", "reference", "difference", "p_corrected", "verdict")
+        rows = ([record[key] for key in keys] for record in self._records())
+        return html_table(f"{len(self.systems)} systems, {self.topics} topics", keys, rows)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for cell in self.cells.values():
+            own: dict[str, Any] = {"system": cell.system, "measure": str(cell.measure)}
+            own |= {"mean": cell.mean, "best": cell.best}
+            for test in cell.tests or (None,):
+                effect = test and test.effect
+                yield {
+                    **own,
+                    "reference": test and test.reference,
+                    "difference": effect and effect.difference,
+                    "low": effect and effect.low,
+                    "high": effect and effect.high,
+                    "p": test and test.p,
+                    "p_corrected": test and test.p_corrected,
+                    "verdict": test and test.verdict,
+                    "wins": effect and effect.wins,
+                    "ties": effect and effect.ties,
+                    "losses": effect and effect.losses,
+                    "equivalent": cell.equivalent,
+                }
 
     @property
     def questionable(self) -> tuple[EquivalenceTest, ...]:

@@ -3,12 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from adducir.experiments.comparison.results import Comparison, Measure, Settings
-from adducir.experiments.significance.choices import (
-    CORRECTION_TITLES,
-    TEST_TITLES,
-    CorrectionName,
-    FamilyName,
-)
+from adducir.experiments.significance.choices import CorrectionName, FamilyName
+from adducir.experiments.significance.corrections import CORRECTIONS
 from adducir.experiments.significance.equivalence import Equivalence
 
 
@@ -46,7 +42,7 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
         if asked.family == "pairs"
         else f"against {_listed(asked.baselines)}"
     )
-    title = TEST_TITLES[asked.test]
+    title = asked.test_kind.title
     title = title[0].upper() + title[1:]
     family = _family(comparison.tests_in_family, asked.family, several_sets)
     return (
@@ -57,11 +53,8 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
 
 def _draws(asked: Settings) -> str:
     """Number of draws and seed, where anything was drawn."""
-    if asked.test == "randomisation":
-        return f", {asked.permutations:,} permutations, seed {asked.seed}"
-    if asked.test == "bootstrap":
-        return f", {asked.samples:,} samples, seed {asked.seed}"
-    return ""
+    drawn = asked.test_kind.draws
+    return f", {getattr(asked, drawn):,} {drawn}, seed {asked.seed}" if drawn else ""
 
 
 def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
@@ -101,9 +94,8 @@ def _how_alike(tost: Equivalence) -> str:
 
 def _corrected(correction: CorrectionName) -> str:
     """How p-values were corrected."""
-    if correction == "none":
-        return "no correction for"
-    return f"{CORRECTION_TITLES[correction]}-corrected over"
+    title = CORRECTIONS.kind(correction).title
+    return f"{title}-corrected over" if title else "no correction for"
 
 
 def _family(sizes: Mapping[Measure, int], family: FamilyName, several_sets: bool) -> str:

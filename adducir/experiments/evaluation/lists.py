@@ -1,15 +1,13 @@
 """A run's judged documents as the measures want them, and small helpers.
 
-A measure function takes :class:`Lists` and the measure, and returns (T,)
-values, one a topic of the qrels. A topic that the run lacks, and a topic
-without relevant documents, gets 0.
+A measure (:class:`adducir.experiments.evaluation.formulas.MeasureKind`) makes (T,) values of
+:class:`Lists`, one per topic of the qrels. A topic that the run lacks, and a topic without relevant
+documents, gets 0.
 """
 
 from functools import cache
-from typing import Any
 
 import numpy as np
-from ir_measures import Measure
 from numpy.typing import NDArray
 
 from adducir.experiments.evaluation.judgements import Floats, Integers
@@ -36,25 +34,18 @@ class Lists:
         """The judged documents in the full or in the condensed lists."""
         return self._condensed() if condensed else self._full
 
-    def relevant(self, measure: Measure, condensed: bool | None = None) -> Relevant:
-        """The relevant documents, by the measure's ``rel`` and ``judged_only``."""
-        if condensed is None:
-            condensed = option(measure, "judged_only", False)
-        relevant: Relevant = self._relevant(condensed, option(measure, "rel", 1))
+    def relevant(self, rel: int, condensed: bool = False) -> Relevant:
+        """The documents of the grade ``rel`` or more."""
+        relevant: Relevant = self._relevant(condensed, rel)
         return relevant
 
-    def retrieved(self, measure: Measure) -> Integers:
+    def retrieved(self, condensed: bool = False) -> Integers:
         """(T,) lengths of the lists."""
-        return self.standing(option(measure, "judged_only", False)).retrieved
+        return self.standing(condensed).retrieved
 
     def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
         """(T,) sums of ``values``, or counts, by topic."""
         return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)
-
-
-def option(measure: Measure, key: str, default: Any) -> Any:
-    """A parameter of the measure, or the default."""
-    return measure.params.get(key, default)
 
 
 def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:
@@ -63,6 +54,6 @@ def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:
     return np.asarray(np.divide(part, whole, out=zeros, where=np.asarray(whole) != 0))
 
 
-def in_top(relevant: Relevant, measure: Measure) -> NDArray[np.bool_]:
-    """(r,) which documents stand within the measure's cutoff, if it has one."""
-    return np.asarray(relevant.rank < option(measure, "cutoff", WHOLE_LIST))
+def in_top(relevant: Relevant, cutoff: int | None) -> NDArray[np.bool_]:
+    """(r,) which documents stand within a cutoff, if there is one."""
+    return np.asarray(relevant.rank < (WHOLE_LIST if cutoff is None else cutoff))

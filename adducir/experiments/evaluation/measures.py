@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ir_measures import Measure
-from ir_measures.measures import registry
 
 from adducir.experiments.evaluation.parameters import check_measure, nearest
 from adducir.experiments.evaluation.trec_names import (
@@ -24,6 +23,7 @@ from adducir.experiments.evaluation.trec_names import (
     TREC_NAMES,
     split_trec_name,
 )
+from adducir.experiments.evaluation.vectorised import known
 from adducir.study.checking import checked
 from adducir.study.errors import UsageError
 from adducir.study.numbers import LARGEST
@@ -86,7 +86,7 @@ def _from_text(text: str) -> Iterator[Measure]:
         name, value = split_trec_name(piece)
         family = name if value is not None else None
         # P alone is ir_measures' P, which needs its cutoff.
-        if name in TREC_INEXPRESSIBLE or (name in TREC_NAMES and piece not in registry):
+        if name in TREC_INEXPRESSIBLE or (name in TREC_NAMES and piece not in known()):
             yield from _trec(name, value)
         else:
             yield _named(piece)
@@ -124,12 +124,12 @@ def _trec(name: str, value: str | None) -> Iterator[Measure]:
     if target.parameter is None:
         if value is not None:
             raise UsageError(f"trec_eval's measure {name} takes no parameter, but has {value!r}.")
-        yield registry[target.measure]
+        yield known()[target.measure]
         return
     values = target.defaults if value is None else tuple(value.split(","))
     for single in values:
         number = _literal(single, f"{name}.{value}")
-        yield check_measure(registry[target.measure](**{target.parameter: number}))
+        yield check_measure(known()[target.measure](**{target.parameter: number}))
 
 
 def _named(piece: str) -> Measure:
@@ -140,9 +140,9 @@ def _named(piece: str) -> Measure:
             mend="Write Name@cutoff or Name(parameter=value,...)@cutoff, "
             "for example nDCG(judged_only=True)@5.",
         )
-    if match["name"] not in registry:
+    if match["name"] not in known():
         raise _unknown(piece, match["name"])
-    measure = registry[match["name"]]
+    measure = known()[match["name"]]
     parameters: dict[str, Any] = {}
     for argument in _arguments(match["arguments"] or ""):
         key, equals, value = argument.partition("=")
@@ -192,8 +192,8 @@ def _unknown(piece: str, name: str) -> UsageError:
     if name in TREC_NAMES:  # as in recip_rank@10
         near: str | None = TREC_NAMES[name].measure
     else:
-        near = nearest(split_trec_name(piece)[0], [*registry, *TREC_NAMES])
-        near = near or nearest(name, registry)
+        near = nearest(split_trec_name(piece)[0], [*known(), *TREC_NAMES])
+        near = near or nearest(name, known())
     hint = (
         f"Did you mean {near}{piece[len(name) :]}?"
         if near

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ir_measures import Measure
+from ir_measures.measures import registry
 
+from adducir.experiments.evaluation.formulas import MEASURES
 from adducir.study.errors import UsageError
 
 
@@ -39,6 +41,8 @@ def check_measure(measure: Measure) -> Measure:
             example = "0.5" if key == "recall" else "10"
             short = f"{measure.NAME}@{example}" if key == measure.AT_PARAM else f"{key}=..."
             raise UsageError(f"The measure {measure.NAME} needs a {key}: write {short}.")
+    if measure.NAME in MEASURES and measure.NAME not in registry:
+        MEASURES.make(str(measure.NAME), parameters)  # a package's, which says what it allows
     return measure(**parameters) if parameters else measure
 
 

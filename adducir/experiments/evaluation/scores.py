@@ -10,6 +10,7 @@ from ir_measures import Measure
 from adducir.experiments.evaluation.judgements import Floats, NegativeGrades
 from adducir.experiments.evaluation.measures import parse_measure
 from adducir.study.errors import UsageError
+from adducir.study.notebook import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +79,7 @@ class Scores:
         values = self.of(measure)
         return float(values.sum() if measure.NAME in SUMMED else values.mean())
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_polars(self) -> pl.DataFrame:
         """Long frame (system, qid, measure, value), topic by topic, T x M rows."""
         topics, measures = self.values.shape
         names = [str(measure) for measure in self.measures]
@@ -98,7 +99,13 @@ class Scores:
         )
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The frame of :meth:`to_frame` in pandas."""
+        """The frame of :meth:`to_polars` in pandas."""
         import pandas as pd
 
-        return pd.DataFrame(self.to_frame().to_dict(as_series=False))
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def _repr_html_(self) -> str:
+        """The figure of each measure, for a notebook."""
+        caption = f"{self.system}: {len(self.qids):,} topics"
+        rows = ((str(measure), self.summary(measure)) for measure in self.measures)
+        return html_table(caption, ("measure", "value"), rows)

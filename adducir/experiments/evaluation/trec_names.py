@@ -9,49 +9,12 @@ Source: trec_eval 9's ``measures.c`` and the defaults in its ``m_*.c`` files.
 """
 
 import re
-from typing import NamedTuple
 
-_CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
-_RECALLS = ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0")
-
-
-class TrecName(NamedTuple):
-    """What a trec_eval name stands for.
-
-    Attributes:
-        measure: The ir_measures name.
-        parameter: The parameter a family takes, or None for a single measure.
-        defaults: The family's values where none is given.
-    """
-
-    measure: str
-    parameter: str | None = None
-    defaults: tuple[str, ...] = ()
-
+from adducir.experiments.evaluation.formulas import MEASURES, TrecName
 
 TREC_NAMES = {
-    "map": TrecName("AP"),
-    "map_cut": TrecName("AP", "cutoff", _CUTOFFS),
-    "P": TrecName("P", "cutoff", _CUTOFFS),
-    "recall": TrecName("R", "cutoff", _CUTOFFS),
-    "success": TrecName("Success", "cutoff", ("1", "5", "10")),
-    "recip_rank": TrecName("RR"),
-    "Rprec": TrecName("Rprec"),
-    "bpref": TrecName("Bpref"),
-    "ndcg": TrecName("nDCG"),
-    "ndcg_cut": TrecName("nDCG", "cutoff", _CUTOFFS),
-    "iprec_at_recall": TrecName("IPrec", "recall", _RECALLS),
-    "infAP": TrecName("infAP"),
-    "set_P": TrecName("SetP"),
-    "set_relative_P": TrecName("SetRelP"),
-    "set_recall": TrecName("SetR"),
-    "set_map": TrecName("SetAP"),
-    "set_F": TrecName("SetF", "beta", ("1.0",)),
-    "num_q": TrecName("NumQ"),
-    "num_ret": TrecName("NumRet"),
-    "num_rel": TrecName("NumRel"),
-    "num_rel_ret": TrecName("NumRelRet"),
-}
+    name: meant for kind in MEASURES.kinds().values() for name, meant in kind.trec.items()
+} | {"infAP": TrecName("infAP")}
 """The names that ir_measures can express."""
 
 _GEOMETRIC = "it is a geometric mean over topics, and Adducir reports arithmetic means"

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.corpora.documents import Corpus, open_corpus
+from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
+from adducir.corpora.sources import open_corpus
 from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
 from adducir.experiments.step import Step
 from adducir.study.errors import InputError

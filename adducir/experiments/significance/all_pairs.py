@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from adducir.experiments.significance.blas import one_thread
 from adducir.experiments.significance.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 from adducir.experiments.significance.differences import FloatArray, tolerance
-from adducir.experiments.significance.randomisation import checked_values, pairwise
-from adducir.experiments.significance.student import t_values
+from adducir.experiments.significance.tests.randomisation import checked_values, pairwise
+from adducir.experiments.significance.tests.student import t_values
 
 ALIKE = 1e-2
 """Pairs whose difference has less than this share of their summed variance are recomputed."""
@@ -75,7 +75,7 @@ def all_pairs_randomisation(
     """Randomisation tests of all pairs of systems by shared sign vectors.
 
     Each pair's p equals that of
-    :func:`~adducir.experiments.significance.randomisation.randomisation` with the same seed.
+    :func:`~adducir.experiments.significance.tests.randomisation.randomisation` with the same seed.
 
     Args:
         values: Scores, shape (S, T).

@@ -1,31 +1,31 @@
 """The names a user may choose from, importable without numpy or scipy."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
-TestName: TypeAlias = Literal["t", "wilcoxon", "sign", "randomisation", "bootstrap"]
-CorrectionName: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
+from adducir.experiments.significance.corrections import CORRECTIONS
+from adducir.experiments.significance.tests import TESTS
+from adducir.experiments.significance.tests.base import (
+    DEFAULT_PERMUTATIONS,
+    DEFAULT_SAMPLES,
+    DEFAULT_SEED,
+)
+
+__all__ = [
+    "DEFAULT_PERMUTATIONS",
+    "DEFAULT_SAMPLES",
+    "DEFAULT_SEED",
+    "FAMILIES",
+    "INTERVALS",
+    "CorrectionName",
+    "FamilyName",
+    "IntervalName",
+    "TestName",
+]
+
+TestName: TypeAlias = Annotated[str, TESTS.named]
+CorrectionName: TypeAlias = Annotated[str, CORRECTIONS.named]
 FamilyName: TypeAlias = Literal["measure", "table", "pairs"]
 IntervalName: TypeAlias = Literal["t", "bootstrap"]
 
-TESTS: tuple[TestName, ...] = get_args(TestName)
-CORRECTIONS: tuple[CorrectionName, ...] = get_args(CorrectionName)
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
 INTERVALS: tuple[IntervalName, ...] = get_args(IntervalName)
-
-TEST_TITLES: dict[str, str] = {
-    "t": "paired t-test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "sign": "sign test",
-    "randomisation": "Fisher's paired randomisation test",
-    "bootstrap": "paired studentised bootstrap test",
-}
-CORRECTION_TITLES: dict[str, str] = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "bh": "Benjamini-Hochberg",
-    "none": "none",
-}
-
-DEFAULT_SEED = 0
-DEFAULT_PERMUTATIONS = 100_000
-DEFAULT_SAMPLES = 10_000

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from adducir.experiments.significance.blas import one_thread
-from adducir.experiments.significance.bootstrap import sample_counts
 from adducir.experiments.significance.choices import DEFAULT_SAMPLES, DEFAULT_SEED
 from adducir.experiments.significance.differences import (
     FloatArray,
@@ -17,8 +16,9 @@ from adducir.experiments.significance.differences import (
     tolerance,
 )
 from adducir.experiments.significance.effects import check_share
-from adducir.experiments.significance.randomisation import check_draws
 from adducir.experiments.significance.signs import block_rows
+from adducir.experiments.significance.tests.bootstrap import sample_counts
+from adducir.experiments.significance.tests.randomisation import check_draws
 
 ROWS_AT_ONCE = 256
 """Rows whose sample means are held in memory together."""

@@ -1,6 +1,6 @@
 """What a paired test reports."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -8,7 +8,7 @@ class TestResult:
     """What one paired test of two systems found.
 
     Attributes:
-        test: Name of the test, one of ``choices.TESTS``.
+        test: Name of the test.
         statistic: t (t, bootstrap); mean difference (randomisation); the smaller sum
             of ranks (wilcoxon); the number of wins (sign). Positive t or mean: the
             first system is better.
@@ -18,7 +18,8 @@ class TestResult:
         method: ``exact``, ``Student``, ``normal``, ``Monte Carlo`` or ``bootstrap``.
         resamples: Number of sign vectors or samples drawn; None where nothing is drawn.
         seed: Seed of the draw; None where nothing is drawn.
-        degenerate: The differences are one non-zero constant; see the module.
+        degenerate: The differences are one non-zero constant; see
+            :mod:`adducir.experiments.significance.paired`.
     """
 
     __test__ = False  # not a test case, whatever pytest thinks of the name
@@ -32,10 +33,3 @@ class TestResult:
     resamples: int | None = None
     seed: int | None = None
     degenerate: bool = False
-
-    def mirrored(self) -> "TestResult":
-        """The same test with the two systems in the other order; p is the same."""
-        if self.test == "wilcoxon":
-            return self
-        statistic = self.used - self.statistic if self.test == "sign" else -self.statistic
-        return replace(self, statistic=statistic)

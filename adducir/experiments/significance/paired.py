@@ -1,14 +1,6 @@
 """Paired significance tests over per-topic scores; all are two-sided.
 
-===============  ====================================================================
-paired_t         Student 1908; the differences of the topics are taken as normal.
-wilcoxon         Wilcoxon 1945; signed ranks. Zeros are dropped (Wilcoxon 1949) or, on
-                 request, ranked and then dropped (Pratt 1959).
-sign             Binomial test of wins against losses; ties are dropped.
-randomisation    Fisher 1935; see :mod:`adducir.experiments.significance.randomisation`.
-bootstrap        Efron and Tibshirani 1993; see :mod:`adducir.experiments.significance.bootstrap`.
-===============  ====================================================================
-
+Each is a kind of :data:`adducir.experiments.significance.tests.TESTS`, with its source in its file.
 Smucker, Allan and Carterette (CIKM 2007) find that t, randomisation and bootstrap
 agree closely on retrieval runs, and advise against Wilcoxon and sign.
 
@@ -24,20 +16,20 @@ Special cases, the same for every test and never NaN:
 
 from numpy.typing import ArrayLike
 
-from adducir.experiments.significance.bootstrap import bootstrap, bootstrap_rows
 from adducir.experiments.significance.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
-    TESTS,
     TestName,
 )
 from adducir.experiments.significance.differences import paired_rows
 from adducir.experiments.significance.outcome import TestResult
-from adducir.experiments.significance.randomisation import randomisation, randomisation_rows
-from adducir.experiments.significance.ranks import sign, wilcoxon
-from adducir.experiments.significance.student import paired_t, paired_t_rows
-from adducir.study.errors import UsageError
+from adducir.experiments.significance.tests import TESTS
+from adducir.experiments.significance.tests.bootstrap import bootstrap
+from adducir.experiments.significance.tests.randomisation import randomisation
+from adducir.experiments.significance.tests.sign import sign
+from adducir.experiments.significance.tests.student import paired_t
+from adducir.experiments.significance.tests.wilcoxon import wilcoxon
 
 __all__ = [
     "TestResult",
@@ -62,7 +54,7 @@ def run_rows(
     """One named test on each row of two (K, T) arrays of scores.
 
     Args:
-        test: One of ``choices.TESTS``.
+        test: One of ``TESTS``.
         first: K systems' scores on T topics.
         second: What each is compared with, on the same topics.
         permutations: Sign vectors of the randomisation test.
@@ -75,13 +67,7 @@ def run_rows(
     Raises:
         UsageError: Unknown test, or scores that cannot be paired.
     """
-    if test == "t":
-        return paired_t_rows(first, second)
-    if test == "randomisation":
-        return randomisation_rows(first, second, permutations=permutations, seed=seed)
-    if test == "bootstrap":
-        return bootstrap_rows(first, second, samples=samples, seed=seed)
-    if test not in TESTS:
-        raise UsageError(f"unknown test {test!r}.", mend=f"Choose one of {', '.join(TESTS)}.")
-    single = sign if test == "sign" else wilcoxon
-    return [single(a, b) for a, b in zip(*paired_rows(first, second), strict=True)]
+    drawn = {"permutations": permutations, "samples": samples, "seed": seed}
+    known = TESTS.kind(test).model_fields
+    kind = TESTS.make(test, {name: value for name, value in drawn.items() if name in known})
+    return kind.rows(*paired_rows(first, second))

@@ -6,13 +6,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from adducir.experiments.comparison.statements import statements
+from adducir.experiments.evaluation.vectorised import kind_of
 
 if TYPE_CHECKING:
     from adducir.experiments.comparison.results import Comparison
     from adducir.experiments.evaluation.scores import Scores
 
-UNAFFECTED = frozenset({"Bpref"})
-"""Measures that pass over unjudged documents by their definition."""
 ESTIMATED = "infAP"
 """It estimates the relevance of documents that were pooled and not judged (grade -1), and counts
 what the qrels do not name as not relevant (m_infap.c of trec_eval; Yilmaz and Aslam, 2006)."""
@@ -108,8 +107,8 @@ def _negative(scores: "Iterable[Scores]") -> list[str]:
 
 def _unjudged(measures: Sequence[Hashable], names: Mapping[str, str]) -> list[str]:
     """Which measures count unjudged documents as not relevant, and which leave them out."""
-    known = [m for m in measures if getattr(m, "NAME", None) not in (None, "Judged")]
-    known = [m for m in known if not str(getattr(m, "NAME", "")).startswith("Num")]
+    named = [m for m in measures if getattr(m, "NAME", None) is not None]
+    known = [m for m in named if not getattr(kind_of(m), "is_descriptive", False)]
     without = [m for m in known if _passes_over(m)]
     counting = [m for m in known if not _passes_over(m)]
     said = []
@@ -130,8 +129,8 @@ def _unjudged(measures: Sequence[Hashable], names: Mapping[str, str]) -> list[st
 
 
 def _passes_over(measure: Hashable) -> bool:
-    params = getattr(measure, "params", {})
-    return getattr(measure, "NAME", None) in UNAFFECTED or bool(params.get("judged_only"))
+    always = getattr(kind_of(measure), "leaves_unjudged_out", False)
+    return always or bool(getattr(measure, "params", {}).get("judged_only"))
 
 
 def _descriptive(comparison: "Comparison", names: Mapping[str, str]) -> list[str]:

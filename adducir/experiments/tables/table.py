@@ -8,11 +8,16 @@ makes one from a :class:`~adducir.experiments.comparison.results.Comparison`.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.experiments.tables.style import DETAILS, Detail, Style
 from adducir.study.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 __all__ = [
     "DETAILS",
@@ -201,6 +206,39 @@ class ResultTable:
             if (row.section, row.system) in seen:
                 raise UsageError(f"system {row.system!r} is twice in one table section.")
             seen.add((row.section, row.system))
+
+    def to_polars(self) -> "pl.DataFrame":
+        """A row for each cell and baseline; of a cell that was not tested one row.
+
+        Columns: system, section, group, measure, mean, n, best, and those of :class:`Versus` but
+        for ``more``, the interval's ends as ``low`` and ``high``.
+        """
+        import polars as pl
+
+        return pl.DataFrame(list(self._records()), infer_schema_length=None)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The frame of :meth:`to_polars` in pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._records()))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for row, column, cell in self.cells():
+            own = {"system": row.system, "section": row.section, "group": column.group}
+            figures = {"measure": column.measure, "mean": cell.mean, "n": cell.n, "best": cell.best}
+            for one in cell.versus or (None,):
+                low, high = (one and one.ci) or (None, None)
+                names = [each.name for each in fields(Versus) if each.name not in ("more", "ci")]
+                told = {name: getattr(one, name, None) for name in names}
+                yield own | figures | told | {"low": low, "high": high}
+
+    def _repr_html_(self) -> str:
+        """The table as the HTML report has it, for a notebook."""
+        # The formats build on this module, which therefore cannot import one by a statement.
+        html = import_module("adducir.experiments.tables.render.html")
+        fragment: str = html.fragment(self)
+        return fragment
 
     def title_of(self, system: str) -> str:
         """The name to print for a system, which need not have a row."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.encoders.encoding import SHARD, Items, encode_shards, items_of_corpus
-from adducir.encoders.model import DualEncoder
+from adducir.encoders.model import load_encoder
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import DOCNOS, NAME, read_shard
 from adducir.indexes.dense import engine
@@ -163,7 +163,7 @@ def _encoded(
     progress: Progress,
 ) -> dict[str, Any]:
     """Encode the documents, and write their texts on the way."""
-    encoder = DualEncoder.load(source).to(choose_device(running.device))
+    encoder = load_encoder(source).to(choose_device(running.device))
     with DocumentWriter(folder) as store:
         names = items.what["fields"]
 

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
 
-from adducir.encoders.model import DualEncoder, Floats
+from adducir.encoders.kinds import Floats, TextEncoder
+from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
 from adducir.indexes.analysis import Analysis
@@ -24,6 +25,7 @@ from adducir.study.json_lines import json_document
 from adducir.study.products import Manifest
 from adducir.study.verified import open_product
 
+Encoder: TypeAlias = DualEncoder | TextEncoder
 _REBUILD = "Build it again with 'adducir index --rebuild'."
 
 
@@ -100,14 +102,14 @@ class DenseIndex:
         return found
 
     @cached_property
-    def encoder(self) -> DualEncoder:
+    def encoder(self) -> Encoder:
         """The encoder itself.
 
         Raises:
             ProductError: As :attr:`source`.
             InputError, MachineError: It cannot be loaded.
         """
-        return DualEncoder.load(self.source).to(choose_device(self._device))
+        return cast("Encoder", load_encoder(self.source).to(choose_device(self._device)))
 
     def search(
         self,

@@ -200,6 +200,12 @@ class DRNModel(torch.nn.Module):
             found: DRNStates = self(batch, tokens)
             return found
 
+    def choose(
+        self, questions: Sequence[EvidenceQuestion], states: DRNStates, selection: DRNSelection
+    ) -> list[ChosenSet]:
+        """See :func:`choose`."""
+        return choose(questions, states, selection)
+
 
 class DRNLearner(ExampleLearner[Lesson]):
     """Learns relevance and novelty of each question, each with its own parameters."""

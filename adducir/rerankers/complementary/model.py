@@ -142,6 +142,12 @@ class ComplementaryModel(torch.nn.Module):
             found: States = self(batch, tokens)
             return found
 
+    def choose(
+        self, questions: Sequence[EvidenceQuestion], states: States, selection: Selection
+    ) -> list[ChosenSet]:
+        """See :func:`choose`."""
+        return choose(questions, states, selection)
+
 
 def choose(
     questions: Sequence[EvidenceQuestion], states: States, selection: Selection

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -10,21 +12,14 @@ import torch
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.models.machine import Precision
-from adducir.rerankers.complementary import drn, model
-from adducir.rerankers.complementary.drn import DRNModel, DRNStates
 from adducir.rerankers.complementary.learning import chunks
-from adducir.rerankers.complementary.model import ComplementaryModel, States
-from adducir.rerankers.complementary.settings import (
-    DRNSelection,
-    Selection,
-    load_settings,
-    variants,
-)
+from adducir.rerankers.complementary.selector import SELECTORS, Selector
+from adducir.rerankers.complementary.settings import load_settings, variants
 from adducir.study.errors import ProductError, UsageError
 from adducir.study.progress import SILENT, Progress
 
-EvidenceModel = ComplementaryModel | DRNModel
-AnySelection = Selection | DRNSelection
+EvidenceModel = Any
+"""A ``ComplementaryModel``, a ``DRNModel`` or another with their methods; see :class:`Selector`."""
 
 _CHUNK = 1 << 18
 """Tokens of the questions whose vectors are held at a time."""
@@ -33,13 +28,16 @@ _RECIPES = (".yaml", ".yml")
 
 
 def load_evidence_model(path: Path, device: torch.device | None = None) -> EvidenceModel:
-    """The trained model of a folder, or of its recipe.
+    """The trained model of a folder, or of its recipe; or a selector that needs none, by its name.
 
     Raises:
         ProductError: The recipe's model is not trained.
         InputError: The folder holds no such model.
+        UsageError: The selector of that name needs a model.
     """
-    folder = path
+    folder, name = path, str(path)
+    if name in SELECTORS and not path.exists():
+        return _Untrained(name, SELECTORS.make(name))
     if path.suffix in _RECIPES:
         folder = path.with_suffix("")
         if not folder.is_dir():
@@ -48,12 +46,31 @@ def load_evidence_model(path: Path, device: torch.device | None = None) -> Evide
                 path=path,
                 mend=f"Train it: adducir train {path}",
             )
-    kinds: dict[str, type[EvidenceModel]] = {"complementary": ComplementaryModel, "drn": DRNModel}
-    found = kinds[load_settings(folder).kind].load(folder)
+    module, _, name = SELECTORS.kind(load_settings(folder).kind).trained.partition(":")
+    found = getattr(import_module(module), name).load(folder)
     return found if device is None else found.to(device)
 
 
-def changed(selection: AnySelection, changes: dict[str, Any]) -> AnySelection:
+class _Untrained:
+    """A selector without a model, in a model's place."""
+
+    def __init__(self, kind: str, selector: Selector) -> None:
+        selector.choose(())  # a kind that needs a model says so
+        self.settings = SimpleNamespace(kind=kind, selection=selector)
+
+    def read(self, question: EvidenceQuestion) -> Sequence[object]:
+        return question.passages
+
+    def states(self, batch: Sequence[object], **_: Any) -> None:
+        return None
+
+    def choose(
+        self, questions: Sequence[EvidenceQuestion], _: None, selection: Selector
+    ) -> list[ChosenSet]:
+        return selection.choose(questions)
+
+
+def changed(selection: Selector, changes: dict[str, Any]) -> Selector:
     """A selection with some settings changed; None stands for no change.
 
     Raises:
@@ -81,7 +98,7 @@ def _first(error: ValueError) -> str:
 def select(
     model: EvidenceModel,
     questions: Iterable[EvidenceQuestion],
-    selection: AnySelection | None = None,
+    selection: Selector | None = None,
     *,
     precision: Precision = "float32",
     tokens: int | None = None,
@@ -112,7 +129,7 @@ def _states(
     questions: Sequence[EvidenceQuestion],
     precision: Precision,
     tokens: int | None,
-) -> Iterator[tuple[list[EvidenceQuestion], States | DRNStates]]:
+) -> Iterator[tuple[list[EvidenceQuestion], Any]]:
     encoded = [model.read(question) for question in questions]
     for numbers in chunks([len(one) for one in encoded], _CHUNK):
         batch = [encoded[number] for number in numbers]
@@ -123,15 +140,14 @@ def _states(
 def chosen(
     of: EvidenceModel,
     questions: Sequence[EvidenceQuestion],
-    states: States | DRNStates,
-    selection: AnySelection,
+    states: Any,
+    selection: Selector,
 ) -> list[ChosenSet]:
     """The sets that a model of this kind selects from its states."""
-    if isinstance(states, DRNStates) and isinstance(selection, DRNSelection):
-        return drn.choose(questions, states, selection)
-    if isinstance(states, States) and isinstance(selection, Selection):
-        return model.choose(questions, states, selection)
-    raise UsageError(f"these settings are not those of a {of.settings.kind} model.")
+    if type(selection) is not type(of.settings.selection):
+        raise UsageError(f"these settings are not those of a {of.settings.kind} model.")
+    found: list[ChosenSet] = of.choose(questions, states, selection)
+    return found
 
 
 @dataclass(frozen=True)
@@ -145,7 +161,7 @@ class Tuned:
         tried: How many combinations there were.
     """
 
-    selection: AnySelection
+    selection: Selector
     exact_match: float
     f1: float
     tried: int
@@ -191,7 +207,7 @@ def tune(
     return Tuned(tried[best], totals[best][0] / count, totals[best][1] / count, len(tried))
 
 
-def _valid(kind: type[AnySelection], values: dict[str, float]) -> AnySelection | None:
+def _valid(kind: type[Selector], values: dict[str, float]) -> Selector | None:
     try:
         return kind.model_validate(values)
     except ValueError:

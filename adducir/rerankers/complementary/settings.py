@@ -2,13 +2,14 @@
 
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from adducir.models.settings import settings_in, write_settings
 from adducir.rerankers.complementary.beam import BeamSettings
 from adducir.rerankers.complementary.scoring import Weights
+from adducir.rerankers.complementary.selector import Selector
 from adducir.study.errors import InputError
 from adducir.study.recipe import Recipe
 
@@ -19,22 +20,23 @@ Positive = Annotated[int, Field(ge=1)]
 Weight = Annotated[float, Field(ge=0)]
 
 
-class Selection(Recipe):
-    """How sets are selected with a complementary model; see :func:`.beam.select_sets`.
+class Selection(Selector):
+    """How sets are selected with a complementary model; see :func:`.beam.select_sets`."""
 
-    Attributes:
-        size: L, passages of a set.
-        beam: M, sets kept.
-        candidates: N, the passages that sets are made of.
-        diversity: The weight of diversity in g.
-        compactness: The weight of compactness in g.
-    """
+    trained: ClassVar = "adducir.rerankers.complementary.model:ComplementaryModel"
 
-    size: Positive = 2
-    beam: Positive = 3
-    candidates: Positive = 4
-    diversity: Weight = 1.0
-    compactness: Weight = 1.0
+    size: Positive = Field(default=2, description="L, passages of a set.")
+    beam: Positive = Field(default=3, description="M, sets kept.")
+    candidates: Positive = Field(
+        default=4, description="N, the most relevant passages, of which sets are made."
+    )
+    diversity: Weight = Field(
+        default=1.0, description="What the passages' distances count, where relevance counts 1."
+    )
+    compactness: Weight = Field(
+        default=1.0,
+        description="What the sum's cosine with the question counts, where relevance counts 1.",
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> "Selection":
@@ -53,16 +55,18 @@ class Selection(Recipe):
         return BeamSettings(self.size, self.beam, self.candidates)
 
 
-class DRNSelection(Recipe):
-    """How DRN selects.
+class DRNSelection(Selector):
+    """How DRN selects."""
 
-    Attributes:
-        size: Passages of a set.
-        novelty: What novelty counts where relevance counts one minus this.
-    """
+    trained: ClassVar = "adducir.rerankers.complementary.drn:DRNModel"
 
-    size: Positive = 2
-    novelty: Annotated[float, Field(ge=0, le=1)] = 0.5
+    size: Positive = Field(default=2, description="Passages of a set.")
+    novelty: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="What novelty counts, where relevance counts 1 less this.",
+    )
 
 
 class Settings(Recipe):

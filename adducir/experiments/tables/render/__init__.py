@@ -1,28 +1,34 @@
-"""A result table in the formats that people and programs read.
+"""A result table in the formats that people and programs read, one file each.
 
 Every format prints the same model (:class:`adducir.experiments.tables.table.ResultTable`) through
-the same numbers, marks and legend (:mod:`adducir.experiments.tables.render.layout`).
+the same numbers, marks and legend (:mod:`adducir.experiments.tables.render.layout`). Packages add
+formats of their own by the entry-point group ``adducir.tables``.
 """
 
-from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.study.checking import checked
-from adducir.study.errors import UsageError
+from adducir.study.registry import Family
 
 if TYPE_CHECKING:
     from adducir.experiments.tables.table import ResultTable
 
-FORMATS = {
-    "terminal": ".txt",
-    "markdown": ".md",
-    "latex": ".tex",
-    "csv": ".csv",
-    "json": ".json",
-    "html": ".html",
-}
-"""Name of each format, with the file name ending it goes by."""
+_HERE = "adducir.experiments.tables.render"
+
+TABLES = Family(
+    "tables",
+    TableFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "terminal": f"{_HERE}.terminal:Terminal",
+        "markdown": f"{_HERE}.markdown:Markdown",
+        "latex": f"{_HERE}.latex:Latex",
+        "csv": f"{_HERE}.csv:CSV",
+        "json": f"{_HERE}.json:JSON",
+        "html": f"{_HERE}.html:HTML",
+    },
+    what="table format",
+)
 
 
 @checked
@@ -31,16 +37,10 @@ def render(table: "ResultTable", format_name: str, **options: object) -> str:
 
     Args:
         table: What to print.
-        format_name: One of :data:`FORMATS`.
-        options: Passed on to that format's own ``render``.
+        format_name: A kind of :data:`TABLES`.
+        options: That format's own.
 
     Raises:
-        UsageError: There is no such format.
+        UsageError: There is no such format, or it has no such option.
     """
-    if format_name not in FORMATS:
-        raise UsageError(
-            f"no table format is called {format_name!r}.", mend=f"Choose from {', '.join(FORMATS)}."
-        )
-    module = import_module(f"adducir.experiments.tables.render.{format_name}")
-    one: Callable[..., str] = module.render
-    return one(table, **options)
+    return TABLES.make(format_name, options).render(table)

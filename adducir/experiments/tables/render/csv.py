@@ -8,7 +8,11 @@ has no place in CSV; the JSON holds everything.
 
 import io
 from collections.abc import Iterator
+from typing import ClassVar
 
+from pydantic import Field
+
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.experiments.tables.table import Column, ResultTable, Row, TableCell, Versus
 from adducir.study.csv_files import CsvWriter
 from adducir.study.errors import UsageError
@@ -39,6 +43,18 @@ HEADER = (
 )
 TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value")
 Line = tuple[object, ...]
+
+
+class CSV(TableFormat):
+    """Comma-separated values, one line a cell, for programs."""
+
+    ending: ClassVar = ".csv"
+    topics: ClassVar = "per_topic"
+    per_topic: bool = Field(False, description="One line a system, topic and measure instead.")
+
+    def render(self, table: ResultTable) -> str:
+        """See :func:`render`."""
+        return render(table, per_topic=self.per_topic)
 
 
 def render(table: ResultTable, *, per_topic: bool = False) -> str:

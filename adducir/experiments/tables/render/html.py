@@ -8,7 +8,9 @@ and loses only the sorting of rows by a click where scripts are off.
 from collections.abc import Iterator
 from html import escape
 from string import Template
+from typing import ClassVar
 
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.experiments.tables.render.html_charts import charts
 from adducir.experiments.tables.render.html_facts import mapping
 from adducir.experiments.tables.render.html_style import CSS, SCRIPT
@@ -59,6 +61,17 @@ _TOLD: dict[LegendKind, str] = {
 }
 
 
+class HTML(TableFormat):
+    """A single page that needs nothing else, with charts of the topics."""
+
+    ending: ClassVar = ".html"
+    topics: ClassVar = "always"
+
+    def render(self, table: ResultTable) -> str:
+        """See :func:`render`."""
+        return render(table)
+
+
 def render(table: ResultTable) -> str:
     """The whole page."""
     parts = [
@@ -71,6 +84,13 @@ def render(table: ResultTable) -> str:
     return _PAGE.substitute(
         title=escape(table.title or "Results"), css=CSS, script=SCRIPT, body="\n".join(parts)
     )
+
+
+def fragment(table: ResultTable) -> str:
+    """The table with its title and notes, to stand in another page: a notebook's."""
+    title = f"<p><b>{escape(table.title)}</b></p>" if table.title else ""
+    notes = "".join(_notes(table))
+    return f'<div class="adducir">{title}{"".join(_table(table))}<small>{notes}</small></div>'
 
 
 def _table(table: ResultTable) -> Iterator[str]:

@@ -9,12 +9,27 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
+from pydantic import Field
+
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.experiments.tables.render.layout import legend
 from adducir.experiments.tables.table import Column, ResultTable, Row
 
 SCHEMA_VERSION = 1
+
+
+class JSON(TableFormat):
+    """Everything that the table holds, unrounded, for programs."""
+
+    ending: ClassVar = ".json"
+    topics: ClassVar = "per_topic"
+    per_topic: bool = Field(False, description="Also each cell's values per topic.")
+
+    def render(self, table: ResultTable) -> str:
+        """See :func:`render`."""
+        return render(table, per_topic=self.per_topic)
 
 
 def render(table: ResultTable, *, per_topic: bool = False) -> str:

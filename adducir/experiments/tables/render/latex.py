@@ -8,7 +8,9 @@ font, as everywhere.
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.experiments.tables.render.layout import (
     ABSENT,
     LegendKind,
@@ -34,6 +36,17 @@ _SYMBOLS: dict[LegendKind, str] = {
     "worse": r"\downarrow",
     "equivalent": r"\approx",
 }
+
+
+class Latex(TableFormat):
+    """A LaTeX ``table`` that needs booktabs alone."""
+
+    ending: ClassVar = ".tex"
+    topics: ClassVar = "nowhere"
+
+    def render(self, table: ResultTable) -> str:
+        """See :func:`render`."""
+        return render(table)
 
 
 def render(table: ResultTable) -> str:

@@ -5,9 +5,11 @@ Column groups have no place in a pipe table, so each measure carries its group's
 """
 
 import re
+from typing import ClassVar
 
 from rich.cells import cell_len
 
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.experiments.tables.render.layout import (
     LegendKind,
     detail_lines,
@@ -33,6 +35,16 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&])")
 def escaped(text: str) -> str:
     """A text in which no character means anything to Markdown, on one line."""
     return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+class Markdown(TableFormat):
+    """GitHub's pipe table, readable as plain text too."""
+
+    ending: ClassVar = ".md"
+
+    def render(self, table: ResultTable) -> str:
+        """See :func:`render`."""
+        return render(table)
 
 
 def render(table: ResultTable) -> str:

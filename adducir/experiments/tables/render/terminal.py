@@ -9,7 +9,9 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import ClassVar
 
+from pydantic import Field
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -22,6 +24,7 @@ from adducir.experiments.tables.render.fitting import (
     full_name,
     total,
 )
+from adducir.experiments.tables.render.format import TableFormat
 from adducir.experiments.tables.render.layout import (
     ABSENT,
     LegendKind,
@@ -71,6 +74,19 @@ class Signs:
 
 UNICODE = Signs()
 ASCII = Signs("*", "+", "-", "~", "=", "-", "...", "-", "+/-")
+
+
+class Terminal(TableFormat):
+    """Lines for a terminal of any width."""
+
+    ending: ClassVar = ".txt"
+    width: int = Field(100, ge=1, description="Columns of the terminal.")
+    color: bool = Field(False, description="Marks in colour.")
+    ascii_only: bool = Field(False, description="No character beyond ASCII.")
+
+    def render(self, table: ResultTable) -> str:
+        """See :func:`render`."""
+        return render(table, width=self.width, color=self.color, ascii_only=self.ascii_only)
 
 
 def render(

@@ -10,15 +10,39 @@ and comments are left out, and so is what stands between documents.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.markup import collapse, outermost, plain, without_comments
+from adducir.corpora.readers.format import CorpusFormat
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
+from adducir.study.streams import BrokenStream, blocks, suffix_of
 
 _EDGE = re.compile(r"<(/?)(?:DOC|doc)>")
 _LEFT_OUT = frozenset({"dochdr"})
 _RENAMED = {"text": "body"}
+_HEAD = 1 << 16
+_SURE = (".trec", ".sgml", ".sgm")
+
+
+class TREC(CorpusFormat):
+    """TREC's SGML, one ``<DOC>`` a document."""
+
+    suffixes: ClassVar = (".trec", ".sgml", ".sgm", ".txt", ".xml")
+    record_end: ClassVar = b"</DOC>"
+    default_fields: ClassVar = ("text",)
+
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> Iterator[tuple[int, Document]]:
+        """See :func:`read_trec`."""
+        del folder
+        return read_trec(path, docno_field)
+
+    def accepts(self, path: Path) -> bool:
+        """Whether its name is TREC's alone, or ``<DOC>`` is near its beginning."""
+        return suffix_of(path) in _SURE or _holds_doc(path)
 
 
 def read_trec(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:
@@ -34,7 +58,7 @@ def read_trec(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
     """
     key = (docno_field or "docno").lower()
     found = strayed = False
-    for start, body in blocks(path):
+    for start, body in elements(path):
         if body is None:
             strayed = True
             continue
@@ -49,7 +73,7 @@ def read_trec(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
         )
 
 
-def blocks(path: Path) -> Iterator[tuple[int, str | None]]:
+def elements(path: Path) -> Iterator[tuple[int, str | None]]:
     """The line of each ``<DOC>`` with what stands in it; None for text outside of documents."""
     start = 0
     lines: list[str] = []
@@ -74,6 +98,15 @@ def blocks(path: Path) -> Iterator[tuple[int, str | None]]:
             yield number, None
     if start:
         raise _unclosed(path, start, "before the file ends")
+
+
+def _holds_doc(path: Path) -> bool:
+    """Whether ``<DOC>`` is near the beginning, to tell a collection from a README."""
+    try:
+        head = next(blocks(path), b"")[:_HEAD]
+    except BrokenStream:
+        return True  # its reader says what is wrong with it
+    return b"<doc>" in head.lower()
 
 
 def _unclosed(path: Path, line: int, where: str) -> InputError:

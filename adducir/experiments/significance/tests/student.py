@@ -1,5 +1,7 @@
 """The paired t-test (Student 1908), over one pair of systems or many at once."""
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -10,6 +12,17 @@ from adducir.experiments.significance.differences import (
     tolerance,
 )
 from adducir.experiments.significance.outcome import TestResult
+from adducir.experiments.significance.tests.base import SignificanceTest
+
+
+class StudentT(SignificanceTest):
+    """Student's paired t-test: the differences of the topics are taken as normal."""
+
+    title: ClassVar = "paired t-test"
+
+    def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
+        """See :func:`paired_t_rows`."""
+        return paired_t_rows(first, second)
 
 
 def t_values(difference: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:

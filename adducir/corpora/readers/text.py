@@ -7,9 +7,26 @@ The whole text is the field ``text``.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from adducir.corpora.documents import Document, check_docno
+from adducir.corpora.readers.format import CorpusFormat
 from adducir.study.files import read_text
+
+
+class PlainText(CorpusFormat):
+    """Each file is one document, its path the docno."""
+
+    suffixes: ClassVar = (".txt",)
+    record_end: ClassVar = b""
+    is_last_resort: ClassVar = True
+
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> Iterator[tuple[int, Document]]:
+        """See :func:`read_plain_text`."""
+        del docno_field
+        return read_plain_text(path, folder)
 
 
 def read_plain_text(path: Path, folder: Path) -> Iterator[tuple[int, Document]]:

@@ -21,13 +21,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adducir.corpora.documents import Document
-from adducir.corpora.jsonl import read_jsonl
+from adducir.corpora.readers.format import CorpusFormat
+from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.study.errors import InputError
 from adducir.study.numbers import whole_number
 
 _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 _CITES, _DIRECT, _CITED = 4, 5, 6
 _OWN_DIRECT = 3
+
+
+class CACM(CorpusFormat):
+    """The collection CACM as JSON lines, with ten texts made whole."""
+
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> Iterator[tuple[int, Document]]:
+        """See :func:`read_cacm`."""
+        del folder
+        return read_cacm(path, docno_field)
 
 
 def read_cacm(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:

@@ -7,11 +7,12 @@ become fields (see :mod:`adducir.corpora.values`). Blank lines are passed over.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
 from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno
+from adducir.corpora.readers.format import CorpusFormat
 from adducir.corpora.values import fields_of
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
@@ -19,6 +20,19 @@ from adducir.study.json_lines import WHOLE, json_error, refuse_unusable
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id")
 _ALL_TEXT = {str}
+
+
+class JSONL(CorpusFormat):
+    """One JSON object a line."""
+
+    suffixes: ClassVar = (".jsonl", ".ndjson", ".json")
+
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> Iterator[tuple[int, Document]]:
+        """See :func:`read_jsonl`."""
+        del folder
+        return read_jsonl(path, docno_field)
 
 
 def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:

@@ -1,30 +1,35 @@
-"""The sign test and Wilcoxon's signed-rank test, of one pair of systems."""
+"""Wilcoxon's signed-rank test (1945), of one pair of systems."""
+
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from adducir.experiments.significance.differences import FloatArray, paired_rows, settled, tolerance
 from adducir.experiments.significance.outcome import TestResult
+from adducir.experiments.significance.tests.base import SignificanceTest
 from adducir.study.errors import UsageError
 
 EXACT_WILCOXON = 50
 """Up to so many non-zero differences, Wilcoxon's null distribution is computed exactly."""
 
 
-def sign(first: ArrayLike, second: ArrayLike) -> TestResult:
-    """Sign test of two systems' scores, each of shape (T,): exact binomial, ties dropped.
+class Wilcoxon(SignificanceTest):
+    """Wilcoxon's signed-rank test."""
 
-    Raises:
-        UsageError: The scores cannot be paired.
-    """
-    from scipy.special import bdtr
+    title: ClassVar = "Wilcoxon signed-rank test"
+    zeros: Literal["wilcox", "pratt"] = Field(
+        "wilcox", description="Zero differences are dropped, or ranked and then dropped (pratt)."
+    )
 
-    a, b = paired_rows(first, second)
-    difference = settled((a - b)[0], float(tolerance(a, b)[0]))
-    wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
-    used = wins + losses
-    p = min(1.0, 2.0 * float(bdtr(min(wins, losses), used, 0.5))) if wins != losses else 1.0
-    return TestResult("sign", float(wins), p, difference.size, used, "exact")
+    def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
+        """See :func:`wilcoxon`."""
+        return [wilcoxon(a, b, zeros=self.zeros) for a, b in zip(first, second, strict=True)]
+
+    def mirrored(self, result: TestResult) -> TestResult:
+        """The smaller sum of ranks is the same from either side."""
+        return result
 
 
 def wilcoxon(first: ArrayLike, second: ArrayLike, *, zeros: str = "wilcox") -> TestResult:

@@ -7,11 +7,26 @@ every line must have as many. Nothing is quoted or escaped; blank lines are pass
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from adducir.corpora.documents import Document, check_docno
-from adducir.corpora.jsonl import DOCNO_FIELDS
+from adducir.corpora.readers.format import CorpusFormat
+from adducir.corpora.readers.jsonl import DOCNO_FIELDS
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
+
+
+class TSV(CorpusFormat):
+    """A docno, a tab, the text; or columns named by a header."""
+
+    suffixes: ClassVar = (".tsv",)
+
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> Iterator[tuple[int, Document]]:
+        """See :func:`read_tsv`."""
+        del folder
+        return read_tsv(path, docno_field)
 
 
 def read_tsv(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:

@@ -8,17 +8,36 @@ Sakai writes c / n. A sample without variance has an infinite t, or 0 where its 
 """
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import Field
 
 from adducir.experiments.significance.blas import one_thread
-from adducir.experiments.significance.choices import DEFAULT_SAMPLES, DEFAULT_SEED
 from adducir.experiments.significance.differences import FloatArray, paired_rows, tolerance
 from adducir.experiments.significance.outcome import TestResult
-from adducir.experiments.significance.randomisation import check_draws
 from adducir.experiments.significance.signs import block_rows
-from adducir.experiments.significance.student import t_values
+from adducir.experiments.significance.tests.base import (
+    DEFAULT_SAMPLES,
+    DEFAULT_SEED,
+    SignificanceTest,
+)
+from adducir.experiments.significance.tests.randomisation import check_draws
+from adducir.experiments.significance.tests.student import t_values
+
+
+class Bootstrap(SignificanceTest):
+    """The paired studentised bootstrap test."""
+
+    title: ClassVar = "paired studentised bootstrap test"
+    draws: ClassVar = "samples"
+    samples: int = Field(DEFAULT_SAMPLES, ge=1, description="Samples to draw.")
+    seed: int = Field(DEFAULT_SEED, ge=0, description="Seed of the draw.")
+
+    def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
+        """See :func:`bootstrap_rows`."""
+        return bootstrap_rows(first, second, samples=self.samples, seed=self.seed)
 
 
 def sample_counts(seed: int, samples: int, topics: int, rows: int) -> Iterator[FloatArray]:

@@ -17,12 +17,13 @@ on the number of threads or the size of the blocks.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
 from adducir.experiments.significance.blas import one_thread
-from adducir.experiments.significance.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 from adducir.experiments.significance.differences import (
     FloatArray,
     paired_rows,
@@ -31,9 +32,33 @@ from adducir.experiments.significance.differences import (
 )
 from adducir.experiments.significance.outcome import TestResult
 from adducir.experiments.significance.signs import block_rows, every_half, random_bits
+from adducir.experiments.significance.tests.base import (
+    DEFAULT_PERMUTATIONS,
+    DEFAULT_SEED,
+    SignificanceTest,
+)
 from adducir.study.errors import UsageError
 
 IndexArray = NDArray[np.intp]
+
+
+class Randomisation(SignificanceTest):
+    """Fisher's paired randomisation test of the mean difference."""
+
+    title: ClassVar = "Fisher's paired randomisation test"
+    draws: ClassVar = "permutations"
+    permutations: int = Field(DEFAULT_PERMUTATIONS, ge=1, description="Sign vectors to draw.")
+    seed: int = Field(DEFAULT_SEED, ge=0, description="Seed of the draw.")
+
+    def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
+        """See :func:`randomisation_rows`."""
+        return randomisation_rows(first, second, permutations=self.permutations, seed=self.seed)
+
+    def pairs(
+        self, values: FloatArray, first: Sequence[int], second: Sequence[int]
+    ) -> list[TestResult]:
+        """See :func:`pairwise`."""
+        return pairwise(values, first, second, self.permutations, self.seed)
 
 
 def check_draws(count: int, seed: int, what: str) -> None:

@@ -1,0 +1,27 @@
+"""``adducir kinds``."""
+
+from typing import Annotated
+
+import typer
+
+from adducir.families import FAMILIES
+
+
+def kinds(
+    families: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FAMILY]...",
+            help=f"Families: {', '.join(FAMILIES)}.",
+            show_default="all of them",
+        ),
+    ] = None,
+) -> None:
+    """List formats, methods, measures and models with their hyperparameters.
+
+    Those of installed packages are listed too, each with its package and version.
+    """
+    from adducir.cli.console import show
+    from adducir.families import listing
+
+    show(listing(tuple(families or ())))

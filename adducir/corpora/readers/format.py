@@ -1,0 +1,54 @@
+"""What every format of a corpus has."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from adducir.study.recipe_model import Recipe
+
+if TYPE_CHECKING:
+    from adducir.corpora.documents import Document
+
+
+class CorpusFormat(Recipe):
+    """How documents stand in a file.
+
+    Attributes:
+        suffixes: Of the names of its files, without that of their compression; none for a format
+            that has to be named.
+        record_end: What stands at the end of each document, by which they are counted; empty where
+            each file is one document.
+        default_fields: The fields to index where the user names none; None to tell them from the
+            first documents.
+        is_last_resort: Whether its files are read only where a folder has no others.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    record_end: ClassVar[bytes] = b"\n"
+    default_fields: ClassVar[tuple[str, ...] | None] = None
+    is_last_resort: ClassVar[bool] = False
+
+    @abstractmethod
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> "Iterator[tuple[int, Document]]":
+        """Yield each document of a file with its 1-based line.
+
+        The file is read by :func:`adducir.study.files.read_lines`, which knows of compression,
+        encodings and their errors, and docnos are checked by
+        :func:`adducir.corpora.documents.check_docno`.
+
+        Args:
+            path: The file.
+            docno_field: The field of the docno, where the user named it.
+            folder: The folder that the user named, or the file's own.
+
+        Raises:
+            InputError: The file is not of this format.
+        """
+
+    def accepts(self, path: Path) -> bool:
+        """Whether a file of a folder may be one of the format, by what stands in it."""
+        del path
+        return True

@@ -1,0 +1,102 @@
+"""Kinds of encoders by name: networks of Hugging Face, and what other packages bring.
+
+An encoder is named ``kind:base``; without a kind it is a network. Packages add kinds of their own
+by the entry-point group ``adducir.encoders``.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from adducir.study.recipe_model import Recipe
+from adducir.study.registry import Family
+
+if TYPE_CHECKING:
+    import torch
+
+    from adducir.corpora.spans.record import MaskedSpan
+
+Floats = NDArray[np.float32]
+Side = Literal["query", "document"]
+
+
+class TextEncoder(Recipe):
+    """A way to make vectors of texts, which are compared by inner product.
+
+    A subclass gives :meth:`encode`; the other methods are those of
+    :class:`adducir.encoders.model.DualEncoder`, whose place it takes in ``adducir encode`` and in
+    dense indexes. All its fields are part of what tells one encoder from another.
+
+    Attributes:
+        settings: None: it has none beside its fields.
+    """
+
+    settings: ClassVar[None] = None
+    base: str = Field("", description="What stands behind the colon of the encoder's name.")
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str], side: Side) -> Floats:
+        """(n, D) float32 vectors of n texts, queries or documents; each depends on its text alone.
+
+        Called with a batch of some thousand texts at most.
+        """
+
+    def to(self, device: "torch.device") -> "TextEncoder":
+        """The encoder on a device; by default it is where it is."""
+        del device
+        return self
+
+    def read_contexts(self, spans: "Sequence[MaskedSpan]") -> list[str]:
+        """The texts around masked spans."""
+        from adducir.corpora.spans.record import context
+
+        return [" ".join(filter(None, context(span))) for span in spans]
+
+    def read_queries(self, texts: Sequence[str]) -> list[str]:
+        """The queries as they are."""
+        return list(texts)
+
+    def read_documents(self, texts: Sequence[str]) -> list[str]:
+        """The documents as they are."""
+        return list(texts)
+
+    def vectors(
+        self,
+        inputs: Sequence[str],
+        side: Side,
+        *,
+        told: Callable[[int], None] | None = None,
+        **_: Any,
+    ) -> Floats:
+        """(n, D) vectors of what was read; ``told`` is told how many there were."""
+        found = np.ascontiguousarray(self.encode(inputs, side), dtype=np.float32)
+        if told is not None:
+            told(len(inputs))
+        return found
+
+    def encode_contexts(self, spans: "Sequence[MaskedSpan]", **options: Any) -> Floats:
+        """Vectors of the texts around masked spans."""
+        return self.vectors(self.read_contexts(spans), "query", **options)
+
+    def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
+        """Vectors of queries."""
+        return self.vectors(texts, "query", **options)
+
+    def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
+        """Vectors of documents."""
+        return self.vectors(texts, "document", **options)
+
+
+ENCODERS = Family(
+    "encoders",
+    TextEncoder,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {"transformer": "adducir.encoders.transformer:Transformer"},
+    what="encoder",
+)
+
+NETWORK = "transformer"
+"""The kind that is meant where a name has none."""

@@ -1,0 +1,98 @@
+"""All families of kinds, in one place; a family is imported when it is asked for."""
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from adducir.study.errors import UsageError
+from adducir.study.nearest import nearest
+
+if TYPE_CHECKING:
+    from adducir.study.recipe_model import Recipe
+    from adducir.study.registry import Family
+
+FAMILIES = {
+    "formats": "adducir.corpora.readers:FORMATS",
+    "fusion": "adducir.runs.fusion:FUSION",
+    "encoders": "adducir.encoders.kinds:ENCODERS",
+    "rerankers": "adducir.rerankers.registry:RERANKERS",
+    "selectors": "adducir.rerankers.complementary.selector:SELECTORS",
+    "measures": "adducir.experiments.evaluation.formulas:MEASURES",
+    "tests": "adducir.experiments.significance.tests:TESTS",
+    "corrections": "adducir.experiments.significance.corrections:CORRECTIONS",
+    "tables": "adducir.experiments.tables.render:TABLES",
+}
+"""Where each family is, by the name of its entry points' group behind ``adducir.``."""
+
+
+def family(name: str) -> "Family[Any]":
+    """The family of a name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name not in FAMILIES:
+        raise UsageError(
+            f"there is no family {name!r}{nearest(name, FAMILIES) or '.'}",
+            mend=f"The families are {', '.join(FAMILIES)}.",
+        )
+    module, _, attribute = FAMILIES[name].partition(":")
+    found: Family[Any] = getattr(import_module(module), attribute)
+    return found
+
+
+def meaning(kind: "type[Recipe]", field: str) -> str:
+    """What a field of a kind says: its description, or its place among the class's attributes."""
+    told = kind.model_fields[field].description
+    if told:
+        return told
+    for one in kind.__mro__:
+        text = vars(one).get("__doc__") or ""
+        found = re.search(rf"^( +){field}: (.+(?:\n\1 +\S.*)*)", text, re.MULTILINE)
+        if found:
+            return " ".join(found[2].split())
+    return ""
+
+
+def listing(names: "tuple[str, ...]" = ()) -> str:
+    """All kinds of some families, or of all, with their hyperparameters, as Markdown.
+
+    Raises:
+        UsageError: There is no such family.
+    """
+    return "\n".join(line for name in names or FAMILIES for line in _lines(family(name)))
+
+
+def _lines(of: "Family[Any]") -> Iterator[str]:
+    yield f"## {of.what[0].upper()}{of.what[1:]}s"
+    yield ""
+    yield f"Entry points `adducir.{of.name}`."
+    if of.base.model_fields:
+        yield f"All have {_joined(_field(of.base, key) for key in of.base.model_fields)}."
+    yield ""
+    yield "| Kind | What it is | Hyperparameters |"
+    yield "| --- | --- | --- |"
+    for name, kind in of.kinds().items():
+        origin = " ".join(of.origin(name).values())
+        what = (kind.__doc__ or "").strip().splitlines()[0] + (f" ({origin})" if origin else "")
+        own = (_field(kind, key) for key in kind.model_fields if key not in of.base.model_fields)
+        yield _markdown(f"| `{name}` | {what} | {'; '.join(own)} |")
+    yield ""
+
+
+def _field(kind: "type[Recipe]", key: str) -> str:
+    default = kind.model_fields[key].default
+    shown = isinstance(default, str | int | float) and default != ""
+    text = meaning(kind, key).rstrip(".")
+    lower = text[:1].lower() + text[1:] if text[1:2].islower() else text
+    return f"`{key}`{f' ({default})' if shown else ''}: {lower}"
+
+
+def _joined(texts: Iterator[str]) -> str:
+    return _markdown("; ".join(texts))
+
+
+def _markdown(text: str) -> str:
+    """Without the roles of docstrings."""
+    return re.sub(r":\w+:`[.~]?([^`]+)`", r"`\1`", text).replace("``", "`")

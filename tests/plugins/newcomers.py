@@ -1,0 +1,158 @@
+"""One kind of each family, of an author who is not of Adducir: a class each, and no other line."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from adducir.corpora.documents import Document, check_docno
+from adducir.corpora.evidence_sets.chosen import ChosenSet
+from adducir.corpora.readers import CorpusFormat
+from adducir.encoders.kinds import TextEncoder
+from adducir.experiments.evaluation.formulas import MeasureKind
+from adducir.experiments.significance.corrections import Correction
+from adducir.experiments.significance.outcome import TestResult
+from adducir.experiments.significance.tests import SignificanceTest
+from adducir.experiments.tables.render import TableFormat
+from adducir.rerankers.complementary.selector import Selector
+from adducir.rerankers.recipe import RerankerRecipe
+from adducir.rerankers.scoring import Pointwise
+from adducir.runs.fusion import FusionMethod
+from adducir.study.errors import InputError
+from adducir.study.files import read_lines
+
+POINTS = {
+    "adducir.formats": {"colons": "Colons"},
+    "adducir.fusion": {"borda": "Borda"},
+    "adducir.measures": {"FirstGrade": "FirstGrade"},
+    "adducir.tests": {"cautious": "Cautious"},
+    "adducir.corrections": {"sidak": "Sidak"},
+    "adducir.tables": {"org": "Org"},
+    "adducir.rerankers": {"overlap": "Overlap"},
+    "adducir.encoders": {"hashing": "Hashing"},
+    "adducir.selectors": {"lead": "Lead"},
+}
+
+
+class Colons(CorpusFormat):
+    """One document a line: its docno, a colon, its text."""
+
+    suffixes: ClassVar = (".colons",)
+
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> Iterator[tuple[int, Document]]:
+        for number, line in read_lines(path):
+            docno, colon, text = line.partition(":")
+            if not colon:
+                raise InputError("there is no colon.", path=path, line=number)
+            check_docno(docno, path, number)
+            yield number, Document(docno, {"text": text.strip()})
+
+
+class Borda(FusionMethod):
+    """Points for each document that is ranked below."""
+
+    bonus: float = Field(0.0, ge=0, description="Points for being ranked at all.")
+
+    def contributions(self, run):
+        return run.lengths[run.topics] - run.ranks - 1 + self.bonus
+
+
+class FirstGrade(MeasureKind):
+    """The grade of the first document, over a highest grade."""
+
+    highest: int = Field(1, ge=1, description="The highest grade.")
+
+    def values(self, lists):
+        standing = lists.standing(condensed=False)
+        first = (standing.rank == 0) & (standing.grade > 0)
+        return lists.sums(standing.topic[first], standing.grade[first] / self.highest)
+
+
+class Cautious(SignificanceTest):
+    """A test that finds no difference."""
+
+    title: ClassVar = "cautious test"
+
+    def rows(self, first, second):
+        means = (first - second).mean(axis=1)
+        count = first.shape[1]
+        return [TestResult("cautious", float(mean), 1.0, count, count, "exact") for mean in means]
+
+
+class Sidak(Correction):
+    """Sidak's correction, for independent tests."""
+
+    title: ClassVar = "Sidak"
+
+    def adjusted(self, p):
+        return np.clip(-np.expm1(p.size * np.log1p(-np.minimum(p, 1 - 1e-16))), p, 1.0)
+
+
+class Org(TableFormat):
+    """Org-mode's table."""
+
+    ending: ClassVar = ".org"
+
+    def render(self, table):
+        lines = [["System", *(column.title for column in table.columns)]]
+        for row in table.rows:
+            lines.append([row.title, *(f"{cell.mean:.3f}" for cell in row.cells)])
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+class Overlap(RerankerRecipe):
+    """The share of the query's words that a text holds."""
+
+    model: Literal["overlap"] = "overlap"
+    base: str = ""
+
+    def load(self, source):
+        return _Words()
+
+    def scale(self, source):
+        return "share of the query's words"
+
+
+class _Words(Pointwise):
+    def scored(self, pairs):
+        for number, (query, text) in enumerate(pairs):
+            words = set(query.split())
+            share = len(words & set(text.split())) / max(1, len(words))
+            yield np.array([number]), np.array([share])
+
+    def count_pieces(self, chunks):
+        return [len(chunk.split()) for chunk in chunks]
+
+    def to(self, device):
+        pass
+
+
+class Hashing(TextEncoder):
+    """Counts of words in so many buckets, by a checksum, at length 1."""
+
+    width: int = Field(64, ge=1, description="Buckets.")
+
+    def encode(self, texts, side):
+        found = np.zeros((len(texts), self.width), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                found[row, zlib.crc32(word.encode()) % self.width] += 1
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1)
+
+
+class Lead(Selector):
+    """The first passages."""
+
+    size: int = Field(2, ge=1, description="Passages of a set.")
+
+    def choose(self, questions: Sequence) -> list[ChosenSet]:
+        chosen = [[passage.id for passage in one.passages[: self.size]] for one in questions]
+        return [
+            ChosenSet(one.id, tuple(ids), float(len(ids)))
+            for one, ids in zip(questions, chosen, strict=True)
+        ]

@@ -1,0 +1,140 @@
+"""Every kind of every family passes what plug-in authors are asked to pass."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hostile_readers import READERS
+from pydantic import Field
+
+from adducir.cli.app import main
+from adducir.families import FAMILIES, family, listing
+from adducir.runs.fusion import FusionMethod
+from adducir.study.errors import UsageError
+from adducir.study.registry import Family
+from adducir.testing import check_kind
+
+KINDS = [(name, kind) for name in FAMILIES for kind in family(name)]
+SAMPLES = {
+    "jsonl": "documents as JSON lines",
+    "trec": "TREC documents",
+    "tsv": "documents as TSV",
+    "cacm": "CACM",
+}
+
+
+@pytest.mark.parametrize(("of", "name"), KINDS)
+def test_a_kind_is_like_any_other(of: str, name: str) -> None:
+    sample = "Some text.\n"
+    if name in SAMPLES:
+        sample = next(one.sample for one in READERS if one.name == SAMPLES[name])
+    check_kind(of, name, sample=sample)
+
+
+def test_every_family_is_listed_and_documented() -> None:
+    root = Path(__file__).parents[1] / "adducir"
+    made = {
+        name
+        for path in root.rglob("*.py")
+        for name in re.findall(r'= Family\(\n    "([\w-]+)"', path.read_text(encoding="utf-8"))
+    }
+    assert made == set(FAMILIES)
+    assert all(family(name).name == name for name in FAMILIES)
+    with pytest.raises(UsageError, match="did you mean `fusion`"):
+        family("fussion")
+
+
+def test_the_document_lists_what_is_registered() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "kinds.md").read_text(encoding="utf-8")
+    assert page.split("\n\n", 2)[2] == listing()
+
+
+def test_a_family_is_listed_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kinds", "fusion"]) == 0
+    told = capsys.readouterr().out
+    assert "| `rrf` | Reciprocal rank fusion. | `k` (60.0): how much" in told
+    assert "bonferroni" not in told
+    assert main(["kinds", "fussion"]) == 2
+    assert "did you mean `fusion`" in capsys.readouterr().err
+
+
+def test_checking_needs_no_pytest() -> None:
+    code = "import sys, adducir.testing as t; t.check_kind('fusion', 'rrf'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pytest" not in done.stdout.split()
+
+
+class _Base(FusionMethod):
+    """Points for every document."""
+
+    k: int = Field(1, ge=1, description="Points.")
+
+    def contributions(self, run):
+        return run.frame["score"].to_numpy() * self.k
+
+
+class Undocumented(_Base):
+    k: int = Field(1, ge=1, description="Points.")
+
+
+class NoDescription(_Base):
+    """Points for every document."""
+
+    bonus: float = 0.0
+
+
+class Unfinished(FusionMethod):
+    """Points for every document."""
+
+
+class OtherArguments(_Base):
+    """Points for every document."""
+
+    def contributions(self, runs):
+        return runs.frame["score"].to_numpy()
+
+
+class Forgetful(_Base):
+    """Points for every document."""
+
+    def model_dump(self, **_):
+        return {"k": 7}
+
+
+class Restless(_Base):
+    """Points for every document, and one more at each call."""
+
+    def contributions(self, run):
+        import itertools
+
+        counter = vars(Restless).get("counter") or itertools.count()
+        type.__setattr__(Restless, "counter", counter)
+        return run.frame["score"].to_numpy() + next(counter)
+
+
+class Short(_Base):
+    """Points for the first document."""
+
+    def contributions(self, run):
+        return run.frame["score"].to_numpy()[:1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        (Undocumented, "no docstring"),
+        (NoDescription, "bonus has no description"),
+        (Unfinished, "contributions must be defined"),
+        (OtherArguments, "where its family's takes"),
+        (Forgetful, "comes back as another"),
+        (Restless, "the second time"),
+        (Short, "contributions of"),
+    ],
+)
+def test_what_a_kind_lacks_is_said(kind, what, monkeypatch) -> None:
+    mine = Family("fusion", FusionMethod, {"x": f"{__name__}:{kind.__name__}"}, what="method")
+    monkeypatch.setattr("adducir.testing.family_of", lambda _: mine)
+    with pytest.raises(AssertionError, match=what):
+        check_kind("fusion", "x")
