@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from adducir.study.registry import Family
 
 FAMILIES = {
+    "tasks": "adducir.experiments.tasks:TASKS",
+    "systems": "adducir.experiments.systems:SYSTEMS",
+    "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
+    "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
+    "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
+    "models": "adducir.indexes.models:MODELS",
+    "feedback": "adducir.indexes.feedback:FEEDBACK",
+    "languages": "adducir.indexes.languages:LANGUAGES",
     "formats": "adducir.corpora.readers:FORMATS",
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",

@@ -92,9 +92,10 @@ AnySystem = Annotated[
 
 
 class KnownItem(Task):
-    """A whole file; see docs/ranks.md for its keys.
+    """Contexts with one gold candidate each; see docs/ranks.md for its keys.
 
     Attributes:
+        task: ``known-item``.
         data: What is ranked: a table each.
         contexts: What is read of contexts: a section of the tables each.
         systems: What is compared.

@@ -35,9 +35,14 @@ if TYPE_CHECKING:
 
 
 class ExpandedRecipe(CorpusRecipe):
-    """The corpus ``expand``, its words weighted by ``model``: a term weighter's recipe or folder.
+    """Another corpus, its words weighted by DeepCT; see docs/deepct.md.
 
-    See docs/deepct.md.
+    Attributes:
+        expand: The other corpus.
+        model: The term weighter: its recipe or its folder.
+        scale: How often a word of weight 1 comes.
+        transform: What becomes of weights first.
+        precision: What the network computes in.
     """
 
     stage: ClassVar[int] = 1
