@@ -8,19 +8,17 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.folders import RECIPES
-from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings, load_settings
-from adducir.deepct.training import Course, open_course, train_model
+from adducir.deepct.training import DeepCTPlan
 from adducir.deepct.weighing import weigh_corpus, weights_fingerprint
 from adducir.experiments.recipe import CorpusRecipe, file_name
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
-from adducir.study.folders import study_folder
 from adducir.study.products import is_current
 from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 
 
 @dataclass(frozen=True)
@@ -39,14 +37,14 @@ class Expansion:
     said: CorpusRecipe
     model: Path
     model_fingerprint: str
-    course: Course | None
+    course: DeepCTPlan | None
     base: Corpus
     corpus: ExpandedCorpus
 
     @property
     def is_trained(self) -> bool:
         """Whether the model is there."""
-        return self.course is None or is_current(self.model, self.model_fingerprint)
+        return self.course is None or self.course.is_current(self.model)
 
     @property
     def is_weighed(self) -> bool:
@@ -102,10 +100,11 @@ def open_expansion(
     """
     path = file_path(str(said.model), folder)
     if path.suffix in RECIPES:
-        recipe = validate(load(path), DeepCTRecipe)
-        course = open_course(recipe, study_folder(path), progress=progress)
-        model, settings, identity = path.with_suffix(""), course.settings, course.fingerprint
-        return _expansion(said, base, folder, model, settings, identity, course)
+        course = open_training(path, progress=progress)
+        if not isinstance(course, DeepCTPlan):
+            raise InputError("this is no recipe of a term weighter.", path=path)
+        model, settings = path.with_suffix(""), course.model_settings
+        return _expansion(said, base, folder, model, settings, course.fingerprint, course)
     if not path.is_dir():
         raise InputError(
             "there is no such model.",
@@ -124,7 +123,7 @@ def _expansion(
     model: Path,
     settings: Settings,
     identity: str,
-    course: Course | None,
+    course: DeepCTPlan | None,
 ) -> Expansion | None:
     if base is None:
         return None

@@ -9,7 +9,6 @@ from typing import Any
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.deepct.folders import RECIPES
-from adducir.deepct.recipe import listed
 from adducir.experiments.recipe import SystemRecipe, file_name
 from adducir.indexes.engine import Index
 from adducir.models.machine import using_threads
@@ -17,12 +16,13 @@ from adducir.rerankers.cross_encoder import CrossEncoderRecipe
 from adducir.rerankers.registry import Reranker, identity_of, open_reranker, read_recipe
 from adducir.rerankers.rerank import Reranked, rerank
 from adducir.rerankers.texts import StoredTexts
-from adducir.rerankers.training import Course, open_course, train_reranker
+from adducir.rerankers.training import CrossEncoderPlan
 from adducir.runs.run import Run
 from adducir.study.errors import InputError, ProductError
-from adducir.study.folders import study_folder
-from adducir.study.products import is_current
 from adducir.study.progress import SILENT, Progress
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
+from adducir.training.recipe import listed
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class ToTrain:
         folder: The model's.
     """
 
-    course: Course
+    course: CrossEncoderPlan
     recipe: Path
     folder: Path
 
     @property
     def is_missing(self) -> bool:
         """Whether it has to be trained."""
-        return not is_current(self.folder, self.course.fingerprint)
+        return not self.course.is_current(self.folder)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Reranking:
             AdducirError: A record is malformed, the disk is full, and the like.
         """
         if self.training is not None:
-            train_reranker(self.training.course, self.training.folder, progress=progress)
+            train_model(self.training.course, self.training.folder, progress=progress)
 
     def run(
         self,
@@ -186,7 +186,9 @@ def open_reranking(said: SystemRecipe, folder: Path, progress: Progress = SILENT
     if path.suffix in RECIPES:
         recipe = read_recipe(path)
         if isinstance(recipe, CrossEncoderRecipe) and recipe.examples is not None:
-            course = open_course(recipe, study_folder(path), progress=progress)
+            course = open_training(path, progress=progress)
+            if not isinstance(course, CrossEncoderPlan):
+                raise InputError("this is no recipe of a cross-encoder.", path=path)
             found = Reranking(said, folder, training=ToTrain(course, path, path.with_suffix("")))
             return _checked(found)
     return _checked(Reranking(said, folder, pretrained=open_reranker(expanded(by), folder)))

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.deepct.recipe import Several
 from adducir.models.machine import Precision
 from adducir.study.recipe import Recipe
+from adducir.training.recipe import Several
 
 Length = Annotated[int, Field(ge=1)]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -24,7 +24,7 @@ from adducir.study.nearest import nearest
 from adducir.study.recipe import Recipe
 from adducir.study.recipe_faults import faults_of
 
-K = TypeVar("K", bound=Recipe)
+K = TypeVar("K")
 
 
 class Family(Generic[K]):
@@ -108,13 +108,13 @@ class Family(Generic[K]):
                 allowed.
             MachineError: As :meth:`kind`.
         """
-        kind, given = self.kind(name), dict(hyperparameters or {})
+        kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
         unknown = [key for key in given if key not in kind.model_fields]
         if unknown:
             known = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
             raise UsageError(f"`{unknown[0]}` is no hyperparameter of {name}, which has {known}.")
         try:
-            return kind.model_validate(given)
+            return cast("K", kind.model_validate(given))
         except ValidationError as error:
             faults = "; ".join(str(fault) for fault in faults_of(error, kind))
             raise UsageError(f"{name}: {faults}.") from error

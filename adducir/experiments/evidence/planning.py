@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.corpora.evidence_sets.record_files import read_questions
@@ -14,15 +14,15 @@ from adducir.experiments.evaluation.set_files import SetTruth
 from adducir.experiments.evidence.recipe import EvidenceStudy, RoundRecipe, listed
 from adducir.experiments.faults import Faults, Needs
 from adducir.experiments.recipe import file_name
-from adducir.rerankers.complementary.training import Course, open_course, recipe_of
+from adducir.rerankers.complementary.training import EvidencePlan
 from adducir.study.absent import gathering, without_downloads
 from adducir.study.errors import InputError
 from adducir.study.files import require
 from adducir.study.folders import study_folder
-from adducir.study.products import is_current
 from adducir.study.progress import Progress
 from adducir.study.recipe import read
 from adducir.study.yaml import load
+from adducir.training.kinds import open_training
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Step:
     data: str
     round: int
     seed: int
-    course: Course
+    course: EvidencePlan[Any]
     model: Path
     chosen: Path
 
@@ -78,7 +78,7 @@ class StudyPlan:
     def lines(self) -> Iterator[str]:
         """The plan for readers: a line a model."""
         for step in self.steps:
-            done = "there" if is_current(step.model, step.course.fingerprint) else "to train"
+            done = "there" if step.course.is_current(step.model) else "to train"
             yield f"{step.model.relative_to(self.folder)}: {done}"
         for model in self.unknown:
             name = model.relative_to(self.folder)
@@ -93,7 +93,7 @@ class StudyPlan:
         places = {
             ("systems", step.system)
             for step in self.steps
-            if rebuild or not is_current(step.model, step.course.fingerprint)
+            if rebuild or not step.course.is_current(step.model)
         }
         self.needs.fetch(places, progress)
 
@@ -190,7 +190,9 @@ def _step(path: Path, folder: Path, recipe: EvidenceStudy, key: tuple[str, str, 
         f"training.seed={seed}",
     )
     document = load(file_path(str(part.recipe_for(data)), folder))
-    course = open_course(recipe_of(document, changes), folder)
+    course = open_training(document, changes, folder=folder)
+    if not isinstance(course, EvidencePlan):
+        raise InputError("this is no recipe of an evidence selector.", path=document.path)
     model = _model(path, folder, key)
     chosen = folder / "runs" / path.stem / model.name
     return Step(system, data, number, seed, course, model, chosen)

@@ -19,13 +19,13 @@ from adducir.experiments.tables.style import Style
 from adducir.experiments.tables.table import ResultTable
 from adducir.models.machine import choose_device, using_threads
 from adducir.rerankers.complementary.selecting import load_evidence_model, select
-from adducir.rerankers.complementary.training import train_evidence
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
 from adducir.study.folders import name_in_study
 from adducir.study.products import Manifest, build, read_manifest
 from adducir.study.progress import SILENT, Progress
 from adducir.study.results import publishing_results, refuse_other_folder
+from adducir.training.artifacts import train_model
 from adducir.version import __version__
 
 CHOSEN_FILE = "chosen.jsonl"
@@ -57,7 +57,7 @@ def run_study(
     plan.fetch(progress, rebuild=rebuild)
     for place, step in enumerate(plan.steps, 1):
         progress.note(f"{place} of {len(plan.steps)}: {step.model.name}")
-        train_evidence(
+        train_model(
             step.course,
             step.model,
             device=device,

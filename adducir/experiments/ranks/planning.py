@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from adducir.corpora.references import expanded, file_path
-from adducir.encoders.lessons import files_of, read_lesson
-from adducir.encoders.recipe import EncoderRecipe, listed
+from adducir.encoders.data import spans_of
+from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.sources import RECIPES, encoder_source
-from adducir.encoders.training import Course, identity_of, open_course
+from adducir.encoders.training import EncoderPlan
 from adducir.experiments.faults import Faults, Needs
 from adducir.experiments.ranks.data import SpanData, open_data
 from adducir.experiments.ranks.recipe import RanksStudy, SystemRecipe, folder_name
@@ -19,10 +19,10 @@ from adducir.study.absent import gathering, without_downloads
 from adducir.study.errors import InputError
 from adducir.study.fingerprint import fingerprint
 from adducir.study.folders import study_folder
-from adducir.study.products import is_current
 from adducir.study.progress import Progress
 from adducir.study.recipe import read, validate
 from adducir.study.yaml import Document, load
+from adducir.training.recipe import listed
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Link:
     changes: tuple[str, ...]
     output: Path
 
-    def course(self, folder: Path) -> Course:
+    def course(self, folder: Path) -> EncoderPlan:
         """The recipe, opened; the encoder that it goes on from must be there."""
-        return open_course(validate(self.document, EncoderRecipe, self.changes), folder)
+        return EncoderPlan(validate(self.document, EncoderRecipe, self.changes), folder)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class RanksPlan:
         )
         for link in chain:
             try:
-                if not is_current(link.output, link.course(self.folder).fingerprint):
+                if not link.course(self.folder).is_current(link.output):
                     return False
             except InputError:  # what it goes on from is not there
                 return False
@@ -212,8 +212,8 @@ def _check(
                         line=document.line_of(("base",)),
                         mend=f"Name both: train: [{recipe.base}, {recipe_name}].",
                     )
-                each(partial(open_course, recipe, folder))
-            if each(partial(identity_of, recipe.data, folder)) is not None:
+                each(partial(EncoderPlan, recipe, folder))
+            if each(partial(recipe.data.identity, folder)) is not None:
                 _check_lesson(name, document, recipe, folder, data, learnt)
 
 
@@ -226,12 +226,11 @@ def _check_lesson(
     learnt: dict[str, list[str]],
 ) -> None:
     """Hold what a recipe learns from to what is tested on."""
-    spans = read_lesson(recipe.data, folder)
-    known = [*spans.training, *spans.held_out]
+    known = [span for span, part in spans_of(recipe.data, folder) if part != "test"]
     for tested, one in data.items():
         shared = one.groups & {span.group for span in known}
         if shared:
-            file = files_of(recipe.data, folder)["train"][0]
+            file = recipe.data.files(folder)["train"][0]
             raise InputError(
                 f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
                 path=file,

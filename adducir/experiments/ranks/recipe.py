@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares
-from adducir.encoders.recipe import Several, listed
 from adducir.encoders.settings import LengthPart, Some
 from adducir.experiments.evaluation.ranks import CUTOFFS, Ties
 from adducir.experiments.recipe import ComparisonRecipe, Name, TableRecipe, file_name
 from adducir.models.machine import Precision
 from adducir.study.errors import UsageError
 from adducir.study.recipe import Recipe
+from adducir.training.recipe import Several, listed
 
 KIND = "ranks"
 ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]

@@ -9,7 +9,6 @@ from adducir.corpora.references import expanded
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.training import train_encoder
 from adducir.experiments.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.ranks.planning import RanksPlan, Step
@@ -27,6 +26,7 @@ from adducir.study.folders import name_in_study
 from adducir.study.products import build, read_manifest
 from adducir.study.progress import SILENT, Progress
 from adducir.study.results import publishing_results, refuse_other_folder
+from adducir.training.artifacts import train_model
 from adducir.version import __version__
 
 RANKS_FILE = "ranks.tsv"
@@ -146,7 +146,7 @@ class _Work:
             if name in self._trained:  # for another data set
                 continue
             self.progress.note(f"encoder {link.output.relative_to(self.plan.folder)}")
-            train_encoder(
+            train_model(
                 link.course(self.plan.folder),
                 link.output,
                 device=self.device,

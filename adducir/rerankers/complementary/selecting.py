@@ -12,7 +12,6 @@ from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.models.machine import Precision
 from adducir.rerankers.complementary import drn, model
 from adducir.rerankers.complementary.drn import DRNModel, DRNStates
-from adducir.rerankers.complementary.learning import chunks
 from adducir.rerankers.complementary.model import ComplementaryModel, States
 from adducir.rerankers.complementary.settings import (
     DRNSelection,
@@ -202,3 +201,15 @@ def _measured(question: EvidenceQuestion, members: frozenset[str]) -> tuple[floa
     """Exact match and F1, as :mod:`adducir.experiments.evaluation.sets` has them."""
     f1 = max(2 * len(members & one) / (len(members) + len(one)) for one in question.gold_ids)
     return float(members in question.gold_ids), f1
+
+
+def chunks(lengths: Sequence[int], budget: int) -> Iterator[range]:
+    """Cut items into runs in their order, each of at most ``budget`` tokens or of one item."""
+    first = total = 0
+    for number, length in enumerate(lengths):
+        if number > first and total + length > budget:
+            yield range(first, number)
+            first, total = number, 0
+        total += length
+    if first < len(lengths):
+        yield range(first, len(lengths))
