@@ -55,7 +55,7 @@ def train_model(
         output,
         make,
         kind=plan.artifact,
-        recipe=plan.settings,
+        recipe=plan.canonical,
         inputs=plan.inputs,
         maker_version=plan.version,
         threads=plan.recipe.training.threads,

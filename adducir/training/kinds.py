@@ -54,9 +54,12 @@ def open_training(
         MachineError: Something cannot be downloaded, or is not installed.
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
-    kind = KINDS.kind(kind_of(document))
+    name = kind_of(document)
+    kind = KINDS.kind(name)
     wanted = validate(document, kind.recipe_type, changes)
-    return kind(wanted, folder or study_folder(document.path), progress)
+    plan = kind(wanted, folder or study_folder(document.path), progress)
+    plan.origin = KINDS.origin(name)
+    return plan
 
 
 def kind_of(document: Document) -> str:

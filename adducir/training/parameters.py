@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adducir.study.errors import InputError
@@ -80,26 +81,28 @@ def checkpointing(model: "torch.nn.Module", on: bool) -> Iterator[None]:
     """Have a model's layers keep only their input, and compute the rest again backwards.
 
     Raises:
-        InputError: It holds no transformer that can.
+        InputError: It holds no layers that can.
     """
-    from transformers import PreTrainedModel
+    from torch.utils.checkpoint import checkpoint
+    from transformers.modeling_layers import GradientCheckpointingLayer
 
-    able = [
+    layers = [
         one
         for one in (model.modules() if on else ())
-        if isinstance(one, PreTrainedModel) and one.supports_gradient_checkpointing
+        if isinstance(one, GradientCheckpointingLayer)
     ]
-    if on and not able:
+    if on and not layers:
         raise InputError(
             f"a {type(model).__name__} cannot do gradient checkpointing.",
             mend="Leave `training.gradient_checkpointing` out.",
         )
-    for one in able:
-        one.gradient_checkpointing_enable(  # type: ignore[no-untyped-call]
-            {"use_reentrant": False}
-        )
+    # What a model's own switch does beside this (hooks, warnings about caches) no encoder needs.
+    for one in layers:
+        again = partial(checkpoint, use_reentrant=False)
+        one._gradient_checkpointing_func = again  # type: ignore[assignment]
+        one.gradient_checkpointing = True
     try:
         yield
     finally:
-        for one in able:
-            one.gradient_checkpointing_disable()  # type: ignore[no-untyped-call]
+        for one in layers:
+            one.gradient_checkpointing = False

@@ -28,6 +28,7 @@ class TrainingPlan(ABC, Generic[R]):
     Attributes:
         recipe: What the file says.
         folder: The study's, where relative paths start.
+        origin: The package and version that the kind comes from; empty for our own.
         recipe_type: The kind's recipe.
         artifact: What the trained model is called in manifests.
         version: Raised whenever the same recipe would make other weights.
@@ -39,6 +40,7 @@ class TrainingPlan(ABC, Generic[R]):
 
     def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
         self.recipe, self.folder, self.progress = recipe, folder, progress
+        self.origin: Mapping[str, str] = {}
 
     @property
     @abstractmethod
@@ -70,7 +72,12 @@ class TrainingPlan(ABC, Generic[R]):
     @cached_property
     def fingerprint(self) -> str:
         """The fingerprint of the model that it makes."""
-        return product_fingerprint(self.artifact, self.settings, self.inputs, self.version)
+        return product_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
+
+    @property
+    def canonical(self) -> dict[str, Any]:
+        """All that decides the weights beside the inputs: settings, and whose kind it is."""
+        return {**self.settings, **({"kind of": dict(self.origin)} if self.origin else {})}
 
     def is_current(self, output: Path) -> bool:
         """Whether a folder holds the model that it makes."""

@@ -164,7 +164,7 @@ def _mean(each: list[Scores]) -> Scores:
 
 def _size(plan: StudyPlan, data: str) -> int:
     """The passages of the largest set that is chosen."""
-    sizes = [step.course.settings.selection.size for step in plan.steps if step.data == data]
+    sizes = [step.course.model_settings.selection.size for step in plan.steps if step.data == data]
     return max(sizes)
 
 

@@ -13,14 +13,14 @@ from adducir.rerankers.complementary.model import ComplementaryModel
 from adducir.rerankers.complementary.recipe import (
     ComplementaryRecipe,
     DRNRecipe,
-    EvidenceRecipe,
     first_settings,
 )
+from adducir.rerankers.complementary.settings import Settings
 from adducir.rerankers.complementary.task import ComplementaryTask, DRNTask
 from adducir.study.progress import SILENT, Progress
 from adducir.training.plan import TrainingPlan
 
-R = TypeVar("R", bound=EvidenceRecipe)
+R = TypeVar("R", ComplementaryRecipe, DRNRecipe)
 
 
 class EvidencePlan(TrainingPlan[R]):
@@ -37,6 +37,11 @@ class EvidencePlan(TrainingPlan[R]):
         tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
         self.base = model_source(expanded(recipe.base), folder, tokenizer)
         self.inputs  # noqa: B018 - every file is read now
+
+    @property
+    def model_settings(self) -> Settings:
+        """What the model will keep of the recipe, before anything is chosen."""
+        return first_settings(self.recipe)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -63,9 +68,7 @@ class ComplementaryPlan(EvidencePlan[ComplementaryRecipe]):
     def task(self, device: torch.device, progress: Progress = SILENT) -> ComplementaryTask:
         """The encoder with a new head."""
         recipe = self.recipe
-        model = ComplementaryModel.untrained(
-            self.base, first_settings(recipe), recipe.training.seed
-        )
+        model = ComplementaryModel.untrained(self.base, self.model_settings, recipe.training.seed)
         model.to(device)
         model.encoder.freeze(recipe.layers)
         return ComplementaryTask(model, recipe, self.folder)
@@ -79,7 +82,7 @@ class DRNPlan(EvidencePlan[DRNRecipe]):
     def task(self, device: torch.device, progress: Progress = SILENT) -> DRNTask:
         """Two copies of the encoder with new heads."""
         recipe = self.recipe
-        model = DRNModel.untrained(self.base, first_settings(recipe), recipe.training.seed)
+        model = DRNModel.untrained(self.base, self.model_settings, recipe.training.seed)
         model.to(device)
         for side in (model.relevance, model.novelty):
             side.encoder.freeze(recipe.layers)
