@@ -24,10 +24,10 @@ from adducir.runs import Run, check_runs, read_run, write_run
 from adducir.study.checking import checked, described, fits
 from adducir.study.errors import UsageError
 
-PACKAGES = ("corpora", "indexes", "runs", "experiments", "rerankers")
+PACKAGES = ("corpora", "indexes", "runs", "training", "experiments", "rerankers")
 NOT_CALLED = {
     *("Corpus", "Index", "Reranker", "Document", "DocumentStore", "Reranked"),  # made by others
-    *("KnownTexts", "StoredTexts"),
+    *("KnownTexts", "StoredTexts", "TrainingPlan"),
     *("bundled_corpus", "bundled_qrels", "bundled_topics"),  # without parameters
     "text_of",  # called for every document: by a test of its own below
 }

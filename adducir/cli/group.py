@@ -2,7 +2,7 @@
 
 A command is a module of this room with a function of the same name; the function's parameters are
 the command's arguments and options, the first line of its docstring is repeated here. A command of
-two words, such as ``deepct train``, is one of a group; its module is ``deepct_train``.
+two words, such as ``deepct show``, is one of a group; its module is ``deepct_show``.
 """
 
 import inspect
@@ -56,7 +56,6 @@ COMMANDS = {
     "proxy score": Entry(
         "Score what judges, and models, chose: accuracy with its interval, and agreement.", STEPS
     ),
-    "deepct train": Entry("Train a DeepCT term weighter.", STEPS),
     "deepct evaluate": Entry(
         "Tell how well a term weighter recovers the reference terms of passages held out.", STEPS
     ),
@@ -70,7 +69,7 @@ COMMANDS = {
     "ask": Entry("Find the passages of a book that fit a prompt best.", STEPS),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", STEPS),
     "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STEPS),
-    "train": Entry("Train an encoder or a reranker.", STEPS),
+    "train": Entry("Train a model by its recipe: a term weighter, an encoder, a reranker.", STEPS),
     "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", STEPS),
     "experiment": Entry("Make a whole table from one experiment file.", TABLES),
     "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
@@ -81,7 +80,7 @@ COMMANDS = {
 
 GROUPS = {
     "corpora": Entry("Make collections for studies out of texts.", STEPS),
-    "deepct": Entry("Train DeepCT term weighters and expand corpora with them.", STEPS),
+    "deepct": Entry("Expand corpora with DeepCT term weighters.", STEPS),
     "proxy": Entry("Let people, or models, choose the truth among a few candidates.", STEPS),
 }
 """The groups of commands, by their first word."""
