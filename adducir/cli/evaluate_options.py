@@ -19,6 +19,7 @@ from adducir.cli.options import (
 from adducir.cli.outputs import SOURCE
 from adducir.study.errors import UsageError
 
+MEASURING = "Measures"
 TESTING = "Testing differences"
 LOOK = "The table"
 DETAILS = ("difference", "ci", "effect", "wtl", "p", "p_corrected", "equivalence_p")
@@ -60,6 +61,7 @@ Measures = Annotated[
         "-m",
         help="Measures, as ir_measures or trec_eval name them, with blanks between them.",
         show_default=DEFAULT_MEASURES,
+        rich_help_panel=MEASURING,
     ),
 ]
 NegativeGrades = Annotated[
@@ -67,6 +69,7 @@ NegativeGrades = Annotated[
     typer.Option(
         "--negative-grades",
         help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
+        rich_help_panel=MEASURING,
     ),
 ]
 Baselines = Annotated[

@@ -17,6 +17,7 @@ DENSE_PANEL = "Dense (--engine dense)"
 DENSE = where("engine", "dense")
 LUCENE = where("engine", "lucene")
 LEXICAL = where("engine", "lucene", "memory")
+KEPT = "What the index keeps"
 
 
 def index(
@@ -54,12 +55,20 @@ def index(
     threads: Annotated[options.Threads, without("pairs")] = None,
     positions: Annotated[
         bool,
-        typer.Option("--positions/--no-positions", help="Keep the positions of terms."),
+        typer.Option(
+            "--positions/--no-positions",
+            help="Keep the positions of terms.",
+            rich_help_panel=KEPT,
+        ),
         LUCENE,
     ] = True,
     vectors: Annotated[
         bool,
-        typer.Option("--vectors/--no-vectors", help="Keep document vectors, for RM3."),
+        typer.Option(
+            "--vectors/--no-vectors",
+            help="Keep document vectors, for RM3.",
+            rich_help_panel=KEPT,
+        ),
         LUCENE,
     ] = True,
     accurate_length: Annotated[
@@ -67,6 +76,7 @@ def index(
         typer.Option(
             "--accurate-length",
             help="Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
+            rich_help_panel=KEPT,
         ),
         LEXICAL,
     ] = False,
