@@ -10,7 +10,7 @@ EXAMPLES = {
     ),
     "search": (
         "adducir search -i indexes/arguments -t bundled:topics -o runs/bm25.trec.gz",
-        "adducir search -i indexes/arguments -t bundled:topics --rm3 --k1 1.2 -o runs/rm3.trec",
+        "adducir search -i indexes/arguments -t bundled:topics --feedback rm3 --k1 1.2 -o rm3.trec",
     ),
     "rerank": (
         "adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments "
@@ -53,10 +53,6 @@ EXAMPLES = {
     "convert": (
         "adducir convert castorini/monot5-base-msmarco",
         "adducir convert downloads/monobert -o models/monobert --tokenizer bert-large-uncased",
-    ),
-    "deepct train": (
-        "adducir deepct train deepct/cacm.yaml",
-        "adducir deepct train deepct/cacm.yaml --set training.seed=1 -o deepct/cacm-seed-1",
     ),
     "deepct evaluate": (
         "adducir deepct evaluate deepct/cacm.yaml",
@@ -134,6 +130,7 @@ EXAMPLES = {
     ),
     "new": ("adducir new my-study", "adducir new studies/touche"),
     "demo": ("adducir demo", "adducir demo --folder study"),
+    "kinds": ("adducir kinds", "adducir kinds fusion feedback"),
     "doctor": ("adducir doctor", "adducir doctor --json"),
 }
 """By command, as a user types them."""
