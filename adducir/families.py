@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 FAMILIES = {
     "formats": "adducir.corpora.readers:FORMATS",
+    "languages": "adducir.indexes.languages:LANGUAGES",
+    "models": "adducir.indexes.models:MODELS",
+    "feedback": "adducir.indexes.feedback:FEEDBACK",
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
@@ -25,6 +28,15 @@ FAMILIES = {
 }
 """Where each family is, by the name of its entry points' group behind ``adducir.``."""
 
+SECTIONS = {
+    "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
+    "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
+    "systems": "adducir.experiments.systems:SYSTEMS",
+    "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
+    "tasks": "adducir.experiments.tasks:TASKS",
+}
+"""The same of what an experiment file is made of, whose keys docs/recipes.md lists."""
+
 
 def family(name: str) -> "Family[Any]":
     """The family of a name.
@@ -32,12 +44,13 @@ def family(name: str) -> "Family[Any]":
     Raises:
         UsageError: There is none.
     """
-    if name not in FAMILIES:
+    known = FAMILIES | SECTIONS
+    if name not in known:
         raise UsageError(
-            f"there is no family {name!r}{nearest(name, FAMILIES) or '.'}",
-            mend=f"The families are {', '.join(FAMILIES)}.",
+            f"there is no family {name!r}{nearest(name, known) or '.'}",
+            mend=f"The families are {', '.join(known)}.",
         )
-    module, _, attribute = FAMILIES[name].partition(":")
+    module, _, attribute = known[name].partition(":")
     found: Family[Any] = getattr(import_module(module), attribute)
     return found
 

@@ -10,13 +10,13 @@ from hostile_readers import READERS
 from pydantic import Field
 
 from adducir.cli.app import main
-from adducir.families import FAMILIES, family, listing
+from adducir.families import FAMILIES, SECTIONS, family, listing
 from adducir.runs.fusion import FusionMethod
 from adducir.study.errors import UsageError
 from adducir.study.registry import Family
 from adducir.testing import check_kind
 
-KINDS = [(name, kind) for name in FAMILIES for kind in family(name)]
+KINDS = [(name, kind) for name in FAMILIES | SECTIONS for kind in family(name)]
 SAMPLES = {
     "jsonl": "documents as JSON lines",
     "trec": "TREC documents",
@@ -40,8 +40,8 @@ def test_every_family_is_listed_and_documented() -> None:
         for path in root.rglob("*.py")
         for name in re.findall(r'= Family\(\n    "([\w-]+)"', path.read_text(encoding="utf-8"))
     }
-    assert made == set(FAMILIES)
-    assert all(family(name).name == name for name in FAMILIES)
+    assert made == {*FAMILIES, *SECTIONS}
+    assert all(family(name).name == name for name in made)
     with pytest.raises(UsageError, match="did you mean `fusion`"):
         family("fussion")
 

@@ -17,6 +17,9 @@ from adducir.experiments.significance.corrections import Correction
 from adducir.experiments.significance.outcome import TestResult
 from adducir.experiments.significance.tests import SignificanceTest
 from adducir.experiments.tables.render import TableFormat
+from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.languages import AnalyserChain
+from adducir.indexes.models import Model
 from adducir.rerankers.complementary.selector import Selector
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.scoring import Pointwise
@@ -25,6 +28,9 @@ from adducir.study.errors import InputError
 from adducir.study.files import read_lines
 
 POINTS = {
+    "adducir.languages": {"en-plain": "Plain"},
+    "adducir.models": {"counts": "Counts"},
+    "adducir.feedback": {"first": "First"},
     "adducir.formats": {"colons": "Colons"},
     "adducir.fusion": {"borda": "Borda"},
     "adducir.measures": {"FirstGrade": "FirstGrade"},
@@ -35,6 +41,38 @@ POINTS = {
     "adducir.encoders": {"hashing": "Hashing"},
     "adducir.selectors": {"lead": "Lead"},
 }
+
+
+class Plain(AnalyserChain):
+    """English, lower-cased and no more."""
+
+    label: ClassVar = "English, plain"
+    parts: ClassVar = ("standard", "lowercase")
+
+
+class Counts(Model):
+    """The frequency of the query's terms, to a power."""
+
+    power: float = Field(1.0, gt=0, description="The power.")
+
+    def term_factors(self, statistics):
+        return np.ones(len(statistics.occurrences))
+
+    def length_factors(self, statistics):
+        return np.ones(len(statistics.lengths))
+
+    def impacts(self, terms, tfs, lengths):
+        return tfs**self.power * terms
+
+
+class First(FeedbackMethod):
+    """The query with the terms of the documents found."""
+
+    share: float = Field(0.5, ge=0, description="The weight of each term of a document.")
+
+    def expanded(self, query, documents, collection):
+        terms = dict.fromkeys((term for one in documents for term in one.terms), self.share)
+        return terms | {term: 1.0 + terms.get(term, 0) for term in query}
 
 
 class Colons(CorpusFormat):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from plugin_package import install
 
-from adducir.corpora.documents import open_corpus
+from adducir.corpora.sources import open_corpus
 from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.languages import LANGUAGES

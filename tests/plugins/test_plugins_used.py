@@ -17,12 +17,12 @@ EXPERIMENT = """\
 corpora:
   pets: {source: pets.txt, format: colons}
 indexes:
-  pets: {corpus: pets, engine: memory}
+  pets: {corpus: pets, engine: memory, language: en-plain}
 topics:
   t: {source: topics.tsv, qrels: qrels.txt}
 systems:
   A: {run: a.run}
-  B: {index: pets}
+  B: {index: pets, model: counts, first: {share: 0.1}}
   A+B: {fuse: [A, B], method: borda}
   Words: {rerank: A+B, by: overlap, texts: pets}
 measures: [nDCG@3, FirstGrade(highest=2)]
@@ -91,6 +91,19 @@ def test_a_corpus_format(study: Path) -> None:
     (study / "pets.colons").write_text("x cats\n")
     told = adducir(study, "index", "pets.colons", "-o", "bad", "--engine", "memory", code=3)
     assert "pets.colons:1: there is no colon." in told
+
+
+def test_a_language_a_retrieval_model_and_a_feedback_method(study: Path) -> None:
+    plain = ("--format", "colons", "--engine", "memory", "--language", "en-plain")
+    adducir(study, "index", "pets.txt", "-o", "pets", *plain)
+    given = ("search", "-i", "pets", "-t", "topics.tsv", "--model", "counts")
+    assert "--power" in adducir(study, "search", "--help")
+    adducir(study, *given, "--power", "2", "-o", "c.run")
+    assert ranked(study, "c.run", "1") == {"x": 4.0, "z": 1.0}  # no term was stemmed
+    adducir(study, *given, "--feedback", "first", "--share", "1", "-o", "e.run")
+    assert set(ranked(study, "e.run", "1")) == {"x", "y", "z"}
+    retrieval = json.dumps(read_metadata(study / "e.run")["method"])
+    assert "newcomers" in retrieval
 
 
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
