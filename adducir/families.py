@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from adducir.study.registry import Family
 
 FAMILIES = {
-    "formats": "adducir.corpora.readers:FORMATS",
-    "languages": "adducir.indexes.languages:LANGUAGES",
+    "tasks": "adducir.experiments.tasks:TASKS",
+    "systems": "adducir.experiments.systems:SYSTEMS",
+    "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
+    "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
+    "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
     "models": "adducir.indexes.models:MODELS",
     "feedback": "adducir.indexes.feedback:FEEDBACK",
+    "languages": "adducir.indexes.languages:LANGUAGES",
+    "formats": "adducir.corpora.readers:FORMATS",
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
@@ -28,15 +33,6 @@ FAMILIES = {
 }
 """Where each family is, by the name of its entry points' group behind ``adducir.``."""
 
-SECTIONS = {
-    "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
-    "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
-    "systems": "adducir.experiments.systems:SYSTEMS",
-    "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
-    "tasks": "adducir.experiments.tasks:TASKS",
-}
-"""The same of what an experiment file is made of, whose keys docs/recipes.md lists."""
-
 
 def family(name: str) -> "Family[Any]":
     """The family of a name.
@@ -44,13 +40,12 @@ def family(name: str) -> "Family[Any]":
     Raises:
         UsageError: There is none.
     """
-    known = FAMILIES | SECTIONS
-    if name not in known:
+    if name not in FAMILIES:
         raise UsageError(
-            f"there is no family {name!r}{nearest(name, known) or '.'}",
-            mend=f"The families are {', '.join(known)}.",
+            f"there is no family {name!r}{nearest(name, FAMILIES) or '.'}",
+            mend=f"The families are {', '.join(FAMILIES)}.",
         )
-    module, _, attribute = known[name].partition(":")
+    module, _, attribute = FAMILIES[name].partition(":")
     found: Family[Any] = getattr(import_module(module), attribute)
     return found
 
@@ -78,7 +73,8 @@ def listing(names: "tuple[str, ...]" = ()) -> str:
 
 
 def _lines(of: "Family[Any]") -> Iterator[str]:
-    yield f"## {of.what[0].upper()}{of.what[1:]}s"
+    kind, many, rest = of.what.partition("kind of ")
+    yield f"## Kinds of {rest}" if many else f"## {kind[0].upper()}{kind[1:]}s"
     yield ""
     yield f"Entry points `adducir.{of.name}`."
     if of.base.model_fields:

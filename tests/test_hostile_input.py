@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hostile_readers import READERS, Reader
 
-from adducir.models.training import TrainingRecipe
 from adducir.study.errors import AdducirError, InputError
 from adducir.study.recipe import validate
 from adducir.study.yaml import load
+from adducir.training.recipe import TrainingRecipe
 
 DEEP = "[" * 3000 + "]" * 3000
 TOKENS = (

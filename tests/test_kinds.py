@@ -4,19 +4,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hostile_readers import READERS
 from pydantic import Field
 
 from adducir.cli.app import main
-from adducir.families import FAMILIES, SECTIONS, family, listing
+from adducir.families import FAMILIES, family, listing
 from adducir.runs.fusion import FusionMethod
 from adducir.study.errors import UsageError
 from adducir.study.registry import Family
 from adducir.testing import check_kind
 
-KINDS = [(name, kind) for name in FAMILIES | SECTIONS for kind in family(name)]
+KINDS = [(name, kind) for name in FAMILIES for kind in family(name)]
 SAMPLES = {
     "jsonl": "documents as JSON lines",
     "trec": "TREC documents",
@@ -24,13 +25,35 @@ SAMPLES = {
     "cacm": "CACM",
 }
 
+_DATA = {"topics": {"t": {"source": "t.tsv", "qrels": "q.txt"}}, "systems": {"A": {"run": "a.run"}}}
+SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
+    ("tasks", "retrieval"): _DATA,
+    ("tasks", "known-item"): {
+        "task": "known-item",
+        "data": {"A": {"spans": "a.jsonl"}},
+        "contexts": {"L": {}},
+        "systems": {"BM25": {"bm25": {}}},
+    },
+    ("tasks", "evidence-sets"): {
+        "task": "evidence-sets",
+        "data": {"A": [{"train": "a.jsonl", "test": "b.jsonl"}]},
+        "systems": {"ours": {"recipe": "rerankers/ours.yaml"}},
+    },
+    ("systems", "fuse"): {"fuse": ["A", "B"]},
+    ("systems", "run"): {"run": "a.run"},
+    ("ranking_systems", "bm25"): {"bm25": {}},
+    ("indexes", "memory"): {"corpus": "c", "engine": "memory"},
+    ("indexes", "dense"): {"corpus": "c", "engine": "dense", "encoder": "minilm"},
+}
+"""What kinds need that cannot be made up."""
+
 
 @pytest.mark.parametrize(("of", "name"), KINDS)
 def test_a_kind_is_like_any_other(of: str, name: str) -> None:
     sample = "Some text.\n"
     if name in SAMPLES:
         sample = next(one.sample for one in READERS if one.name == SAMPLES[name])
-    check_kind(of, name, sample=sample)
+    check_kind(of, name, settings=SETTINGS.get((of, name)), sample=sample)
 
 
 def test_every_family_is_listed_and_documented() -> None:
@@ -40,8 +63,8 @@ def test_every_family_is_listed_and_documented() -> None:
         for path in root.rglob("*.py")
         for name in re.findall(r'= Family\(\n    "([\w-]+)"', path.read_text(encoding="utf-8"))
     }
-    assert made == {*FAMILIES, *SECTIONS}
-    assert all(family(name).name == name for name in made)
+    assert made == set(FAMILIES)
+    assert all(family(name).name == name for name in FAMILIES)
     with pytest.raises(UsageError, match="did you mean `fusion`"):
         family("fussion")
 

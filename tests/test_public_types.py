@@ -19,15 +19,15 @@ from adducir.corpora import Qrels, Topics, load_qrels, open_corpus, text_of
 from adducir.indexes import CandidateSet, IndexSettings, MemoryIndex
 from adducir.indexes import build_memory_index as build
 from adducir.indexes.feedback import RM3
-from adducir.indexes.models import BM25
+from adducir.indexes.models import BM25, QLD
 from adducir.runs import Run, check_runs, read_run, write_run
 from adducir.study.checking import checked, described, fits
 from adducir.study.errors import UsageError
 
-PACKAGES = ("corpora", "indexes", "runs", "experiments", "rerankers")
+PACKAGES = ("corpora", "indexes", "runs", "training", "experiments", "rerankers")
 NOT_CALLED = {
     *("Corpus", "Index", "Reranker", "Document", "DocumentStore", "Reranked"),  # made by others
-    *("KnownTexts", "StoredTexts"),
+    *("KnownTexts", "StoredTexts", "TrainingPlan"),
     *("bundled_corpus", "bundled_qrels", "bundled_topics"),  # without parameters
     "text_of",  # called for every document: by a test of its own below
 }
@@ -169,6 +169,10 @@ def test_wrong_values_of_settings():
         BM25(k1="0.9")
     with refused("BM25: b must be float, not bool"):
         BM25(b=True)
+    with refused("RM3: fb_docs must be int, not float (2.5)"):
+        RM3(fb_docs=2.5)
+    with refused("QLD: at `mu`: should be at least 0, not -1"):
+        QLD(mu=-1)
     with refused("IndexSettings: fields must be", "not str ('title')"):
         IndexSettings(fields="title")
     assert BM25(k1=1, b=0).k1 == 1

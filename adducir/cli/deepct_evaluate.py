@@ -1,9 +1,8 @@
 """``adducir deepct evaluate``."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -42,18 +41,18 @@ def deepct_evaluate(
     from adducir.cli.console import open_progress, show
     from adducir.deepct.evaluating import evaluate_recovery
     from adducir.deepct.folders import model_folder
-    from adducir.deepct.recipe import DeepCTRecipe
-    from adducir.deepct.training import open_course
-    from adducir.study.folders import study_folder
-    from adducir.study.recipe import validate
-    from adducir.study.yaml import load
+    from adducir.deepct.recovery import recovery_lines
+    from adducir.deepct.training import DeepCTPlan
+    from adducir.training.kinds import open_training
 
-    wanted = validate(load(recipe), DeepCTRecipe, changes or ())
-    if not (wanted.held_out.test or wanted.held_out.share):
-        raise UsageError("the recipe holds out nothing: set `held_out.test`.")
     with open_progress() as progress:
+        plan = open_training(recipe, changes or (), progress=progress)
+        if not isinstance(plan, DeepCTPlan):
+            raise UsageError(f"{recipe} is no recipe of a term weighter.")
+        if not (plan.recipe.held_out.test or plan.recipe.held_out.share):
+            raise UsageError("the recipe holds out nothing: set `held_out.test`.")
         found, part = evaluate_recovery(
-            open_course(wanted, study_folder(recipe), progress=progress),
+            plan.opened,
             model or model_folder(recipe),
             device=device.value,
             precision=precision.value,
@@ -61,13 +60,3 @@ def deepct_evaluate(
             progress=progress,
         )
     show("\n".join(recovery_lines(part, [asdict(one) for one in found])))
-
-
-def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How well several ways to weigh words recover the reference's, a line for each."""
-    head = (
-        f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "
-        "precision with 95% bootstrap intervals over documents"
-    )
-    lines = [f"{w['name']:<16} {w['mean']:.3f}  [{w['low']:.3f}, {w['high']:.3f}]" for w in ways]
-    return [head, *lines]

@@ -20,6 +20,7 @@ from adducir.experiments.significance.corrections import CORRECTIONS
 from adducir.experiments.significance.tests import TESTS
 from adducir.study.errors import UsageError
 
+MEASURING = "Measures"
 TESTING = "Testing differences"
 LOOK = "The table"
 DETAILS = ("difference", "ci", "effect", "wtl", "p", "p_corrected", "equivalence_p")
@@ -61,6 +62,7 @@ Measures = Annotated[
         "-m",
         help="Measures, as ir_measures or trec_eval name them, with blanks between them.",
         show_default=DEFAULT_MEASURES,
+        rich_help_panel=MEASURING,
     ),
 ]
 NegativeGrades = Annotated[
@@ -68,6 +70,7 @@ NegativeGrades = Annotated[
     typer.Option(
         "--negative-grades",
         help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
+        rich_help_panel=MEASURING,
     ),
 ]
 Baselines = Annotated[

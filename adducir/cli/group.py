@@ -2,7 +2,7 @@
 
 A command is a module of this room with a function of the same name; the function's parameters are
 the command's arguments and options, the first line of its docstring is repeated here. A command of
-two words, such as ``deepct train``, is one of a group; its module is ``deepct_train``.
+two words, such as ``deepct show``, is one of a group; its module is ``deepct_show``.
 """
 
 import inspect
@@ -16,8 +16,10 @@ from typer.main import get_command
 
 import adducir
 
-STEPS = "One step, from files to files"
-TABLES = "A whole table"
+CORE = "From a corpus to a table"
+MODELS = "Models that are trained"
+STUDIES = "Masked spans, known items and sets of evidence"
+DATA = "Data of the studies, and human judgements"
 HELP = "Setting up"
 
 
@@ -29,60 +31,59 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "index": Entry("Build an index from a corpus.", STEPS),
-    "search": Entry("Search an index for every topic and write a TREC run.", STEPS),
+    "index": Entry("Build an index from a corpus.", CORE),
+    "search": Entry("Search an index for every topic and write a TREC run.", CORE),
     "rerank": Entry(
-        "Put the best documents of a run in the order that a neural model gives them.", STEPS
+        "Put the best documents of a run in the order that a neural model gives them.", CORE
     ),
-    "fuse": Entry("Combine several runs into one.", STEPS),
-    "check": Entry("Find the faults of runs that other tools pass over.", STEPS),
-    "evaluate": Entry("Measure runs, test their differences and print the table.", STEPS),
-    "tune": Entry("Choose parameters by cross-validated grid search.", STEPS),
-    "corpora examples": Entry("Take examples in context out of answers and books.", STEPS),
-    "corpora cloze": Entry("Mask sentences of texts, for encoders to be pretrained on.", STEPS),
-    "corpora quotations": Entry("Find quotations of books in criticism.", STEPS),
-    "corpora hotpotqa": Entry("Give HotpotQA's questions pools of paragraphs.", STEPS),
-    "corpora mnli12": Entry("Make MNLI-12 out of MultiNLI.", STEPS),
-    "select": Entry("Choose the set of passages that answers a question together.", STEPS),
-    "sets": Entry("Test and tabulate chosen sets of passages against the true ones.", STEPS),
-    "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STEPS),
-    "rouge": Entry(
-        "Compare the candidates that systems rank first with the gold text, by ROUGE-L.", STEPS
-    ),
-    "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", STEPS),
-    "proxy make": Entry(
-        "Make a choice among the truth and a run's best other candidates, for human judges.", STEPS
-    ),
-    "proxy score": Entry(
-        "Score what judges, and models, chose: accuracy with its interval, and agreement.", STEPS
-    ),
-    "deepct train": Entry("Train a DeepCT term weighter.", STEPS),
+    "fuse": Entry("Combine several runs into one.", CORE),
+    "evaluate": Entry("Measure runs, test their differences and print the table.", CORE),
+    "check": Entry("Find the faults of runs that other tools pass over.", CORE),
+    "tune": Entry("Choose parameters by cross-validated grid search.", CORE),
+    "experiment": Entry("Make a whole table from one experiment file.", CORE),
+    "train": Entry("Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS),
+    "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS),
+    "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", MODELS),
     "deepct evaluate": Entry(
-        "Tell how well a term weighter recovers the reference terms of passages held out.", STEPS
+        "Tell how well a term weighter recovers the reference terms of passages held out.", MODELS
     ),
     "deepct expand": Entry(
         "Weigh every word of a corpus and write it with its words repeated by their weights.",
-        STEPS,
+        MODELS,
     ),
     "deepct show": Entry(
-        "Print a text with the weight of each word, coloured in the terminal.", STEPS
+        "Print a text with the weight of each word, coloured in the terminal.", MODELS
     ),
-    "ask": Entry("Find the passages of a book that fit a prompt best.", STEPS),
-    "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", STEPS),
-    "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STEPS),
-    "train": Entry("Train an encoder or a reranker.", STEPS),
-    "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", STEPS),
-    "experiment": Entry("Make a whole table from one experiment file.", TABLES),
-    "demo": Entry("Run the bundled experiment, from corpus to table.", TABLES),
+    "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STUDIES),
+    "select": Entry("Choose the set of passages that answers a question together.", STUDIES),
+    "ask": Entry("Find the passages of a book that fit a prompt best.", STUDIES),
+    "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STUDIES),
+    "sets": Entry("Test and tabulate chosen sets of passages against the true ones.", STUDIES),
+    "rouge": Entry(
+        "Compare the candidates that systems rank first with the gold text, by ROUGE-L.", STUDIES
+    ),
+    "corpora examples": Entry("Take examples in context out of answers and books.", DATA),
+    "corpora cloze": Entry("Mask sentences of texts, for encoders to be pretrained on.", DATA),
+    "corpora quotations": Entry("Find quotations of books in criticism.", DATA),
+    "corpora hotpotqa": Entry("Give HotpotQA's questions pools of paragraphs.", DATA),
+    "corpora mnli12": Entry("Make MNLI-12 out of MultiNLI.", DATA),
+    "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", DATA),
+    "proxy make": Entry(
+        "Make a choice among the truth and a run's best other candidates, for human judges.", DATA
+    ),
+    "proxy score": Entry(
+        "Score what judges, and models, chose: accuracy with its interval, and agreement.", DATA
+    ),
     "new": Entry("Make the folders of a new study.", HELP),
+    "demo": Entry("Run the bundled experiment, from corpus to table.", HELP),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
     "doctor": Entry("Say what works on this machine, and how to mend the rest.", HELP),
 }
 
 GROUPS = {
-    "corpora": Entry("Make collections for studies out of texts.", STEPS),
-    "deepct": Entry("Train DeepCT term weighters and expand corpora with them.", STEPS),
-    "proxy": Entry("Let people, or models, choose the truth among a few candidates.", STEPS),
+    "corpora": Entry("Make collections for studies out of texts.", DATA),
+    "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
+    "proxy": Entry("Let people, or models, choose the truth among a few candidates.", DATA),
 }
 """The groups of commands, by their first word."""
 
@@ -115,10 +116,12 @@ def load_command(name: str) -> TyperCommand:
     """Import a command's module and make the command of its function."""
     module = name.replace(" ", "_")
     from adducir.cli.contracts import held
+    from adducir.cli.examples import epilog
 
     function = held(name, getattr(import_module(f"adducir.cli.{module}"), module))
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name.split()[-1], help=_flowing(function.__doc__ or ""))(function)
+    shown = _flowing(function.__doc__ or "")
+    app.command(name.split()[-1], help=shown, epilog=epilog(name))(function)
     command = get_command(app)
     if not isinstance(command, TyperCommand):
         raise TypeError(f"{name} is no single command.")
@@ -143,10 +146,10 @@ def build_group() -> TyperGroup:
     group = get_command(app)
     if not isinstance(group, LazyGroup):
         raise TypeError("typer did not make a group.")
-    for name, entry in GROUPS.items():
-        group.commands[name] = _subgroup(name, entry)
     for name, entry in COMMANDS.items():
         first, _, second = name.partition(" ")
+        if second and first not in group.commands:
+            group.commands[first] = _subgroup(first, GROUPS[first])
         holder = group.commands[first] if second else group
         if not isinstance(holder, LazyGroup):
             raise TypeError(f"{first} is no group of commands.")

@@ -101,6 +101,20 @@ def kind_option(family: Family[Any], flag: str, **details: Any) -> Any:
     return typer.Option(flag, metavar="NAME", help=f"One of {', '.join(family)}.", **details)
 
 
+def numbers_of(*families: Family[Any]) -> str:
+    """The hyperparameters that are numbers, with the kinds that have them: "mu (qld)"."""
+    kinds: dict[str, list[str]] = {}
+    for family in families:
+        for kind in family.having(lambda _: True):
+            for name, field in family.kind(kind).model_fields.items():
+                if field.annotation in (int, float):
+                    kinds.setdefault(name, []).append(kind)
+    of: dict[str, list[str]] = {}
+    for name, those in kinds.items():
+        of.setdefault(", ".join(those), []).append(name)
+    return "; ".join(f"{', '.join(names)} ({those})" for those, names in of.items())
+
+
 def _needed(name: str, choices: Choices) -> Iterable[str]:
     for option, (family, _) in choices.items():
         kinds = family.having(lambda kind: name in kind.model_fields)

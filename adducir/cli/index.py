@@ -18,6 +18,7 @@ DENSE_PANEL = "Dense (--engine dense)"
 DENSE = where("engine", "dense")
 LUCENE = where("engine", "lucene", None)
 LEXICAL = where("engine", "lucene", "memory", None)
+KEPT = "What the index keeps"
 
 
 def index(
@@ -78,13 +79,21 @@ def index(
     threads: Annotated[options.Threads, without("weights")] = None,
     positions: Annotated[
         bool,
-        typer.Option("--positions/--no-positions", help="Keep the positions of terms."),
+        typer.Option(
+            "--positions/--no-positions",
+            help="Keep the positions of terms.",
+            rich_help_panel=KEPT,
+        ),
         LUCENE,
         without("weights"),
     ] = True,
     vectors: Annotated[
         bool,
-        typer.Option("--vectors/--no-vectors", help="Keep document vectors, for RM3."),
+        typer.Option(
+            "--vectors/--no-vectors",
+            help="Keep document vectors, for RM3.",
+            rich_help_panel=KEPT,
+        ),
         LUCENE,
         without("weights"),
     ] = True,
@@ -93,6 +102,7 @@ def index(
         typer.Option(
             "--accurate-length",
             help="Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
+            rich_help_panel=KEPT,
         ),
         LEXICAL,
     ] = False,

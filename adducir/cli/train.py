@@ -1,27 +1,12 @@
 """``adducir train``."""
 
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from adducir.cli import options
 from adducir.cli.outputs import PRODUCT
-from adducir.study.errors import InputError
-
-if TYPE_CHECKING:
-    from adducir.study.yaml import Document
-
-TRAINERS = {
-    "dual-encoder": "adducir.encoders.training",
-    "reranker": "adducir.rerankers.training",
-    "complementary": "adducir.rerankers.complementary.training",
-    "drn": "adducir.rerankers.complementary.training",
-}
-"""The module that trains each kind of model, by a function ``train_recipe``."""
-DEFAULTS = {"encoders": "dual-encoder", "rerankers": "reranker"}
-"""The kind of a recipe without ``kind``, by the folder that it lies in."""
 
 
 def train(
@@ -47,48 +32,26 @@ def train(
     threads: options.TrainingThreads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
-    """Train an encoder or a reranker.
+    """Train a model by its recipe: a term weighter, an encoder, a reranker.
 
-    The recipe's key `kind` says what is trained. The weights are those of the lowest validation
-    loss. A training that was killed goes on from its last snapshot, at most a minute back; a model
-    that is there already and would be trained alike is left as it is.
+    The recipe's key `kind` says what is trained: deepct, dual-encoder, cross-encoder, monobert,
+    complementary or drn. The weights are those of the lowest validation loss. A training that was
+    killed goes on from its last snapshot, at most a minute back; a model that is there already and
+    would be trained alike is not rebuilt.
     """
-    from adducir.cli.console import near, note, open_progress
-    from adducir.study.folders import study_folder
-    from adducir.study.yaml import load
+    from adducir.cli.console import near, note, open_progress, show
+    from adducir.training.artifacts import train_model
+    from adducir.training.kinds import open_training
 
-    document = load(recipe)
-    trainer = import_module(TRAINERS[kind_of(document, recipe)])
     target = output or recipe.with_suffix("")
     with open_progress() as progress:
-        manifest = trainer.train_recipe(
-            document,
-            study_folder(recipe),
-            target,
-            changes=options.training_changes(changes, threads),
-            device=device.value,
-            rebuild=rebuild,
-            progress=progress,
+        plan = open_training(recipe, options.training_changes(changes, threads), progress=progress)
+        manifest = train_model(
+            plan, target, device=device.value, rebuild=rebuild, progress=progress
         )
     counts = manifest.counts
     loss = counts["validation_loss"]
     told = "" if loss is None else f", validation loss {loss:.5f} at step {counts['best_step']:,}"
+    for line in plan.report(counts):
+        show(line)
     note(f"{near(target)}: {counts['steps']:,} steps{told}")
-
-
-def kind_of(document: "Document", recipe: Path) -> str:
-    """What a recipe file trains.
-
-    Raises:
-        InputError: It does not say, or says something unknown.
-    """
-    kind = document.data.get("kind", DEFAULTS.get(recipe.absolute().parent.name))
-    if kind not in TRAINERS:
-        what = "the recipe has no `kind`" if kind is None else f"there is no kind {kind!r}"
-        raise InputError(
-            f"{what}.",
-            path=recipe,
-            line=document.line_of(("kind",)) if "kind" in document.data else None,
-            mend=f"Set `kind` to one of: {', '.join(TRAINERS)}.",
-        )
-    return str(kind)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli.effects import with_any
-from adducir.cli.hyperparameters import kind_option
+from adducir.cli.hyperparameters import kind_option, numbers_of
 from adducir.cli.options import Negative
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
@@ -53,10 +53,10 @@ GridRanges = Annotated[
         "-g",
         metavar="NAME=VALUES",
         help="A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
-        "b=0.2,0.4; can be repeated. Parameters are the hyperparameters of --model and --feedback "
-        "(fb_terms for --fb-terms of 'adducir search'); those of --method, and weights.NAME "
-        "(--fuse); rerank_depth (--rerank). Of equal settings the one with the smallest values is "
-        "chosen, the first parameter first.",
+        "b=0.2,0.4; can be repeated. Of equal settings the one with the smallest values is chosen, "
+        f"the first parameter first. Parameters of --model and --feedback: "
+        f"{numbers_of(MODELS, FEEDBACK)}; of --fuse: weights.NAME, and those of 'adducir fuse', "
+        "such as k; of --rerank: rerank_depth.",
     ),
 ]
 Index = Annotated[

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from adducir.deepct.examples import Counts
 from adducir.deepct.model import TermWeighter
+from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recovery import (
     Recovery,
     Weigh,
@@ -11,14 +13,14 @@ from adducir.deepct.recovery import (
     constant,
     recoveries,
 )
-from adducir.deepct.training import Course, teach
+from adducir.deepct.splitting import divided
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.study.errors import InputError
 from adducir.study.progress import SILENT, Progress
 
 
 def evaluate_recovery(
-    course: Course,
+    opened: OpenedRecipe,
     model: Path,
     *,
     device: str = "auto",
@@ -29,7 +31,7 @@ def evaluate_recovery(
     """The average precision of a model and of what it must beat, on passages held out.
 
     Args:
-        course: The recipe that the model was trained by.
+        opened: The recipe that the model was trained by.
         model: The model's folder.
         device: See :func:`adducir.models.machine.choose_device`.
         precision: What the networks compute in.
@@ -45,18 +47,15 @@ def evaluate_recovery(
     """
     place = choose_device(device)
     trained = TermWeighter.load(model).to(place)
-    untrained = TermWeighter.untrained(
-        course.base, course.settings, course.recipe.training.seed
-    ).to(place)
-    taught = teach(course, trained, progress)
-    part, examples = taught.unseen
-    if not any(any(example.targets) for example in examples):
-        raise InputError("no passage held out has a reference term.", path=course.corpus.source)
+    made = list(opened.examples(trained, Counts(), progress))
+    parts = divided(made, opened.recipe)
+    if not any(any(example.targets) for example in parts.unseen):
+        raise InputError("no passage held out has a reference term.", path=opened.corpus.source)
     ways: dict[str, Weigh] = {
         "trained": by_model(trained, precision),
-        "untrained": by_model(untrained, precision),
-        "tf-idf": by_tf_idf(taught.training),
+        "untrained": by_model(opened.untrained().to(place), precision),
+        "tf-idf": by_tf_idf(parts.training),
         "constant": constant,
     }
     with using_threads(threads):
-        return recoveries(ways, examples), part
+        return recoveries(ways, parts.unseen), "test" if parts.test else "validation"

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
-from adducir.deepct.leaks import NOBODY, Excluded
 from adducir.deepct.passages import CountPieces, Unit, passages
 from adducir.deepct.stopwords import StopWords
 from adducir.deepct.supervision import FromFields, Supervision
 from adducir.deepct.targets import Keys, Matcher, Stemmer, porter
 from adducir.study.errors import InputError, UsageError
 from adducir.study.progress import SILENT, Progress
+from adducir.training.leaks import NOBODY, Excluded
 
 PAPER_LENGTH = 500
 """Word pieces of a passage in the DeepCT study of argument retrieval (section 3)."""
@@ -112,32 +112,26 @@ class Counts:
         ]
 
 
-@dataclass(frozen=True)
-class ExampleSet:
-    """Examples in the order of their corpus, and what became of the rest of it."""
-
-    examples: list[Example]
-    counts: Counts
-
-
 def examples(
     corpus: Corpus,
     settings: ExampleSettings,
     supervision: Supervision,
     count_pieces: CountPieces,
+    counts: Counts,
     *,
     stop_words: StopWords,
     excluded: Excluded = NOBODY,
     stemmer: Stemmer = porter,
     progress: Progress = SILENT,
-) -> ExampleSet:
-    """Make the training examples of a corpus.
+) -> Iterator[Example]:
+    """Make the training examples of a corpus, one after the other.
 
     Args:
         corpus: The documents.
         settings: How they are cut, and what is kept.
         supervision: Gives a document's queries.
         count_pieces: Counts word pieces, see :mod:`adducir.deepct.passages`.
+        counts: Told of what becomes of the documents.
         stop_words: Words that match nothing.
         excluded: Documents to leave out.
         stemmer: Maps a lower-case word to its stem.
@@ -151,27 +145,23 @@ def examples(
     """
     _refuse_reference_in_text(settings, supervision)
     matcher = Matcher(stop_words, stemmer, settings.keys)
-    counts = Counts()
     fields = _Fields(settings, supervision)
-    kept: list[Example] = []
     progress.start("make examples", corpus.size_hint(), "documents")
     for document in _allowed(corpus, settings, excluded, counts, fields, progress):
         recall = matcher.recall(supervision.queries(document))
         if not recall:
             counts.without_reference += 1
             continue
-        made = _examples_of(document, settings, matcher, recall, count_pieces, counts)
-        kept += made
+        yield from _examples_of(document, settings, matcher, recall, count_pieces, counts)
     progress.finish()
     fields.check(corpus.source)
-    if not kept:
+    if not counts.examples:
         raise InputError(
             f"of {counts.documents:,} documents no training example is left: {counts.excluded:,} "
             f"are left out by leak control, {counts.without_reference:,} have no reference.",
             path=corpus.source,
             mend="Look at the fields and at what is left out.",
         )
-    return ExampleSet(kept, counts)
 
 
 def _allowed(

@@ -20,6 +20,6 @@ def model_folder(path: Path) -> Path:
         raise InputError(
             "the model of this recipe is not trained.",
             path=path,
-            mend=f"Train it: adducir deepct train {path}",
+            mend=f"Train it: adducir train {path}",
         )
     return folder

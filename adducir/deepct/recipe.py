@@ -2,24 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from adducir.deepct.leaks import DEFAULT_DEPTH
 from adducir.deepct.settings import NAMED, PassageRecipe
 from adducir.deepct.targets import Keys
-from adducir.models.sources import MINILM
-from adducir.models.training import TrainingRecipe
 from adducir.study.recipe import Recipe
-
-Several = str | tuple[str, ...]
-
-
-class CorpusPart(Recipe):
-    """The documents to learn from: an ir_datasets id, a file or a folder."""
-
-    source: str
-    format: str | None = None
-    docno_field: str | None = None
+from adducir.training.recipe import ModelRecipe, Several
+from adducir.training.sources import CorpusPart, WithoutPart
 
 
 class TopicsPart(Recipe):
@@ -36,16 +25,6 @@ class TopicsPart(Recipe):
     qrels: Several
     field: str | None = None
     grade: int = 1
-
-
-class WithoutPart(Recipe):
-    """Leak control: see :mod:`adducir.deepct.leaks`."""
-
-    qrels: Several = ()
-    pools: Several = ()
-    runs: Several = ()
-    depth: Annotated[int, Field(ge=1)] = DEFAULT_DEPTH
-    copies: bool = True
 
 
 class HeldOutPart(Recipe):
@@ -65,7 +44,7 @@ class HeldOutPart(Recipe):
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
-class DeepCTRecipe(Recipe):
+class DeepCTRecipe(ModelRecipe):
     """A whole recipe; see docs/deepct.md for its keys.
 
     Exactly one of ``reference`` and ``topics`` says where targets come from. ``training_length`` is
@@ -73,14 +52,12 @@ class DeepCTRecipe(Recipe):
     without having been learnt from.
     """
 
-    description: str = ""
+    kind: Literal["deepct"] = "deepct"
     corpus: CorpusPart
     text: Several
     reference: Several = ()
     topics: TopicsPart | None = None
     without: WithoutPart = WithoutPart()
-    base: str = MINILM
-    tokenizer: str | None = None
     settings: Literal["adducir", "original"] = "adducir"
     keys: Keys = "words"
     activation: Literal["sigmoid", "none"] = "sigmoid"
@@ -91,7 +68,6 @@ class DeepCTRecipe(Recipe):
     keep_empty: bool = True
     most: Annotated[int, Field(ge=1)] | None = None
     held_out: HeldOutPart = HeldOutPart()
-    training: TrainingRecipe = TrainingRecipe()
 
     @model_validator(mode="before")
     @classmethod
@@ -106,13 +82,6 @@ class DeepCTRecipe(Recipe):
                 merged[key] = {**value, **data[key]}
         return merged
 
-    @field_validator("without", "held_out", "training", "passages", mode="before")
-    @classmethod
-    def _said(cls, value: Any) -> Any:
-        if value is None:
-            raise ValueError("is empty; write its keys below it, or leave it out")
-        return value
-
     @model_validator(mode="after")
     def _one_supervision(self) -> "DeepCTRecipe":
         if bool(self.reference) == (self.topics is not None):
@@ -120,8 +89,3 @@ class DeepCTRecipe(Recipe):
                 "targets come from exactly one of `reference` (fields) and `topics` (with qrels)"
             )
         return self
-
-
-def listed(value: Several) -> tuple[str, ...]:
-    """One name or several, as several."""
-    return (value,) if isinstance(value, str) else value

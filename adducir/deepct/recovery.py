@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +102,21 @@ def recoveries(ways: Mapping[str, Weigh], examples: Sequence[Example]) -> list[R
         recovery(name, examples, average_precisions(examples, weigh))
         for name, weigh in ways.items()
     ]
+
+
+def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How well several ways to weigh words recover the reference's, a line for each.
+
+    Args:
+        part: The part of the examples that they were measured on.
+        ways: A :class:`Recovery` of each, as plain values.
+    """
+    head = (
+        f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "
+        "precision with 95% bootstrap intervals over documents"
+    )
+    lines = [f"{w['name']:<16} {w['mean']:.3f}  [{w['low']:.3f}, {w['high']:.3f}]" for w in ways]
+    return [head, *lines]
 
 
 def _by_document(

@@ -94,6 +94,6 @@ def load_settings(folder: Path) -> Settings:
         raise InputError(
             f"this is no term weighter: it holds no {SETTINGS_FILE}.",
             path=folder,
-            mend="Name a folder that `adducir deepct train` made.",
+            mend="Name a folder that `adducir train` made.",
         )
     return settings_in(folder / SETTINGS_FILE, Settings)

@@ -2,18 +2,62 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Generic, Literal, Protocol, TypeVar
 
-from adducir.deepct.examples import Example
+from adducir.deepct.recipe import DeepCTRecipe
+from adducir.models.machine import seed_of
 from adducir.study.errors import UsageError
 
 
+class Named(Protocol):
+    """What of an example decides the part that it is in; see :class:`.examples.Example`."""
+
+    @property
+    def docno(self) -> str:
+        """The document."""
+
+    @property
+    def number(self) -> int:
+        """The passage's number in it."""
+
+    @property
+    def group(self) -> str:
+        """What stays together."""
+
+
+E = TypeVar("E", bound=Named)
+
+
+@dataclass(frozen=True)
+class Divided(Generic[E]):
+    """Examples to learn from, to validate with, to test with."""
+
+    training: list[E]
+    held_out: list[E]
+    test: list[E]
+
+    @property
+    def unseen(self) -> list[E]:
+        """What to measure a model on: the test part, or else what it was validated with."""
+        return self.test or self.held_out
+
+
+def divided(examples: Sequence[E], recipe: DeepCTRecipe) -> Divided[E]:
+    """Divide examples as a recipe says."""
+    part = recipe.held_out
+    by: Literal["docno", "group"] = "group" if part.by else "docno"
+    rest, test = split(examples, part.test, seed_of(part.seed, "test"), by)
+    training, held_out = split(rest, part.share, part.seed, by)
+    return Divided(sample(training, recipe.most, recipe.training.seed), held_out, test)
+
+
 def split(
-    examples: Sequence[Example],
+    examples: Sequence[E],
     share: float,
     seed: int = 0,
     by: Literal["docno", "group"] = "docno",
-) -> tuple[list[Example], list[Example]]:
+) -> tuple[list[E], list[E]]:
     """Hold out a share of the documents or of the groups.
 
     They are put in the order of a seeded hash of their name, and the first are held out. So what is
@@ -25,7 +69,7 @@ def split(
         share: How many of the documents or groups are held out, from 0 to below 1. Where it is more
             than 0, at least one is.
         seed: Another number holds out others.
-        by: Whether documents stay together, or groups of documents (:attr:`Example.group`), such
+        by: Whether documents stay together, or groups of documents (``group``), such
             as those of one topic.
 
     Returns:
@@ -47,13 +91,13 @@ def split(
             mend="Give more documents, a smaller share, or split by documents.",
         )
     held = set(different[:count])
-    parts: tuple[list[Example], list[Example]] = ([], [])
+    parts: tuple[list[E], list[E]] = ([], [])
     for name, example in zip(names, examples, strict=True):
         parts[name in held].append(example)
     return parts
 
 
-def sample(examples: Sequence[Example], most: int | None, seed: int = 0) -> list[Example]:
+def sample(examples: Sequence[E], most: int | None, seed: int = 0) -> list[E]:
     """At most so many examples, those whose seeded hash comes first; their order is kept.
 
     Args:

@@ -1,6 +1,7 @@
 """Batches for training by in-batch contrast: a batch's spans are each other's negatives."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ def random_batches(count: int, size: int, seed: int) -> Batches:
     return _cut(np.random.default_rng(seed).permutation(count), size)
 
 
-def grouped_batches(groups: Sequence[str], size: int, seed: int) -> Batches:
+def grouped_batches(
+    groups: Sequence[str] | NDArray[np.integer[Any]], size: int, seed: int
+) -> Batches:
     """Batches each of one group (the quotations of one book), in random order.
 
     A group's items are cut as evenly as ``size`` allows. Items that are alone in their group, and
@@ -28,14 +31,15 @@ def grouped_batches(groups: Sequence[str], size: int, seed: int) -> Batches:
         seed: Another one gives another order; the number of batches does not depend on it.
     """
     draw = np.random.default_rng(seed)
-    members: dict[str, list[int]] = {}
-    for number, group in enumerate(groups):
-        members.setdefault(group, []).append(number)
-    alone = [numbers[0] for numbers in members.values() if len(numbers) == 1]
-    several = [numbers for numbers in members.values() if len(numbers) > 1]
+    _, firsts, codes = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
+    rows = np.argsort(codes, kind="stable")
+    by_code = np.split(rows, np.cumsum(np.bincount(codes, minlength=len(firsts)))[:-1])
+    members = [by_code[code] for code in np.argsort(firsts)]  # in order of appearance
+    alone = [numbers for numbers in members if len(numbers) == 1]
+    several = [numbers for numbers in members if len(numbers) > 1]
     batches: Batches = []
-    for numbers in [*several, alone]:
-        batches += _cut(draw.permutation(np.array(numbers, dtype=np.int64)), size)
+    for numbers in [*several, np.concatenate([np.zeros(0, dtype=np.int64), *alone])]:
+        batches += _cut(draw.permutation(numbers), size)
     return [batches[number] for number in draw.permutation(len(batches))]
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.study.products import build, is_current, product_fingerprint
 from adducir.study.yaml import KeyPath
+from adducir.training.artifacts import train_model
+from adducir.training.plan import TrainingPlan
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -126,14 +128,12 @@ class ModelStep(Step):
     """A model that the experiment trains from its recipe.
 
     Attributes:
-        fingerprint: Of what would be trained, asked anew each time: it may hang on a model that
-            is trained before.
-        train: Trains it into ``path``.
+        plan: Gives the recipe, opened: anew each time, since it may name a model that is trained
+            before.
     """
 
     path: Path
-    fingerprint: Callable[[], str]
-    train: Callable[["Context"], object]
+    plan: Callable[[], TrainingPlan[Any]]
     inputs: Sequence[Step] = ()
     reads: Sequence[KeyPath] = ()
     verb = "train"
@@ -149,12 +149,18 @@ class ModelStep(Step):
         before = because_of(self.inputs)
         if before is not None:
             return before
-        current = is_current(self.path, self.fingerprint())
+        current = self.plan().is_current(self.path)
         return None if current else "the one that is there was trained otherwise"
 
     def make(self, context: "Context") -> None:
         """Train it."""
-        self.train(context)
+        train_model(
+            self.plan(),
+            self.path,
+            device=context.device,
+            rebuild=context.rebuild,
+            progress=context.progress,
+        )
 
 
 class ArtifactStep(Step):

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from adducir.rerankers.rerank import Reranked, rerank
     from adducir.rerankers.retriever import RerankingTransformer
     from adducir.rerankers.texts import KnownTexts, StoredTexts, texts_of
-    from adducir.rerankers.training import open_course, train_reranker
 
 _HOMES = {
     "KnownTexts": "texts",
@@ -20,11 +19,9 @@ _HOMES = {
     "Reranker": "registry",
     "RerankingTransformer": "retriever",
     "StoredTexts": "texts",
-    "open_course": "training",
     "open_reranker": "registry",
     "rerank": "rerank",
     "texts_of": "texts",
-    "train_reranker": "training",
 }
 
 __all__ = [  # noqa: RUF022  (in the order of use)
@@ -35,8 +32,6 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "StoredTexts",
     "KnownTexts",
     "texts_of",
-    "open_course",
-    "train_reranker",
     "RerankingTransformer",
 ]
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
-from adducir.models.training import TrainingRecipe
 from adducir.rerankers.checkpoints import config_of, has_architecture
 from adducir.rerankers.examples_recipe import ExamplesPart, HeldOutPart
 from adducir.rerankers.inputs import Encoded, PairReader, count_pieces, padded
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Joint, Pair
 from adducir.study.errors import InputError
+from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _KIND = "AutoModelForSequenceClassification"
 
 
-class CrossEncoderRecipe(RerankerRecipe):
+class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     """A cross-encoder, as it is or to be trained.
 
     Attributes:
@@ -39,13 +39,13 @@ class CrossEncoderRecipe(RerankerRecipe):
         training: How to train.
     """
 
+    kind: Literal["cross-encoder"] = "cross-encoder"  # type: ignore[assignment]
     model: Literal["cross-encoder"] = "cross-encoder"
     length: Length | None = None
     label: int | None = None
     labels: Literal[1, 2] = 1
     examples: ExamplesPart | None = None
     held_out: HeldOutPart = HeldOutPart()
-    training: TrainingRecipe = TrainingRecipe()
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:

@@ -5,8 +5,10 @@ texts of other documents, drawn at random, are the negatives. Nobody has to judg
 control keeps apart what a model is tested on, as it does for judged topics.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -22,10 +24,27 @@ _TRIES = 50
 """Documents looked at for a negative before there is held to be none."""
 
 
-class _Document(NamedTuple):
-    docno: str
-    query: str
-    digest: str
+class _Documents:
+    """The documents that may be learnt from: their docnos, and digests of queries and texts."""
+
+    def __init__(self) -> None:
+        self.docnos: list[str] = []
+        self.queries, self.texts = array("Q"), array("Q")
+
+    def add(self, docno: str, query: str, text: int) -> None:
+        self.docnos.append(docno)
+        self.queries.append(_short(query))
+        self.texts.append(text)
+
+    def without(self, barred: set[int]) -> "_Documents":
+        """Those whose text is none of some."""
+        kept = _Documents()
+        for docno, query, text in zip(self.docnos, self.queries, self.texts, strict=True):
+            if text not in barred:
+                kept.docnos.append(docno)
+                kept.queries.append(query)
+                kept.texts.append(text)
+        return kept
 
 
 def document_examples(
@@ -34,16 +53,17 @@ def document_examples(
     text_fields: Sequence[str],
     leaks: Leaks,
     counts: Counts,
+    folder: Path,
     *,
     negatives: int,
     most: int | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
-) -> list[Example]:
-    """Make examples of the documents that may be learnt from.
+) -> Iterator[Example]:
+    """Make examples of the documents that may be learnt from, document by document.
 
-    No negative is of a document with the same query or with the text of one that has it. Texts are
-    held for the examples alone, digests for all documents.
+    No negative is of a document with the same query or with the text of one that has it. Held in
+    memory are the docnos of all documents with digests of 16 bytes; texts lie in a file.
 
     Args:
         corpus: The documents.
@@ -52,6 +72,7 @@ def document_examples(
             left out.
         leaks: What is left out; documents with the text of one left out are, too.
         counts: Told of what became of the documents.
+        folder: An empty folder, where texts are kept.
         negatives: For each document.
         most: Documents, at most: those whose seeded hash comes first.
         seed: Another one chooses other documents and draws other negatives.
@@ -64,28 +85,31 @@ def document_examples(
     if not fields:
         raise InputError(f"the text has no field but {query_field!r}, which is the query.")
     usable = _usable(corpus, query_field, fields, leaks, counts, progress)
-    order = sorted(range(len(usable)), key=lambda n: seed_of(seed, "document", usable[n].docno))
+    docnos = usable.docnos
+    order = sorted(range(len(docnos)), key=lambda n: seed_of(seed, "document", docnos[n]))
     chosen = sorted(order[:most])
     drawn = [_negatives(usable, number, negatives, seed) for number in chosen]
-    wanted = {usable[number].docno for number in (*chosen, *(n for some in drawn for n in some))}
-    texts = texts_of(corpus, wanted, fields, progress=progress)
-    found = []
+    wanted = {docnos[number] for number in (*chosen, *(n for some in drawn for n in some))}
+    found = partial(texts_of, corpus, wanted, progress=progress)
+    texts = found(fields, folder=folder / "texts")
+    queries = found([query_field], folder=folder / "queries")
+    is_empty = True
     for number, others in zip(chosen, drawn, strict=True):
-        query = usable[number].query
         if not others:
             counts.without_positive += 1
             continue
-        found.append(Example(query, texts.get([usable[number].docno])[0], 1.0))
-        worse = texts.get([usable[other].docno for other in others])
-        found += [Example(query, text, 0.0) for text in worse]
-    if not found:
+        is_empty = False
+        ((query,), own) = queries.get([docnos[number]]), [number, *others]
+        for label, text in zip(
+            [1.0, *[0.0] * len(others)], texts.get([docnos[one] for one in own]), strict=True
+        ):
+            yield Example(query, text, label)
+    if is_empty:
         raise InputError(
             "no two documents are left to learn from.",
             path=corpus.source,
             mend=f"Has the query's field a text? Counts: {counts.record()}.",
         )
-    counts.count(found)
-    return found
 
 
 def _usable(
@@ -95,15 +119,15 @@ def _usable(
     leaks: Leaks,
     counts: Counts,
     progress: Progress,
-) -> list[_Document]:
+) -> _Documents:
     """The documents that may be learnt from, in the order of the corpus."""
-    found: list[_Document] = []
-    barred: set[str] = set()
+    found = _Documents()
+    barred: set[int] = set()
     progress.start("reading documents", corpus.size_hint(), "documents")
     for document in corpus:
         progress.advance(1)
         query, text = document.fields.get(query_field, ""), text_of(document, fields)
-        digest = digest_of([normal(text)])
+        digest = _short(text)
         if document.docno in leaks.documents:
             counts.left_out_documents += 1
             barred.add(digest)
@@ -112,25 +136,29 @@ def _usable(
         elif normal(query) in leaks.queries:
             counts.left_out_queries += 1
         else:
-            found.append(_Document(document.docno, query, digest))
+            found.add(document.docno, query, digest)
     progress.finish()
     if leaks.copies:
-        kept = [one for one in found if one.digest not in barred]
-        counts.left_out_documents += len(found) - len(kept)
+        kept = found.without(barred)
+        counts.left_out_documents += len(found.docnos) - len(kept.docnos)
         return kept
     return found
 
 
-def _negatives(usable: Sequence[_Document], number: int, count: int, seed: int) -> list[int]:
+def _negatives(usable: _Documents, number: int, count: int, seed: int) -> list[int]:
     """The numbers of other documents whose text answers another query."""
-    own = usable[number]
-    draw = np.random.default_rng(seed_of(seed, "negatives", own.docno))
-    taken, found = {own.digest}, list[int]()
-    for other in draw.integers(0, len(usable), size=_TRIES * count).tolist():
+    query = usable.queries[number]
+    draw = np.random.default_rng(seed_of(seed, "negatives", usable.docnos[number]))
+    taken, found = {usable.texts[number]}, list[int]()
+    for other in draw.integers(0, len(usable.docnos), size=_TRIES * count).tolist():
         if len(found) == count:
             break
-        one = usable[other]
-        if one.digest not in taken and normal(one.query) != normal(own.query):
+        if usable.texts[other] not in taken and usable.queries[other] != query:
             found.append(other)
-            taken.add(one.digest)
+            taken.add(usable.texts[other])
     return found
+
+
+def _short(text: str) -> int:
+    """Eight bytes that tell a text from others, whatever hides that it is the same."""
+    return int(digest_of([normal(text)])[:16], 16)

@@ -11,7 +11,7 @@ can be tested on them.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -20,12 +20,12 @@ import numpy as np
 
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
-from adducir.deepct.leaks import NOBODY, Excluded
 from adducir.models.machine import seed_of
 from adducir.runs.run import Run
 from adducir.study.errors import InputError
 from adducir.study.files import read_lines
 from adducir.study.json_lines import json_value
+from adducir.training.leaks import NOBODY, Excluded
 
 
 class Example(NamedTuple):
@@ -62,11 +62,15 @@ class Counts:
         """As plain values."""
         return asdict(self)
 
-    def count(self, examples: Sequence[Example]) -> None:
-        """Count the examples that were made."""
-        self.queries = len({one.query for one in examples})
-        self.positives = sum(one.label >= 0.5 for one in examples)
-        self.negatives = len(examples) - self.positives
+    def counted(self, examples: Iterable[Example]) -> Iterator[Example]:
+        """The same examples, counted as they pass."""
+        queries: set[int] = set()
+        for one in examples:
+            queries.add(hash(one.query))
+            self.positives += one.label >= 0.5
+            self.negatives += one.label < 0.5
+            yield one
+        self.queries = len(queries)
 
 
 @dataclass(frozen=True)
@@ -151,8 +155,8 @@ def examples(
     *,
     negatives: int,
     seed: int,
-) -> list[Example]:
-    """Draw negatives and look up texts.
+) -> Iterator[Example]:
+    """Draw negatives and look up texts, topic by topic.
 
     Args:
         topics: From :func:`candidates`.
@@ -167,7 +171,6 @@ def examples(
     if leaks.copies:
         texts = (text_of(docno) for docno in sorted(leaks.documents.docnos))
         barred = {normal(text) for text in texts if text is not None and text.strip()}
-    found: list[Example] = []
 
     def usable(docnos: Sequence[str]) -> Iterator[str]:
         for docno in docnos:
@@ -193,19 +196,17 @@ def examples(
         if not best or not worse:
             counts.without_positive += 1
             continue
-        found += [Example(topic.query, text, 1.0) for text in best]
-        found += [Example(topic.query, text, 0.0) for text in worse]
-    counts.count(found)
-    return found
+        yield from (Example(topic.query, text, 1.0) for text in best)
+        yield from (Example(topic.query, text, 0.0) for text in worse)
 
 
-def read_pairs(path: Path, leaks: Leaks, counts: Counts) -> list[Example]:
-    """Read examples: JSON lines with ``query``, ``text``, ``label``; ``docno`` for leak control.
+def read_pairs(path: Path, leaks: Leaks, counts: Counts) -> Iterator[Example]:
+    """Yield examples: JSON lines with ``query``, ``text``, ``label``; ``docno`` for leak control.
 
     Raises:
-        InputError: A line is none of these; with its number.
+        InputError: A line is none of these, with its number; or no line may be learnt from.
     """
-    found = []
+    is_empty = True
     for line, told in read_lines(path):
         if not told.strip():
             continue
@@ -221,11 +222,10 @@ def read_pairs(path: Path, leaks: Leaks, counts: Counts) -> list[Example]:
         elif docno in leaks.documents:
             counts.left_out_documents += 1
         else:
-            found.append(example)
-    if not found:
+            is_empty = False
+            yield example
+    if is_empty:
         raise InputError("there is no pair in it to learn from.", path=path)
-    counts.count(found)
-    return found
 
 
 def _pair(told: str, path: Path, line: int) -> tuple[Example, str | None]:
@@ -244,30 +244,25 @@ def _pair(told: str, path: Path, line: int) -> tuple[Example, str | None]:
     return Example(record["query"], record["text"], float(label)), known
 
 
-def split(made: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
-    """Hold out a share of the queries, with all their examples.
+def held_out(queries: Iterable[str], share: float, seed: int) -> frozenset[str]:
+    """The share of the queries that is held out, with all their examples.
 
     Queries stand in the order of a seeded hash, and the first are held out: what is held out hangs
     on a query and the seed, hardly on what else is there.
 
-    Returns:
-        The examples to train on, and those held out.
+    Args:
+        queries: Queries, as :func:`normal` has them, each once.
+        share: Of them.
+        seed: Another one holds out others.
 
     Raises:
         InputError: Nothing would be left to train on.
     """
-    queries = sorted(
-        {normal(one.query) for one in made},
-        key=lambda query: (seed_of(seed, "held out", query), query),
-    )
-    count = max(1, round(share * len(queries))) if share else 0
-    if count >= len(queries):
+    order = sorted(queries, key=lambda query: (seed_of(seed, "held out", query), query))
+    count = max(1, round(share * len(order))) if share else 0
+    if count >= len(order):
         raise InputError(
-            f"there are {len(queries)} queries, {count} of which are to be held out.",
+            f"there are {len(order)} queries, {count} of which are to be held out.",
             mend="Give more queries, or a smaller `held_out.share`.",
         )
-    held = set(queries[:count])
-    parts: tuple[list[Example], list[Example]] = ([], [])
-    for one in made:
-        parts[normal(one.query) in held].append(one)
-    return parts
+    return frozenset(order[:count])

@@ -4,29 +4,19 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from adducir.deepct.leaks import DEFAULT_DEPTH
-from adducir.deepct.recipe import CorpusPart, Several
 from adducir.study.recipe import Recipe
+from adducir.training.recipe import Several
+from adducir.training.sources import CorpusPart, WithoutPart
 
 
-class WithoutPart(Recipe):
+class LeaksPart(WithoutPart):
     """Leak control: what must not be learnt from.
 
     Attributes:
         topics: Topics whose queries are left out, whatever their qids.
-        qrels: Judgements whose documents are left out.
-        pools: Lists of documents that are left out.
-        runs: Runs whose best documents are left out.
-        depth: How far down a run's documents are left out.
-        copies: Whether documents with the same text as one left out are left out too.
     """
 
     topics: Several = ()
-    qrels: Several = ()
-    pools: Several = ()
-    runs: Several = ()
-    depth: Annotated[int, Field(ge=1)] = DEFAULT_DEPTH
-    copies: bool = True
 
 
 class ExamplesPart(Recipe):
@@ -62,7 +52,7 @@ class ExamplesPart(Recipe):
     negatives: Annotated[int, Field(ge=1)] = 4
     unjudged: bool = True
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    without: WithoutPart = WithoutPart()
+    without: LeaksPart = LeaksPart()
 
     @model_validator(mode="after")
     def _one_source(self) -> "ExamplesPart":

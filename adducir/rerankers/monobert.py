@@ -28,6 +28,7 @@ class MonoBERTRecipe(CrossEncoderRecipe):
         labels: Two classes, as in the paper.
     """
 
+    kind: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     model: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     base: str = _BASE
     length: Length | None = 512

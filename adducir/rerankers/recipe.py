@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.deepct.recipe import Several
 from adducir.models.machine import Precision
 from adducir.study.recipe_model import Recipe
+from adducir.training.recipe import Several
 
 if TYPE_CHECKING:
     from adducir.models.sources import ModelSource

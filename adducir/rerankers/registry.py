@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.corpora.references import expanded
-from adducir.deepct.recipe import listed
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.settings import as_settings
@@ -26,6 +25,7 @@ from adducir.study.folders import study_folder
 from adducir.study.recipe import validate
 from adducir.study.registry import Family
 from adducir.study.yaml import Document, load
+from adducir.training.recipe import listed
 
 _HERE = "adducir.rerankers"
 
@@ -224,7 +224,7 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> RerankerRecipe:
 
 def recipe_of(document: Document, overrides: Sequence[str] = ()) -> RerankerRecipe:
     """The recipe in a file that was read; errors are those of :func:`read_recipe`."""
-    kind = document.data.get("model")
+    kind = document.data.get("model", document.data.get("kind"))
     if not isinstance(kind, str) or kind not in RERANKERS:
         told = "there is no key `model`" if kind is None else f"there is no model {kind!r}"
         raise InputError(

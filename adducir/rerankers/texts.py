@@ -1,6 +1,7 @@
 """The texts of ranked documents: from the store beside an index, or from a corpus."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from adducir.corpora.documents import Corpus, text_of
@@ -8,6 +9,7 @@ from adducir.indexes.documents import DocumentStore
 from adducir.study.checking import checked
 from adducir.study.errors import InputError
 from adducir.study.progress import SILENT, Progress
+from adducir.training.store import Store, StoreWriter, packed, unpacked
 
 
 class Texts(Protocol):
@@ -73,12 +75,41 @@ class KnownTexts:
         return [self._texts[docno] for docno in docnos]
 
 
+class FiledTexts(Mapping[str, str]):
+    """Texts by docno in a file, each read as it is asked for.
+
+    Args:
+        folder: Where to keep them; it must not be there.
+        texts: Docnos and texts.
+    """
+
+    def __init__(self, folder: Path, texts: Iterable[tuple[str, str]]) -> None:
+        folder.mkdir()
+        with StoreWriter(folder) as writer:
+            self._places = {docno: writer.add(text=packed(text)) for docno, text in texts}
+        self._store = Store(folder)
+
+    def __getitem__(self, docno: str) -> str:
+        return unpacked(self._store.get(self._places[docno])["text"])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._store.close()
+
+
 @checked
 def texts_of(
     corpus: Corpus,
     docnos: Iterable[str],
     fields: Sequence[str] = (),
     *,
+    folder: Path | None = None,
     progress: Progress = SILENT,
 ) -> KnownTexts:
     """Read the texts of some documents in one pass over a corpus.
@@ -87,22 +118,29 @@ def texts_of(
         corpus: The corpus.
         docnos: The documents; those that are not there are an error only when they are asked for.
         fields: The fields that make a document's text; by default the corpus' own.
+        folder: Where to keep them; by default in memory.
         progress: Told of documents read.
 
     Raises:
         InputError: The corpus cannot be read.
     """
     chosen = tuple(fields) or corpus.default_fields
-    wanted = set(docnos)
-    found: dict[str, str] = {}
+    found = _found(corpus, set(docnos), chosen, progress)
+    texts = dict(found) if folder is None else FiledTexts(folder, found)
+    return KnownTexts(texts, corpus.source, chosen)
+
+
+def _found(
+    corpus: Corpus, wanted: set[str], fields: Sequence[str], progress: Progress
+) -> Iterator[tuple[str, str]]:
     progress.start("reading texts", corpus.size_hint(), "documents")
     try:
         for document in corpus:
             progress.advance(1)
             if document.docno in wanted:
-                found[document.docno] = text_of(document, chosen)
-                if len(found) == len(wanted):
+                yield document.docno, text_of(document, fields)
+                wanted.remove(document.docno)
+                if not wanted:
                     break
     finally:
         progress.finish()
-    return KnownTexts(found, corpus.source, chosen)

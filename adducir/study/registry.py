@@ -25,7 +25,7 @@ from adducir.study.errors import MachineError, UsageError
 from adducir.study.nearest import nearest
 from adducir.study.recipe_model import Recipe
 
-K = TypeVar("K", bound=Recipe)
+K = TypeVar("K")
 
 
 class Family(Generic[K]):
@@ -134,7 +134,7 @@ class Family(Generic[K]):
                 allowed.
             MachineError: As :meth:`kind`.
         """
-        kind, given = self.kind(name), dict(hyperparameters or {})
+        kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
         unknown = [key for key in given if key not in kind.model_fields]
         if unknown:
             known = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
@@ -144,7 +144,7 @@ class Family(Generic[K]):
                 mend=near.capitalize() or None,
             )
         try:
-            return kind.model_validate(given)
+            return cast("K", kind.model_validate(given))
         except ValidationError as error:
             from adducir.study.recipe_faults import faults_of
 
@@ -178,7 +178,8 @@ class Family(Generic[K]):
         They decide what it makes: for fingerprints and metadata.
         """
         name = self.name_of(type(made))
-        return {key: name, **self.origin(name), **made.model_dump(mode="json")}
+        values = cast("Recipe", made).model_dump(mode="json")
+        return {key: name, **self.origin(name), **values}
 
 
 @cache

@@ -13,8 +13,8 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from adducir.families import SECTIONS, meaning
 from adducir.families import family as family_of
+from adducir.families import meaning
 from adducir.study.errors import UsageError
 from adducir.study.recipe_model import Recipe
 from adducir.study.registry import Family
@@ -49,10 +49,6 @@ def check_kind(
     given = {**_made_up(kind), **(settings or {})}
     _is_documented(kind, name)
     _is_typed(kind, name)
-    if family in SECTIONS:  # parts of a file, which name other parts of it
-        _refuses_keys(known, name, kind, given)
-        return
-    _has_described_fields(kind, name)
     made = known.make(name, given)
     _refuses_keys(known, name, kind, given)
     _refuses_values(known, name, kind, given)
@@ -87,9 +83,6 @@ def _is_documented(kind: type[Recipe], name: str) -> None:
     _must(own.strip().splitlines()[0].endswith("."), f"{name}: its docstring begins no sentence.")
     module = sys.modules[kind.__module__]
     _must(bool(module.__doc__), f"{name}: its module {kind.__module__} has no docstring.")
-
-
-def _has_described_fields(kind: type[Recipe], name: str) -> None:
     for key in kind.model_fields:
         _must(bool(meaning(kind, key)), f"{name}: {key} has no description.")
 

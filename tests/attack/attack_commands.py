@@ -70,12 +70,12 @@ COMMANDS = [
     Command("train-reranker", "train rerankers/ce.yaml --threads 1", _TRAIN_OTHER),
     Command("train-complementary", "train rerankers/ours.yaml --threads 1", _TRAIN_OTHER),
     Command("train-drn", "train rerankers/drn.yaml --threads 1", _TRAIN_OTHER),
-    Command("deepct-train", "deepct train deepct/weights.yaml --threads 1", _TRAIN_OTHER),
+    Command("train-deepct", "train deepct/weights.yaml --threads 1", _TRAIN_OTHER),
     Command(
         "deepct-expand",
         "deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl.gz --threads 1",
         "--transform sqrt",
-        before=("deepct train deepct/weights.yaml --threads 1",),
+        before=("train deepct/weights.yaml --threads 1",),
     ),
     Command(
         "encode-corpus",

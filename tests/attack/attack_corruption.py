@@ -108,7 +108,7 @@ ARTIFACTS = [
     Artifact(
         "term-weighter",
         "deepct/weights",
-        (f"deepct train deepct/weights.yaml {_T1}",),
+        (f"train deepct/weights.yaml {_T1}",),
         (f"deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl {_T1} "
          "--rebuild",),
         ("out/e.jsonl",),
@@ -116,7 +116,7 @@ ARTIFACTS = [
     Artifact(
         "term-weights",
         "out/e.weights",
-        (f"deepct train deepct/weights.yaml {_T1}",
+        (f"train deepct/weights.yaml {_T1}",
          f"deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl {_T1}"),
         (f"deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl {_T1}",),
         ("out/e.jsonl",),

@@ -21,11 +21,12 @@ SHARES = "{train: 0.5, validation: 0.25, test: 0.25}"
 TRAINING = "training: {epochs: 3, batch_size: 4, learning_rate: 0.001, patience: null}\n"
 
 RECIPES = {
-    "encoders/dual.yaml": f"""base: models/bert
+    "encoders/dual.yaml": f"""kind: dual-encoder
+base: models/bert
 data: {{train: spans.jsonl, shares: {SHARES}}}
 batches: {{by: group}}
 {TRAINING}""",
-    "rerankers/ce.yaml": f"""model: cross-encoder
+    "rerankers/ce.yaml": f"""kind: cross-encoder
 base: models/bert
 fields: text
 examples: {{topics: topics.tsv, qrels: qrels.txt, corpus: {{source: corpus.jsonl}}, runs: a.trec}}
@@ -38,7 +39,8 @@ data: {{train: questions.jsonl, validation: validation.jsonl}}
 base: models/bert
 data: {{train: questions.jsonl, validation: validation.jsonl}}
 {TRAINING}""",
-    "deepct/weights.yaml": f"""corpus: {{source: corpus.jsonl}}
+    "deepct/weights.yaml": f"""kind: deepct
+corpus: {{source: corpus.jsonl}}
 text: text
 reference: title
 base: models/bert

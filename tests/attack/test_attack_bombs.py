@@ -110,7 +110,7 @@ def command_on_bomb(line: str) -> None:
     [
         ("table.yaml", "experiment bomb --dry-run"),
         ("dual.yaml", "train bomb"),
-        ("weights.yaml", "deepct train bomb"),
+        ("weights.yaml", "train bomb"),
         ("folds.json", "tune --fuse a.trec --fuse b.trec -t topics.tsv -q qrels.txt --grid k=1,2 "
          "--folds-file bomb -o out/t"),
     ],

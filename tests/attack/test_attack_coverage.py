@@ -14,7 +14,7 @@ WRITING = {"--output", "--keep", "--folder", "--key"}
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_that_writes_is_attacked(name: str) -> None:
     options = {option for param in load_command(name).params for option in param.opts}
-    if options & WRITING or name in ("new", "train", "deepct train", "experiment"):
+    if options & WRITING or name in ("new", "train", "experiment"):
         lines = [" ".join(command.argv()) for command in ATTACKED]
         assert any(line.startswith(f"{name} ") for line in lines), f"{name} writes: attack it"
 

@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 
 from tiny import tiny_bert
 
-RECIPE = """corpus: {source: pets.jsonl}
+RECIPE = """kind: deepct
+corpus: {source: pets.jsonl}
 text: premise
 reference: conclusion
 base: base
@@ -42,7 +43,7 @@ def make_study(study, copies=1):
 def study(tmp_path_factory):
     """A study whose model is trained."""
     study = make_study(tmp_path_factory.mktemp("study"))
-    assert main(["deepct", "train", str(study / "deepct" / "pets.yaml")]) == 0
+    assert main(["train", str(study / "deepct" / "pets.yaml")]) == 0
     return study
 
 
@@ -51,12 +52,12 @@ def run(*words):
 
 
 def test_training_says_what_it_did(study, capfd):
-    run("deepct", "train", study / "deepct" / "pets.yaml", "--set", "training.seed=1")
+    run("train", study / "deepct" / "pets.yaml", "--set", "training.seed=1")
     told = capfd.readouterr().err
     assert "15 documents, 0 left out by leak control; 10 passages to learn from, 2 held out" in told
     assert "epoch 1: training loss" in told
     assert "validation loss" in told.splitlines()[-1]
-    run("deepct", "train", study / "deepct" / "pets.yaml")
+    run("train", study / "deepct" / "pets.yaml")
 
 
 def test_expanding_writes_every_document(study, tmp_path, capfd):
@@ -113,14 +114,22 @@ def test_evaluating_tells_what_must_be_beaten(study, capfd):
         (["expand", "--model", "M", "--corpus", "C", "-o", "x", "--keep", "a"], "--keep means"),
         (["expand", "--model", "none.yaml", "--corpus", "C", "-o", "x"], "is not trained"),
         (["show", "--model", "base", "--text", "x"], "this is no term weighter"),
-        (["train", "none.yaml"], "no such file"),
-        (["train", "deepct/pets.yaml", "--device", "cuda"], "there is no device 'cuda' here"),
+        (["evaluate", "none.yaml"], "no such file"),
+        (["evaluate", "deepct/pets.yaml", "--device", "cuda"], "there is no device 'cuda' here"),
     ],
 )
 def test_errors_say_what_to_do(study, words, what, capfd, monkeypatch):
     monkeypatch.chdir(study)
     words = [{"M": "deepct/pets", "C": "pets.jsonl"}.get(word, word) for word in words]
-    assert main(["deepct", *words, *(["--rebuild"] if "cuda" in words else [])]) != 0
+    assert (
+        main(
+            [
+                "deepct",
+                *words,
+            ]
+        )
+        != 0
+    )
     told = capfd.readouterr().err
     assert what in told
     assert "Traceback" not in told
@@ -149,10 +158,10 @@ def killed(line, study, after):
 def test_a_training_killed_at_any_moment_ends_with_the_same_weights(tmp_path):
     study = make_study(tmp_path, copies=20)
     code = (
-        "import sys; from adducir.models import training; training.SNAPSHOT_EVERY = 0.05; "
+        "import sys; from adducir.training import loop; loop.SNAPSHOT_EVERY = 0.05; "
         "from adducir.cli.app import main; sys.exit(main(sys.argv[1:]))"
     )
-    line = [sys.executable, "-c", code, "deepct", "train", "deepct/pets.yaml"]
+    line = [sys.executable, "-c", code, "train", "deepct/pets.yaml"]
     line += ["--set", "training.epochs=8", "--set", "training.patience=null"]
     subprocess.run([*line, "--output", "deepct/whole"], cwd=study, check=True, capture_output=True)
     kills = sum(killed(line, study, after) for after in (0.0, 0.3, 0.6))
@@ -164,11 +173,11 @@ def test_a_training_killed_at_any_moment_ends_with_the_same_weights(tmp_path):
 
 
 def test_training_says_how_well_the_model_recovers_terms(study, tmp_path, capfd):
-    run("deepct", "train", study / "deepct" / "pets.yaml", "-o", tmp_path / "again")
+    run("train", study / "deepct" / "pets.yaml", "-o", tmp_path / "again")
     shown = capfd.readouterr().out.splitlines()
     run("deepct", "evaluate", study / "deepct" / "pets.yaml", "--model", tmp_path / "again")
     evaluated = capfd.readouterr().out.splitlines()
     assert "3 test passages of 3 documents" in shown[0]
     assert shown == [line for line in evaluated if not line.startswith("untrained")]
-    run("deepct", "train", study / "deepct" / "pets.yaml", "-o", tmp_path / "again")
+    run("train", study / "deepct" / "pets.yaml", "-o", tmp_path / "again")
     assert capfd.readouterr().out.splitlines() == shown

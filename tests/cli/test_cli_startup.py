@@ -54,11 +54,13 @@ def modules_after(*arguments):
     return set(eval(run.stderr.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--help"], ["search", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["evaluate", "--help"], ["search", "--help"], ["tune", "--help"]]
+)
 def test_help_imports_nothing_heavy(arguments):
     # typer itself takes pydantic to read a command's options, where it is installed
     allowed = {"pydantic"} if len(arguments) > 1 else set()
-    if "search" in arguments:  # its options come from the models' recipes
+    if arguments[0] in ("search", "tune"):  # its options come from the models' recipes
         allowed |= {"adducir.indexes", "yaml"}
     assert modules_after(*arguments).intersection(HEAVY) <= allowed
 

@@ -36,7 +36,8 @@ def study(tmp_path: Path, tiny: Path) -> Path:
         lines.append(json.dumps(record | {"premise": "" if number == 7 else premise}))
     (tmp_path / "corpus.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (tmp_path / "deepct" / "tiny.yaml").write_text(
-        f"""corpus: {{source: corpus.jsonl}}
+        f"""kind: deepct
+corpus: {{source: corpus.jsonl}}
 text: premise
 reference: conclusion
 base: {tiny}

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -11,13 +12,13 @@ from plain_corpus import PlainCorpus, pieces_of_three
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics
-from adducir.deepct.examples import Example, ExampleSet, ExampleSettings, examples
-from adducir.deepct.leaks import NOBODY, Excluded, Without, excluded
+from adducir.deepct.examples import Counts, Example, ExampleSettings, examples
 from adducir.deepct.splitting import split
 from adducir.deepct.stopwords import stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
 from adducir.deepct.words import basic_words, words
 from adducir.study.errors import InputError, UsageError
+from adducir.training.leaks import NOBODY, Excluded, Without, excluded
 
 ENGLISH = stop_words("english")
 CONCLUSION = FromFields(("conclusion",))
@@ -38,10 +39,12 @@ def made(
     settings: ExampleSettings = PREMISE,
     supervision: Supervision = CONCLUSION,
     out: Excluded = NOBODY,
-) -> ExampleSet:
-    return examples(
-        corpus, settings, supervision, pieces_of_three, stop_words=ENGLISH, excluded=out
+) -> SimpleNamespace:
+    counts = Counts()
+    found = examples(
+        corpus, settings, supervision, pieces_of_three, counts, stop_words=ENGLISH, excluded=out
     )
+    return SimpleNamespace(examples=list(found), counts=counts)
 
 
 def test_by_hand() -> None:

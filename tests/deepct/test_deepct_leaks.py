@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from adducir.deepct.leaks import NOBODY, Excluded, Without, excluded, pool_docnos, run_docnos
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import read_lines
+from adducir.training.leaks import NOBODY, Excluded, Without, excluded, pool_docnos, run_docnos
 
 
 def written(folder: Path, name: str, *lines: str) -> Path:

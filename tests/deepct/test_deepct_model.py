@@ -6,9 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adducir.deepct.learning import squared_errors
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import PassageRecipe, Settings, load_settings
+from adducir.deepct.task import squared_errors
 from adducir.deepct.weighing import weigh
 from adducir.deepct.words import words
 from adducir.models.sources import model_source

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from adducir.deepct.learning import Lesson
+from adducir.deepct.examples import Counts
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
-from adducir.deepct.training import open_course, teach, train_model
 from adducir.deepct.weighing import weigh
-from adducir.models import training
 from adducir.study.errors import InputError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
 from adducir.study.recipe import validate
 from adducir.study.yaml import load
+from adducir.training import loop, open_training, train_model
 
 
 class Killed(Silent):
@@ -32,8 +31,7 @@ class Killed(Silent):
 
 
 def course(study, *changes):
-    recipe = validate(load(study / "deepct" / "tiny.yaml"), DeepCTRecipe, changes)
-    return open_course(recipe, study)
+    return open_training(study / "deepct" / "tiny.yaml", changes)
 
 
 def weights(folder):
@@ -98,7 +96,7 @@ def test_the_fingerprint_follows_all_that_decides_the_weights(study):
 
 
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeypatch):
-    monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)
+    monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     whole, cut = study / "deepct" / "whole", study / "deepct" / "cut"
     train_model(course(study), whole)
     for after in (2, 9):
@@ -138,7 +136,7 @@ def test_query_term_recall_from_topics(study):
     text = text.replace("reference: conclusion", "topics: {source: topics.tsv, qrels: q.qrels}")
     (study / "deepct" / "tiny.yaml").write_text(text)
     opened = course(study, "held_out.share=0")
-    assert opened.supervision.by_docno == {
+    assert opened.opened.supervision.by_docno == {
         "d1": ("nuclear energy", "nuclear plants"),
         "d2": ("cats",),
     }
@@ -162,26 +160,25 @@ def test_faults_of_a_recipe_come_with_their_lines(study):
     path.write_text(path.read_text() + "topics: {source: a, qrels: b}\nstopword: english\n")
     with pytest.raises(InputError) as caught:
         validate(load(path), DeepCTRecipe)
-    assert f"{path}:9" in str(caught.value)
+    assert f"{path}:10" in str(caught.value)
     assert "`stopwords`" in str(caught.value)
 
 
 def test_training_reads_so_many_tokens_of_a_passage_and_weighs_all_of_it(study):
-    opened = course(study, "training_length=8", "held_out.share=0")
-    weighter = TermWeighter.untrained(opened.base, opened.settings, 0)
-    taught = teach(opened, weighter)
-    whole = Lesson(weighter, taught.training, stop_words_in_loss=True)
-    cut = Lesson(weighter, taught.training, stop_words_in_loss=True, longest=8)
-    assert max(whole.lengths) > 8 == max(cut.lengths)
-    for one, other, places, kept in zip(
-        whole.encoded, cut.encoded, whole.places, cut.places, strict=True
-    ):
-        assert one.ids[[0, -1]].tolist() == other.ids[[0, -1]].tolist()  # [CLS] and [SEP] stay
-        assert kept.tolist() == [place for place in places if place < len(other.ids) - 1]
+    opened = course(study, "training_length=8", "held_out.share=0", "stop_words_in_loss=true")
+    plain = course(study, "held_out.share=0", "stop_words_in_loss=true")
+    made = list(opened.opened.examples(opened.opened.untrained(), Counts()))
+    cpu = torch.device("cpu")
+    whole, cut = (list(plan.task(cpu).encoded(made)) for plan in (plain, opened))
+    assert max(len(one["ids"]) for one in whole) > 8 == max(len(one["ids"]) for one in cut)
+    for one, other in zip(whole, cut, strict=True):
+        assert one["ids"][[0, -1]].tolist() == other["ids"][[0, -1]].tolist()  # [CLS], [SEP] stay
+        kept = [place for place in one["places"] if place < len(other["ids"]) - 1]
+        assert other["places"].tolist() == kept
     output = study / "deepct" / "tiny"
     train_model(opened, output)
     (found,) = weigh(TermWeighter.load(output), ["cats " * 15])
     assert all(found.weights > 0)
-    assert "training_length" in opened.decides
+    assert "training_length" in opened.settings
     # A recipe without it makes what it made before there was the key.
-    assert "training_length" not in course(study).decides
+    assert "training_length" not in course(study).settings

@@ -26,7 +26,8 @@ def study(tmp_path: Path, tiny: Path) -> Path:
     write_spans(some_spans(40), tmp_path / "spans.jsonl")
     write_spans(some_spans(12, groups=1), tmp_path / "other.jsonl")
     (tmp_path / "encoders" / "tiny.yaml").write_text(
-        f"""base: {tiny}
+        f"""kind: dual-encoder
+base: {tiny}
 data: {{train: spans.jsonl, shares: {{train: 0.5, validation: 0.5}}}}
 batches: {{by: group}}
 training: {{epochs: 3, batch_size: 5, learning_rate: 0.001, patience: null}}

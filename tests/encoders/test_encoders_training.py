@@ -11,20 +11,18 @@ from some_spans import some_spans
 from adducir.cli.app import main
 from adducir.corpora.spans.record import MaskedSpan, write_spans
 from adducir.encoders.contrast import contrast
-from adducir.encoders.learning import EncoderLearner, Lesson, equal_spans
-from adducir.encoders.lessons import read_lesson
+from adducir.encoders.data import spans_of
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.recipe import BatchPart, DataPart, EncoderRecipe
+from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.sampling import grouped_batches, random_batches
 from adducir.encoders.sources import encoder_source
-from adducir.encoders.training import open_course, train_encoder
-from adducir.models import training
+from adducir.encoders.task import EncoderTask, same_of
 from adducir.models.machine import using_threads
 from adducir.study.errors import InputError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
+from adducir.training import loop, open_training, train_model
+from adducir.training.division import DataPart
 
 
 def plain_contrast(contexts, spans, same, temperature):
@@ -67,7 +65,8 @@ def test_a_hand_worked_loss():
 
 def test_equal_texts_are_told_by_their_words():
     spans = [MaskedSpan(f"{i}", "g", (), (t,), ()) for i, t in enumerate(["a b", "a  b", "a"])]
-    assert equal_spans(spans).tolist() == [0, 0, 1]
+    one, two, three = map(same_of, spans)
+    assert one == two != three
 
 
 def test_groups_stay_together_and_loners_meet():
@@ -90,23 +89,27 @@ def test_random_batches_have_no_small_rest():
     assert sorted(np.concatenate(random_batches(11, 5, 0))) == list(range(11))
 
 
-def learner_of(tiny, spans, **batches):
+def task_of(tiny, spans, folder, **batches):
     encoder = DualEncoder.load(encoder_source(str(tiny)), towers="separate").eval()
-    none = Lesson(encoder, [])
-    lesson = Lesson(encoder, spans)
-    part = BatchPart(**batches)
-    return EncoderLearner(
-        encoder, lesson, none, batches=part, batch_size=8, temperature=0.5, seed=0
-    )
+    write_spans(spans, folder / "spans.jsonl")
+    data = {"train": "spans.jsonl", "shares": {"train": 1.0}}
+    recipe = EncoderRecipe(data=data, batches=batches, temperature=0.5, training={"batch_size": 8})
+    task = EncoderTask(encoder, recipe, folder)
+    (folder / "examples").mkdir()
+    task.write(folder / "examples")
+    task.read(folder / "examples")
+    return task
 
 
-def test_pieces_give_the_loss_and_the_gradient_of_the_whole_batch(tiny):
+def test_pieces_give_the_loss_and_the_gradient_of_the_whole_batch(tiny, tmp_path):
     spans, found = some_spans(8), []
     for at_once in (None, 60):
-        learner = learner_of(tiny, spans, at_once=at_once)
-        loss = learner.loss(np.arange(8)[::-1].copy())
+        folder = tmp_path / f"{at_once}"
+        folder.mkdir()
+        task = task_of(tiny, spans, folder, at_once=at_once)
+        loss, _ = task.losses(np.arange(8)[::-1].copy())
         loss.backward()
-        gradients = [p.grad for p in learner.model.parameters() if p.grad is not None]
+        gradients = [p.grad for p in task.model.parameters() if p.grad is not None]
         found.append((loss.item(), torch.cat([g.flatten() for g in gradients])))
     assert found[0][0] == pytest.approx(found[1][0], abs=1e-5)
     assert found[0][1].abs().max() > 1e-3
@@ -117,19 +120,21 @@ def test_groups_are_kept_apart(tmp_path):
     write_spans(some_spans(40, groups=10), tmp_path / "all.jsonl")
     write_spans([s for s in some_spans(40, groups=10) if s.group == "book3"], tmp_path / "t.jsonl")
     part = DataPart(train="all.jsonl", without="t.jsonl")
-    spans = read_lesson(part, tmp_path)
-    training = {span.group for span in spans.training}
-    held_out = {span.group for span in spans.held_out}
-    assert not training & held_out
-    assert "book3" not in training | held_out
-    assert spans.excluded == 4
-    assert len(spans.training) + len(spans.held_out) + spans.unused == 36
+    division = spans_of(part, tmp_path)
+    groups = {"train": set(), "validation": set(), "test": set()}
+    kept = 0
+    for span, home in division:
+        groups[home].add(span.group)
+        kept += 1
+    assert not groups["train"] & groups["validation"]
+    assert "book3" not in set().union(*groups.values())
+    assert (division.read, division.excluded, kept) == (40, 4, 36)
     with pytest.raises(InputError, match="in the training data as well"):
-        read_lesson(DataPart(train="all.jsonl", validation="t.jsonl"), tmp_path)
+        list(spans_of(DataPart(train="all.jsonl", validation="t.jsonl"), tmp_path))
     with pytest.raises(InputError, match=r"is in .* as well"):
-        read_lesson(DataPart(train=("all.jsonl", "t.jsonl")), tmp_path)
+        list(spans_of(DataPart(train=("all.jsonl", "t.jsonl")), tmp_path))
     both = DataPart(train="all.jsonl", validation="t.jsonl", without="t.jsonl")
-    assert read_lesson(both, tmp_path).held_out == []
+    assert {home for _, home in spans_of(both, tmp_path)} == {"train"}
 
 
 class Killed(Silent):
@@ -145,8 +150,7 @@ class Killed(Silent):
 
 
 def course(study, *changes):
-    recipe = validate(load(study / "encoders" / "tiny.yaml"), EncoderRecipe, changes)
-    return open_course(recipe, study)
+    return open_training(study / "encoders" / "tiny.yaml", changes)
 
 
 def weights(folder):
@@ -157,7 +161,7 @@ def weights(folder):
 def test_it_learns_and_a_chain_goes_on_from_there(study):
     output = study / "encoders" / "tiny"
     settings = "pooling=mean", "training.epochs=40", "training.learning_rate=0.01"
-    manifest = train_encoder(course(study, *settings, "training.batch_size=10"), output)
+    manifest = train_model(course(study, *settings, "training.batch_size=10"), output)
     history = json.loads((output / "training.json").read_text())
     losses = [entry["training_loss"] for entry in history["validations"]]
     assert losses[-1] < 0.5 * losses[0]
@@ -175,22 +179,22 @@ def test_it_learns_and_a_chain_goes_on_from_there(study):
     chained = f"base={output}", "data.train=other.jsonl", "data.shares={train: 1.0}"
     fine = course(study, *chained, "training.epochs=1", "training.learning_rate=1e-9")
     assert fine.inputs["base"] == manifest.fingerprint
-    train_encoder(fine, study / "encoders" / "fine")
+    train_model(fine, study / "encoders" / "fine")
     torch.testing.assert_close(weights(study / "encoders" / "fine"), weights(output))
 
 
 @pytest.mark.parametrize("towers", ["separate", "shared"])
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeypatch, towers):
-    monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)
+    monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     whole, cut = study / "encoders" / "whole", study / "encoders" / "cut"
     asked = course(study, f"towers={towers}", "batches.at_once=40")
-    train_encoder(asked, whole)
+    train_model(asked, whole)
     assert DualEncoder.load(encoder_source(str(whole))).query.network.pooling == "first"
     for after in (2, 5):
         with pytest.raises(KeyboardInterrupt):
-            train_encoder(asked, cut, progress=Killed(after))
+            train_model(asked, cut, progress=Killed(after))
         assert not cut.exists()
-    train_encoder(asked, cut)
+    train_model(asked, cut)
     assert torch.equal(weights(whole), weights(cut))
     assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
     assert not [path for path in cut.parent.iterdir() if "parts" in path.name]
@@ -239,7 +243,7 @@ def test_validation_beside_shares_is_refused(study):
 def test_no_weight_depends_on_threads_that_the_recipe_does_not_name(study):
     for threads in (1, 2):
         with using_threads(threads):
-            train_encoder(course(study, "base=minilm"), study / "encoders" / f"on-{threads}")
+            train_model(course(study, "base=minilm"), study / "encoders" / f"on-{threads}")
     one, two = (study / "encoders" / f"on-{threads}" / "query" for threads in (1, 2))
     name = "model.safetensors"
     assert (one / name).read_bytes() == (two / name).read_bytes()
@@ -259,7 +263,7 @@ def test_threads_on_the_command_line_are_the_recipe_s(study):
 def test_a_pooler_is_trained_with_the_tower_and_kept(study):
     folders = [study / "encoders" / name for name in ("one", "two")]
     for folder in folders:
-        train_encoder(course(study, "pooling=pooler", "training.epochs=1"), folder)
+        train_model(course(study, "pooling=pooler", "training.epochs=1"), folder)
         assert "| pooling | pooler |" in (folder / "README.md").read_text()
     layers = [folder / "query" / "2_Dense" / "model.safetensors" for folder in folders]
     assert layers[0].read_bytes() == layers[1].read_bytes()

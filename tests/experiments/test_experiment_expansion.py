@@ -57,7 +57,7 @@ def folder(tmp_path_factory):
     for name in ("deepct", "experiments"):
         (study / name).mkdir()
     (study / "deepct" / "tiny.yaml").write_text(
-        "corpus: {source: pets.jsonl}\ntext: premise\nreference: conclusion\n"
+        "kind: deepct\ncorpus: {source: pets.jsonl}\ntext: premise\nreference: conclusion\n"
         f"base: {base.name}\npassages: {{length: 20}}\nheld_out: {{share: 0}}\n"
         "training: {epochs: 1, batch_size: 4}\n"
     )

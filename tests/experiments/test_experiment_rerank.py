@@ -93,7 +93,7 @@ def study(tmp_path, models):
         "model: lit5\nbase: t5\nwindow: 2\nstride: 1\n"
     )
     (tmp_path / "rerankers" / "trained.yaml").write_text(
-        "model: cross-encoder\nbase: bert\nfields: [title, text]\n"
+        "kind: cross-encoder\nbase: bert\nfields: [title, text]\n"
         "examples: {topics: topics.tsv, qrels: q.qrels, corpus: {source: pets.jsonl}}\n"
         "held_out: {share: 0}\ntraining: {epochs: 1, batch_size: 2}\n"
     )

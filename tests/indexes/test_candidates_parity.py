@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adducir.indexes import IndexSettings, LuceneIndex
-from adducir.indexes.candidates import CandidateSet, collection, impacts, lower_split, scoring
+from adducir.indexes.candidates import CandidateSet, impacts, lower_split, scoring, sets
 from adducir.indexes.models import ATIRE, BM25, BM25L, QLD, BM25Plus, Okapi
 
 TERMS = st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "h"])
@@ -68,7 +68,7 @@ def zipf_texts(count: int, length: int, seed: int) -> list[list[str]]:
 def test_large_sets_with_dense_rows_score_as_rank_bm25(model) -> None:
     candidates, queries = zipf_texts(600, 30, seed=1), zipf_texts(5, 150, seed=2)
     ours = CandidateSet.of_tokens(candidates)
-    assert (impacts.apply(ours._collection.postings, model).dense_starts >= 0).any()
+    assert (impacts.apply(ours._postings, model).dense_starts >= 0).any()
     hold_to_rank_bm25(model, candidates, queries)
 
 
@@ -166,7 +166,7 @@ def test_threads_change_nothing() -> None:
 
 
 def test_parity_holds_from_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection, "SCORES", 5)
+    monkeypatch.setattr(sets, "SCORES", 5)
     texts = ["A b  C", "c c\nd", "", "B d e"]
     queries = ["C c, b", "E unknown", ""]
     peer = peer_of(Okapi(), [lower_split(text) for text in texts])

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adducir.indexes import feeding
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import (
     CandidateSet,
     Ranking,
     RankingTask,
-    batch,
-    collection,
     gold_ranks_of_sets,
     lower_split,
     rank_sets,
     ranking,
     score_sets,
+    sets,
     vocabulary,
 )
 from adducir.indexes.models import BM25, Okapi
@@ -83,7 +83,7 @@ TRICKY = [
 def test_lucenes_terms_are_those_of_the_analysis(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vocabulary, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(feeding, "_BLOCK_BYTES", block)
     texts = [text.replace("\ud800", "?") for text in TRICKY]
     terms = Analysis().terms(texts)
     found = vocabulary.LuceneTerms(Analysis())
@@ -157,7 +157,7 @@ def test_thousands_of_scores_are_ordered(depth: int | None) -> None:
 
 
 def test_rankings_hold_every_candidate_and_make_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection, "SCORES", 7)  # blocks of two queries
+    monkeypatch.setattr(sets, "SCORES", 7)  # blocks of two queries
     candidates = CandidateSet.of_tokens([["x"], ["y"], ["x", "y"]], threads=2)
     found = candidates.rank([["y"]] * 5, Okapi())
     assert sorted(found.numbers[4].tolist()) == [0, 1, 2]
@@ -223,12 +223,7 @@ TASKS = [
 
 
 @pytest.mark.parametrize("analysis", [None, lower_split])
-@pytest.mark.parametrize("portion", [1, 1 << 22])
-def test_sets_in_a_batch_score_as_alone(
-    portion: int, analysis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "_CHUNK_LETTERS", portion)
-    monkeypatch.setattr(batch, "SCORES", portion)
+def test_sets_in_a_batch_score_as_alone(analysis) -> None:
     alone = [CandidateSet.of_texts(task.texts, analysis) for task in TASKS]
     scores = list(score_sets(iter(TASKS), Okapi(), analysis=analysis))
     assert len(scores) == len(TASKS)
@@ -252,7 +247,7 @@ def test_a_batch_needs_gold_candidates_for_gold_ranks() -> None:
 
 
 def test_gold_ranks_and_rankings_never_hold_all_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection, "SCORES", 1 << 17)  # a megabyte
+    monkeypatch.setattr(sets, "SCORES", 1 << 17)  # a megabyte
     candidates = CandidateSet.of_tokens([[f"w{i % 97}", f"w{i % 89}"] for i in range(20_000)])
     queries = [[f"w{i}"] for i in range(500)]
     candidates.gold_ranks(queries, [0] * 500, Okapi())
@@ -266,13 +261,13 @@ def test_gold_ranks_and_rankings_never_hold_all_scores(monkeypatch: pytest.Monke
 
 def test_a_model_is_applied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     applied = []
-    apply = collection.apply
+    apply = sets.apply
 
     def counting(postings, model):
         applied.append(model)
         return apply(postings, model)
 
-    monkeypatch.setattr(collection, "apply", counting)
+    monkeypatch.setattr(sets, "apply", counting)
     candidates = CandidateSet.of_tokens([["a", "a"], ["b"], ["c"]])
     models = Okapi(), Okapi(), Okapi(k1=1.0), Okapi(k1=1.0)
     scores = [candidates.scores([["a"]], model)[0, 0] for model in models]

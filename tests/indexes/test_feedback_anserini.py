@@ -10,7 +10,7 @@ from anserini import Anserini
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
-from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
+from adducir.indexes.feedback import BM25PRF, FEEDBACK, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.models import ATIRE, BM25, DPH
 from adducir.study.errors import UsageError
 
@@ -25,7 +25,8 @@ class Case(NamedTuple):
 
 @pytest.fixture(scope="module", params=["bundled", "cacm"])
 def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    source, topics, fields = "bundled:arguments", "bundled:topics", ()
+    source, topics = "bundled:arguments", "bundled:topics"
+    fields: tuple[str, ...] = ()
     if request.param == "cacm":
         folder: Path = request.getfixturevalue("collections") / "cacm"
         source, topics = str(folder / "corpus.jsonl"), str(folder / "topics.cacm.trec.txt")
@@ -126,3 +127,16 @@ def test_negative_weights_are_refused(case: Case) -> None:
     for index in (case.lucene, case.memory):
         with pytest.raises(UsageError, match="weight of 'dog' must be 0 or more"):
             index.search(["dog"], BM25(), feedback=Negative())
+
+
+@pytest.mark.parametrize("name", list(FEEDBACK))
+def test_every_method_says_what_it_is(name: str) -> None:
+    kind = FEEDBACK.kind(name)
+    assert kind.__doc__
+    assert all(field.description for field in kind.model_fields.values())
+    made = FEEDBACK.make(name, {"fb_docs": "7"})
+    settings = FEEDBACK.settings(made, "method")
+    assert settings.pop("method") == name
+    assert FEEDBACK.make(name, settings) == made
+    with pytest.raises(UsageError):
+        FEEDBACK.make(name, {"fb_docs": 0})

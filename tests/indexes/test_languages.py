@@ -67,7 +67,7 @@ def test_terms_are_those_of_pyserini(code: str) -> None:
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code not in ("en", "th")])
 def test_in_bulk_terms_are_those_of_whole_texts(code: str) -> None:
     analysis = Analysis(language=code)
-    analyser = Analyser(IndexSettings(analysis=analysis))
+    analyser = Analyser(analysis)
     pieces = st.sampled_from([*WORDS, *SIGNS, *LETTERS, " ", " "])
 
     @settings(max_examples=10, deadline=None)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
-from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feeding import packed
 from adducir.indexes.memory.build import Analyser
@@ -35,7 +34,7 @@ def in_bulk(analyser: Analyser, texts: Sequence[str]) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def analyser() -> Analyser:
     """One for all texts, so that later ones meet pieces that were seen before."""
-    return Analyser(IndexSettings(analysis=DEFAULT))
+    return Analyser(DEFAULT)
 
 
 @settings(max_examples=150, deadline=None)
@@ -57,7 +56,7 @@ def test_long_pieces(analyser: Analyser, pieces: list[tuple[int, str, str]]) -> 
 
 
 def test_more_pieces_than_are_kept() -> None:
-    analyser = Analyser(IndexSettings(analysis=Analysis("none", "none")))
+    analyser = Analyser(Analysis("none", "none"))
     words = [f"w{n}" for n in range(140_000)]
     for _ in range(2):
         (found,) = in_bulk(analyser, [" ".join(words)])

@@ -9,9 +9,9 @@ import pytest
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
-from adducir.indexes.feedback import RM3
+from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.lucene import Hits
-from adducir.indexes.models import BM25, QLD
+from adducir.indexes.models import BM25, QLD, InL2
 
 AGREEMENT = 0.999
 DEPTH = 1000
@@ -84,6 +84,19 @@ def test_rankings(case: Case, model: Any, rm3: RM3 | None) -> None:
     agree(ours, case.coarse.search(case.queries, model, feedback=rm3, depth=DEPTH))
 
 
+@pytest.mark.parametrize("model", [InL2(), InL2(c=6.3)])
+def test_rankings_by_divergence_from_randomness(case: Case, model: Any) -> None:
+    ours = case.memory.search(case.queries, model, depth=DEPTH)
+    agree(ours, case.coarse.search(case.queries, model, depth=DEPTH))
+
+
+@pytest.mark.parametrize("method", [Rocchio(), Rocchio(gamma=0.5, fb_terms=40), BM25PRF()])
+def test_rankings_by_other_feedback(case: Case, method: FeedbackMethod) -> None:
+    case.memory.accurate_length = False
+    ours = case.memory.search(case.queries, BM25(), feedback=method, depth=DEPTH)
+    agree(ours, case.coarse.search(case.queries, BM25(), feedback=method, depth=DEPTH))
+
+
 @pytest.mark.parametrize("rm3", METHODS)
 @pytest.mark.parametrize("model", [BM25(), BM25(k1=2.1, b=0.7)])
 def test_rankings_by_exact_lengths(case: Case, model: Any, rm3: RM3 | None) -> None:
@@ -99,7 +112,7 @@ def test_other_depths(case: Case, depth: int | None) -> None:
     agree(ours, case.coarse.search(case.queries, BM25(), depth=depth))
 
 
-@pytest.mark.parametrize("rm3", [rm3 for rm3 in RM3 if rm3])
+@pytest.mark.parametrize("rm3", [rm3 for rm3 in METHODS if rm3])
 @pytest.mark.parametrize("model", [BM25(), QLD()])
 def test_expanded_queries_term_by_term(case: Case, model: Any, rm3: RM3) -> None:
     case.memory.accurate_length = False

@@ -13,9 +13,11 @@ from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.readers import CorpusFormat
 from adducir.encoders.kinds import TextEncoder
 from adducir.experiments.evaluation.formulas import MeasureKind
+from adducir.experiments.retrieval.runs import Made, RunStep
 from adducir.experiments.significance.corrections import Correction
 from adducir.experiments.significance.outcome import TestResult
 from adducir.experiments.significance.tests import SignificanceTest
+from adducir.experiments.systems import System
 from adducir.experiments.tables.render import TableFormat
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain
@@ -40,6 +42,7 @@ POINTS = {
     "adducir.rerankers": {"overlap": "Overlap"},
     "adducir.encoders": {"hashing": "Hashing"},
     "adducir.selectors": {"lead": "Lead"},
+    "adducir.systems": {"top": "Top"},
 }
 
 
@@ -194,3 +197,35 @@ class Lead(Selector):
             ChosenSet(one.id, tuple(ids), float(len(ids)))
             for one, ids in zip(questions, chosen, strict=True)
         ]
+
+
+class Top(System):
+    """The first documents of another system.
+
+    Attributes:
+        top: The other system.
+        count: How many documents of each topic.
+    """
+
+    verb: ClassVar[str] = "cut"
+    top: str
+    count: int = 1
+
+    @property
+    def members(self):
+        return (self.top,)
+
+    def place_of(self, member):
+        return ("top",)
+
+    def step(self, name, topic_set, study):
+        return _Cut(name, self, topic_set, study, [study.run_of(self.top, topic_set)])
+
+
+class _Cut(RunStep):
+    def decides(self):
+        return {"count": self.recipe.count, "of": self.inputs[0].fingerprint}
+
+    def produce(self, context):
+        run = self.inputs[0].read().top(self.recipe.count)
+        return Made(run, f"{len(run)} documents", {"cut": self.recipe.count})

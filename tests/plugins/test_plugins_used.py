@@ -12,6 +12,7 @@ from plugin_package import install
 
 from adducir.families import FAMILIES
 from adducir.runs.metadata import read_metadata
+from adducir.runs.read import read_run
 
 EXPERIMENT = """\
 corpora:
@@ -25,6 +26,7 @@ systems:
   B: {index: pets, model: counts, first: {share: 0.1}}
   A+B: {fuse: [A, B], method: borda}
   Words: {rerank: A+B, by: overlap, texts: pets}
+  First: {top: Words}
 measures: [nDCG@3, FirstGrade(highest=2)]
 comparison: {baseline: A, test: cautious, correction: sidak}
 """
@@ -70,9 +72,15 @@ def ranked(study: Path, run: str, qid: str) -> dict[str, float]:
     return {line.split()[2]: float(line.split()[4]) for line in lines if line.split()[0] == qid}
 
 
+def ranked_in(study: Path, system: str, qid: str) -> list[str]:
+    run = read_run(study / "runs" / "pets" / f"{system}.t.trec.gz")
+    return run.frame.filter(qid=qid)["docno"].to_list()
+
+
 def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> None:
     names = {group.removeprefix("adducir."): kinds for group, kinds in newcomers.POINTS.items()}
-    assert set(names) == set(FAMILIES)
+    parts = {"tasks", "ranking_systems", "corpora", "indexes"}  # of experiment files alone
+    assert set(names) == set(FAMILIES) - parts
     code = "from adducir.testing import check_kind\n" + "".join(
         f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n')\n"
         for family, kinds in names.items()
@@ -186,10 +194,12 @@ def test_all_of_them_in_an_experiment_file(study: Path) -> None:
     adducir(study, "experiment", "experiments/pets.yaml")
     folder = study / "experiments" / "pets"
     table = json.loads((folder / "table.json").read_text())
-    assert [row["system"] for row in table["rows"]] == ["A", "B", "A+B", "Words"]
+    assert [row["system"] for row in table["rows"]] == ["A", "B", "A+B", "Words", "First"]
     assert "FirstGrade(highest=2)" in json.dumps(table["columns"])
     assert any("Cautious test" in one and "Sidak" in one for one in table["footer"])
     assert (folder / "table.org").read_text().startswith("| System |")
+    for qid in ("1", "2"):
+        assert ranked_in(study, "First", qid) == ranked_in(study, "Words", qid)[:1]
 
 
 def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None:

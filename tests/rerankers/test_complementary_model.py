@@ -13,9 +13,9 @@ from transformers import AutoTokenizer
 
 from adducir.corpora.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.models.sources import model_source
-from adducir.rerankers.complementary.drn import DRNLearner, DRNModel
-from adducir.rerankers.complementary.learning import ComplementaryLearner, Lesson
+from adducir.rerankers.complementary.drn import DRNModel
 from adducir.rerankers.complementary.model import ComplementaryModel
+from adducir.rerankers.complementary.recipe import ComplementaryRecipe, DRNRecipe
 from adducir.rerankers.complementary.scoring import Weights
 from adducir.rerankers.complementary.selecting import (
     changed,
@@ -24,6 +24,7 @@ from adducir.rerankers.complementary.selecting import (
     tune,
 )
 from adducir.rerankers.complementary.settings import DRNSelection, Selection, Settings
+from adducir.rerankers.complementary.task import ComplementaryTask, DRNTask
 from adducir.study.errors import InputError, ProductError, UsageError
 
 
@@ -89,25 +90,43 @@ def plain_loss(folder, model, question, weights, margin) -> float:
     return loss
 
 
+ALL = Weights(1, 1)
+
+
+def task_of(model, questions, folder, weights=ALL, margin=0.1, tokens=16384):
+    """A task with these questions to learn from and to validate with."""
+    common = {"data": {"train": "-"}, "training": {"at_once": tokens}}
+    recipe = DRNRecipe(kind="drn", **common)
+    if isinstance(model, ComplementaryModel):
+        terms = {"diversity": weights.diversity, "compactness": weights.compactness}
+        recipe = ComplementaryRecipe(weights=terms, margin=margin, **common)
+    kind = ComplementaryTask if isinstance(model, ComplementaryModel) else DRNTask
+    task = kind(model, recipe, folder)
+    folder.mkdir()
+    task.put(folder, [(question, "train") for question in questions])
+    task.read(folder)
+    return task
+
+
+def loss_of(task, batch):
+    total, count = task.losses(np.asarray(batch))
+    return total / count
+
+
 @pytest.mark.parametrize(
     "weights", [Weights(0.7, 1.3), Weights(0, 2), Weights(3, 0), Weights(0, 0)]
 )
-def test_the_loss_through_the_model_is_that_of_the_equations(bert, model, weights):
+def test_the_loss_through_the_model_is_that_of_the_equations(bert, model, weights, tmp_path):
     questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
-    lesson, none = Lesson(model, questions), Lesson(model, [])
-    learner = ComplementaryLearner(
-        model, lesson, none, weights=weights, margin=0.2, batch_size=2, seed=0
-    )
+    task = task_of(model, questions, tmp_path / "examples", weights, 0.2)
     wanted = [plain_loss(bert, model, one, weights, 0.2) for one in questions]
     with torch.no_grad():
-        found = learner.loss(np.array([2, 0, 1])).item()
+        found = loss_of(task, [2, 0, 1]).item()
     assert found == pytest.approx(sum(wanted) / 3, abs=2e-4)
-    held_out = ComplementaryLearner(
-        model, none, lesson, weights=weights, margin=0.2, batch_size=2, seed=0, tokens=150
-    )
+    assert task.validate() is None
+    task.held_out, task.tokens = task.training, 150
     with torch.no_grad():
-        assert held_out.validate() == pytest.approx(sum(wanted) / 3, abs=2e-4)
-    assert learner.validate() is None
+        assert task.validate() == pytest.approx(sum(wanted) / 3, abs=2e-4)
 
 
 def test_no_value_depends_on_the_batch(bert, model):
@@ -130,23 +149,13 @@ def test_no_value_depends_on_the_batch(bert, model):
             assert not found[1][count:].any()
 
 
-def test_pieces_give_the_gradient_of_the_whole_batch(model):
+def test_pieces_give_the_gradient_of_the_whole_batch(model, tmp_path):
     model.eval()
     found = []
     for tokens in (10_000, 40):
-        lesson = Lesson(model, some_questions(3))
-        learner = ComplementaryLearner(
-            model,
-            lesson,
-            lesson,
-            weights=Weights(1, 1),
-            margin=0.1,
-            batch_size=3,
-            seed=0,
-            tokens=tokens,
-        )
+        task = task_of(model, some_questions(3), tmp_path / f"{tokens}", tokens=tokens)
         model.zero_grad()
-        learner.loss(np.arange(3)).backward()
+        loss_of(task, np.arange(3)).backward()
         gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
         found.append(torch.cat(gradients).clone())
     assert found[0].abs().max() > 1e-2
@@ -319,9 +328,8 @@ def entropy(logit: float, label: bool) -> float:
     return math.log1p(math.exp(-logit if label else logit))
 
 
-def test_drn_learns_relevance_and_novelty(bert, drn):
+def test_drn_learns_relevance_and_novelty(bert, drn, tmp_path):
     questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
-    lesson = Lesson(drn, questions)
     wanted = []
     for question in questions:
         relevance, novelty = plain_drn(bert, drn, question)
@@ -331,9 +339,9 @@ def test_drn_learns_relevance_and_novelty(bert, drn):
             some = enumerate(novelty[first])
             loss += sum(entropy(v, n in true and n != first) for n, v in some) / len(true)
         wanted.append(loss)
-    learner = DRNLearner(drn, lesson, lesson, batch_size=3, seed=0)
+    task = task_of(drn, questions, tmp_path / "examples")
     with torch.no_grad():
-        assert learner.loss(np.arange(3)).item() == pytest.approx(sum(wanted) / 3, abs=1e-3)
+        assert loss_of(task, np.arange(3)).item() == pytest.approx(sum(wanted) / 3, abs=1e-3)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
@@ -363,20 +371,18 @@ def test_drn_that_was_saved_is_the_same(drn, tmp_path):
         assert torch.equal(one, two)
 
 
-def test_frozen_layers_are_computed_once_and_stay(model):
+def test_frozen_layers_are_computed_once_and_stay(model, tmp_path):
     questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
     plain = [model.read(one) for one in questions]
     wanted = model.states(plain)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     model.encoder.freeze(1)
-    ready = model.prepared(plain)
+    task = task_of(model, questions, tmp_path / "examples")
+    ready = task.encoded(task.training[np.arange(3)])
     assert all(one.below is not None for q in ready for one in (q.question, *q.passages))
     for one, two in zip(wanted, model.states(ready), strict=True):
         torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-5)
-    lesson = Lesson(model, questions)
-    how = {"weights": Weights(1, 1), "margin": 0.1, "batch_size": 3, "seed": 0}
-    learner = ComplementaryLearner(model, lesson, lesson, **how)
-    learner.loss(np.arange(3)).backward()
+    loss_of(task, np.arange(3)).backward()
     trained = {name for name, p in model.named_parameters() if p.grad is not None}
     assert trained == {
         n for n in before if n.startswith(("head.", "encoder.network.encoder.layer.1."))

@@ -11,14 +11,12 @@ from adducir.cli.app import main
 from adducir.corpora.evidence_sets.chosen import ChosenSet, read_chosen, write_chosen
 from adducir.corpora.evidence_sets.record import EvidenceQuestion, LabelledSet, Passage
 from adducir.corpora.evidence_sets.record_files import write_questions
-from adducir.models import training
-from adducir.rerankers.complementary.lessons import in_sets, read_lesson
+from adducir.rerankers.complementary.data import in_sets, questions_of, taught
 from adducir.rerankers.complementary.recipe import EvidenceData
-from adducir.rerankers.complementary.training import open_course, recipe_of, train_evidence
 from adducir.study.errors import InputError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
-from adducir.study.yaml import load
+from adducir.training import loop, open_training, train_model
 
 
 @pytest.fixture
@@ -40,7 +38,7 @@ training: {{epochs: 2, batch_size: 4, learning_rate: 0.001, patience: null}}
 
 
 def course(place, name="ours", *changes):
-    return open_course(recipe_of(load(place / "rerankers" / f"{name}.yaml"), changes), place)
+    return open_training(place / "rerankers" / f"{name}.yaml", changes)
 
 
 def weights(folder):
@@ -61,15 +59,15 @@ class Killed(Silent):
 
 @pytest.mark.parametrize(("name", "layers"), [("ours", "null"), ("drn", "1")])
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(place, monkeypatch, name, layers):
-    monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)
+    monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     whole, cut = place / "rerankers" / "whole", place / "rerankers" / "cut"
     asked = course(place, name, "training.at_once=60", f"layers={layers}")
-    train_evidence(asked, whole)
+    train_model(asked, whole)
     for after in (2, 6):
         with pytest.raises(KeyboardInterrupt):
-            train_evidence(asked, cut, progress=Killed(after))
+            train_model(asked, cut, progress=Killed(after))
         assert not cut.exists()
-    train_evidence(asked, cut)
+    train_model(asked, cut)
     for one, two in zip(weights(whole), weights(cut), strict=True):
         assert one.keys() == two.keys()
         assert all(torch.equal(one[key], two[key]) for key in one)
@@ -81,7 +79,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(place, monkeyp
 def test_it_learns_what_is_to_be_learnt(place):
     changes = "training.epochs=12", "training.learning_rate=0.003", "training.warmup=0"
     output = place / "rerankers" / "ours"
-    manifest = train_evidence(course(place, "ours", *changes), output)
+    manifest = train_model(course(place, "ours", *changes), output)
     history = json.loads((output / "training.json").read_text())
     losses = [entry["training_loss"] for entry in history["validations"]]
     assert losses[-1] < 0.8 * losses[0]
@@ -142,20 +140,24 @@ def test_data_are_kept_apart(place):
     write_questions([*some_questions(4), *some_questions(3, seed=9)], place / "mixed.jsonl")
     write_questions(some_questions(5, seed=9), place / "nine.jsonl")
     part = EvidenceData(train="mixed.jsonl", without="nine.jsonl", shares={"train": 1.0})
-    found = read_lesson(part, place)
-    assert [one.id for one in found.training] == [f"q0-{n}" for n in range(4)]
-    assert (found.read, found.excluded, found.unused) == (7, 3, 0)
+    found = questions_of(part, place)
+    assert [one.id for one, _ in taught(part, found)] == [f"q0-{n}" for n in range(4)]
+    assert (found.read, found.excluded) == (7, 3)
+
+    def parts(**data):
+        part = EvidenceData(**data)
+        return list(taught(part, questions_of(part, place)))
+
     with pytest.raises(InputError, match="in the training data as well"):
-        read_lesson(EvidenceData(train="mixed.jsonl", validation="train.jsonl"), place)
-    with pytest.raises(InputError, match=r"is in .*mixed\.jsonl, too"):
-        read_lesson(EvidenceData(train=("mixed.jsonl", "train.jsonl")), place)
+        parts(train="mixed.jsonl", validation="train.jsonl")
+    with pytest.raises(InputError, match=r"is in .*mixed\.jsonl as well"):
+        parts(train=("mixed.jsonl", "train.jsonl"))
+    nothing = course(place, "ours", "data={train: nine.jsonl, without: nine.jsonl}")
     with pytest.raises(InputError, match="no question with a true set"):
-        read_lesson(EvidenceData(train="nine.jsonl", without="nine.jsonl"), place)
-    halves = EvidenceData(train="train.jsonl", shares={"train": 0.5, "validation": 0.5})
-    divided = read_lesson(halves, place)
-    assert len(divided.training) + len(divided.held_out) == 24
-    assert {one.id for one in divided.training}.isdisjoint(one.id for one in divided.held_out)
-    assert divided.held_out
+        train_model(nothing, place / "rerankers" / "nothing")
+    halves = parts(train="train.jsonl", shares={"train": 0.5, "validation": 0.5})
+    assert len(halves) == 24
+    assert {part for _, part in halves} == {"train", "validation"}
 
 
 def test_passages_of_the_sets_alone():

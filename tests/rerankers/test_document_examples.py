@@ -1,16 +1,18 @@
 """Examples out of documents alone: positives, negatives, leak control, training by a recipe."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from adducir.corpora.sources import open_corpus
-from adducir.deepct.leaks import Excluded
 from adducir.rerankers.document_examples import document_examples
 from adducir.rerankers.examples import Counts, Leaks
 from adducir.rerankers.registry import read_recipe
-from adducir.rerankers.training import open_course, teach, train_reranker
 from adducir.study.errors import InputError
+from adducir.training import open_training, train_model
+from adducir.training.leaks import Excluded
 
 DOCUMENTS = [
     ("a", "cats", "cats run fast"),
@@ -39,15 +41,17 @@ def corpus(tmp_path):
 
 def made(corpus, leaks=None, **settings):
     counts = Counts()
-    found = document_examples(
-        corpus,
-        "conclusion",
-        ["conclusion", "premise"],
-        leaks or Leaks(),
-        counts,
-        **{"negatives": 2, **settings},
-    )
-    return found, counts
+    with TemporaryDirectory() as folder:
+        found = document_examples(
+            corpus,
+            "conclusion",
+            ["conclusion", "premise"],
+            leaks or Leaks(),
+            counts,
+            Path(folder),
+            **{"negatives": 2, **settings},
+        )
+        return list(counts.counted(found)), counts
 
 
 def test_each_document_answers_its_own_query_and_no_other(corpus):
@@ -90,13 +94,14 @@ def test_leaks_are_left_out_with_their_copies(corpus):
 
 
 def test_nothing_to_learn_from_is_told(corpus, tmp_path):
+    others = Leaks(), Counts(), tmp_path
     with pytest.raises(InputError, match="no field but 'conclusion'"):
-        document_examples(corpus, "conclusion", ["conclusion"], Leaks(), Counts(), negatives=1)
+        list(document_examples(corpus, "conclusion", ["conclusion"], *others, negatives=1))
     with pytest.raises(InputError, match="no two documents are left"):
-        document_examples(corpus, "title", [], Leaks(), Counts(), negatives=1)
+        list(document_examples(corpus, "title", [], *others, negatives=1))
 
 
-RECIPE = """model: cross-encoder
+RECIPE = """kind: cross-encoder
 base: {base}
 fields: [conclusion, premise]
 examples: {{query_field: conclusion, corpus: {{source: arguments.jsonl}}, negatives: 1}}
@@ -108,22 +113,24 @@ training: {{epochs: 1, batch_size: 4}}
 def test_a_recipe_trains_on_documents(corpus, study, bert):
     path = study / "rerankers" / "pets.yaml"
     path.write_text(RECIPE.format(base=bert), encoding="utf-8")
-    course = open_course(read_recipe(path), study)
-    examples, counts = teach(course)
+    course = open_training(path)
+    (study / "texts").mkdir()
+    counts = Counts()
+    examples = list(counts.counted(course.examples(counts, study / "texts")))
     assert counts.positives == counts.negatives == 8
     assert len(examples) == 16
-    manifest = train_reranker(course, path.with_suffix(""))
+    manifest = train_model(course, path.with_suffix(""))
     assert manifest.counts["training_pairs"] + manifest.counts["held_out_pairs"] == 16
     card = (path.with_suffix("") / "README.md").read_text(encoding="utf-8")
     assert "the field conclusion" in card
     # Other documents, or fewer of them, make another model.
-    changed = open_course(read_recipe(path, ["examples.most=4"]), study)
+    changed = open_training(path, ["examples.most=4"])
     assert changed.fingerprint != course.fingerprint
     (study / "arguments.jsonl").write_text(
         (study / "arguments.jsonl").read_text(encoding="utf-8").replace("slow", "fast"),
         encoding="utf-8",
     )
-    assert open_course(read_recipe(path), study).fingerprint != course.fingerprint
+    assert open_training(path).fingerprint != course.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -137,6 +144,6 @@ def test_a_recipe_trains_on_documents(corpus, study, bert):
 )
 def test_faults_of_recipes(study, examples, what):
     path = study / "rerankers" / "wrong.yaml"
-    path.write_text(f"model: cross-encoder\nbase: minilm\nexamples: {examples}\n", encoding="utf-8")
+    path.write_text(f"kind: cross-encoder\nbase: minilm\nexamples: {examples}\n", encoding="utf-8")
     with pytest.raises(InputError, match=what):
         read_recipe(path)

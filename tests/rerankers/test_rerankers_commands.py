@@ -62,7 +62,7 @@ def test_options_that_do_not_go_together(study, asked, capsys):
 def test_train_and_use(study, bert, asked, capsys):
     recipe = study / "rerankers" / "tiny.yaml"
     recipe.write_text(
-        f"""model: cross-encoder
+        f"""kind: cross-encoder
 base: {bert}
 fields: text
 examples:

@@ -8,16 +8,15 @@ import torch
 
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
-from adducir.deepct.leaks import Excluded
-from adducir.models import training as loop
 from adducir.rerankers.examples import Candidates, Counts, Leaks, candidates, examples
-from adducir.rerankers.learning import pair_losses
-from adducir.rerankers.registry import open_reranker, read_recipe
-from adducir.rerankers.training import open_course, teach, train_reranker
+from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.task import pair_losses
 from adducir.runs.read import read_run
 from adducir.study.errors import InputError, ProductError
 from adducir.study.products import read_manifest
 from adducir.study.progress import Silent
+from adducir.training import loop, open_training, train_model
+from adducir.training.leaks import Excluded
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def recipe(study, bert):
     """A recipe that learns from the study's judgements and run."""
     path = study / "rerankers" / "tiny.yaml"
     path.write_text(
-        f"""model: cross-encoder
+        f"""kind: cross-encoder
 base: {bert}
 examples:
   topics: topics.tsv
@@ -51,7 +50,7 @@ def pairs(study, bert):
     (study / "pairs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     path = study / "rerankers" / "pairs.yaml"
     path.write_text(
-        f"""model: cross-encoder
+        f"""kind: cross-encoder
 base: {bert}
 examples: {{pairs: pairs.jsonl}}
 training: {{epochs: 8, batch_size: 8, learning_rate: 0.003}}
@@ -62,7 +61,13 @@ training: {{epochs: 8, batch_size: 8, learning_rate: 0.003}}
 
 
 def course(path, *changes):
-    return open_course(read_recipe(path, changes), path.parents[1])
+    return open_training(path, changes)
+
+
+def made_by(plan, folder):
+    folder.mkdir(exist_ok=True)
+    counts = Counts()
+    return list(plan.examples(counts, folder)), counts
 
 
 def weights(folder):
@@ -115,7 +120,7 @@ def test_negatives_are_drawn_alike_and_copies_are_left_out():
         Candidates("s", [], ["n1"]),
     ]
     counts = Counts()
-    found = examples(topics, texts.get, Leaks(), counts, negatives=9, seed=0)
+    found = list(counts.counted(examples(topics, texts.get, Leaks(), counts, negatives=9, seed=0)))
     assert [one for one in found if one.label] == [("q", "Cats run", 1.0)]
     # n2 has the text of a positive, and is none of the negatives.
     assert sorted(one.text for one in found if not one.label) == ["dogs", "slow"]
@@ -147,7 +152,7 @@ def test_losses_by_hand():
 def test_it_learns_to_tell_pairs_apart(pairs):
     output = pairs.with_suffix("")
     changes = ("training.epochs=25", "training.learning_rate=0.005", "training.patience=null")
-    manifest = train_reranker(course(pairs, *changes), output)
+    manifest = train_model(course(pairs, *changes), output)
     assert manifest.counts["training_pairs"] + manifest.counts["held_out_pairs"] == 24
     assert manifest.counts["held_out_pairs"] == 2
     for name in (pairs, output):
@@ -159,7 +164,7 @@ def test_two_labels_are_a_monobert(pairs):
     output = pairs.with_suffix("")
     text = pairs.read_text().replace("cross-encoder", "monobert")
     pairs.write_text(text)
-    train_reranker(course(pairs, "length=40", "training.epochs=4"), output)
+    train_model(course(pairs, "length=40", "training.epochs=4"), output)
     reranker = open_reranker(output)
     assert (reranker.recipe.model, reranker.recipe.length) == ("monobert", 40)
     assert reranker.scale == "log-probability of class 1"
@@ -170,7 +175,7 @@ def test_two_labels_are_a_monobert(pairs):
     again.write_text(pairs.read_text().split("examples")[0] + "examples: {pairs: pairs.jsonl}\n")
     recipe = course(again, f"base={output}", "training.epochs=1", "labels=1")
     with pytest.raises(InputError, match="has 2 outputs, not 1"):
-        train_reranker(recipe, again.with_suffix(""))
+        train_model(recipe, again.with_suffix(""))
 
 
 def test_a_product_with_a_card_that_tells_how_it_was_made(recipe, study):
@@ -178,7 +183,7 @@ def test_a_product_with_a_card_that_tells_how_it_was_made(recipe, study):
     (study / "pool.txt").write_text("d2\nelsewhere\n")
     output = recipe.with_suffix("")
     changes = ("examples.without={topics: test.tsv, pools: pool.txt}",)
-    manifest = train_reranker(course(recipe, *changes), output)
+    manifest = train_model(course(recipe, *changes), output)
     assert manifest.counts["left_out_queries"] == 1
     assert manifest.counts["queries"] == 2
     readme = (output / "README.md").read_text()
@@ -187,8 +192,8 @@ def test_a_product_with_a_card_that_tells_how_it_was_made(recipe, study):
     assert str(study) not in readme
     assert not [path for path in output.parent.iterdir() if "parts" in path.name]
     assert len(json.loads((output / "training.json").read_text())["validations"]) == 3
-    assert train_reranker(course(recipe, *changes, "description=words"), output) == manifest
-    assert train_reranker(course(recipe), output).fingerprint != manifest.fingerprint
+    assert train_model(course(recipe, *changes, "description=words"), output) == manifest
+    assert train_model(course(recipe), output).fingerprint != manifest.fingerprint
 
 
 def test_the_fingerprint_follows_all_that_decides_the_weights(recipe, study):
@@ -227,26 +232,31 @@ class Killed(Silent):
 def test_a_killed_training_ends_with_the_same_weights(recipe, monkeypatch):
     monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     whole, cut = recipe.with_name("whole"), recipe.with_name("cut")
-    train_reranker(course(recipe), whole)
+    train_model(course(recipe), whole)
     for after in (2, 4):
         with pytest.raises(KeyboardInterrupt):
-            train_reranker(course(recipe), cut, progress=Killed(after))
+            train_model(course(recipe), cut, progress=Killed(after))
         assert not cut.exists()
-    train_reranker(course(recipe), cut)
+    train_model(course(recipe), cut)
     assert torch.equal(weights(whole), weights(cut))
     assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
 
 
-def test_held_out_queries_are_not_trained_on(recipe):
-    from adducir.rerankers.examples import split
+def test_held_out_queries_are_not_trained_on(recipe, tmp_path):
+    from adducir.rerankers.examples import held_out, normal
 
-    found, _ = teach(course(recipe))
-    training, held_out = split(found, 0.3, 0)
-    assert len({one.query for one in held_out}) == 1
-    assert not {one.query for one in held_out} & {one.query for one in training}
-    assert len(training) + len(held_out) == len(found)
+    found, _ = made_by(course(recipe), tmp_path / "texts")
+    queries = {normal(one.query) for one in found}
+    assert len(held_out(queries, 0.3, 0)) == 1
+    assert held_out(queries, 0.3, 0) < queries
     with pytest.raises(InputError, match="3 queries, 3 of which"):
-        split(found, 0.99, 0)
+        held_out(queries, 0.99, 0)
+    (tmp_path / "examples").mkdir()
+    task = course(recipe).task(torch.device("cpu"))
+    counts = task.write(tmp_path / "examples")
+    assert counts["training_pairs"] + counts["held_out_pairs"] == len(found)
+    held = held_out(queries, 0.3, 0)
+    assert counts["held_out_pairs"] == sum(normal(one.query) in held for one in found)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +273,7 @@ def test_held_out_queries_are_not_trained_on(recipe):
 def test_broken_pairs_are_told_with_their_line(pairs, study, line, fault):
     (study / "pairs.jsonl").write_text(f'{{"query": "a", "text": "b", "label": 0}}\n\n{line}\n')
     with pytest.raises(InputError, match=fault) as caught:
-        teach(course(pairs))
+        made_by(course(pairs), study)
     assert "pairs.jsonl:3" in str(caught.value)
 
 
@@ -271,11 +281,11 @@ def test_leak_control_of_pairs(pairs, study):
     (study / "test.tsv").write_text("1\tAnimal  3\n")
     (study / "pool.txt").write_text("p41\n")
     change = "examples.without={topics: test.tsv, pools: pool.txt}"
-    found, counts = teach(course(pairs, change))
+    found, counts = made_by(course(pairs, change), study)
     assert (len(found), counts.left_out_queries, counts.left_out_documents) == (21, 2, 1)
     (study / "pairs.jsonl").write_text('{"query": "a", "text": "b", "label": 0}\n')
     with pytest.raises(InputError, match="has no `docno`"):
-        teach(course(pairs, change))
+        made_by(course(pairs, change), study)
 
 
 def test_what_cannot_be_trained_is_refused(recipe, bert, study, t5):
@@ -283,21 +293,23 @@ def test_what_cannot_be_trained_is_refused(recipe, bert, study, t5):
         open_reranker(recipe)
     plain = study / "rerankers" / "plain.yaml"
     plain.write_text(f"model: monot5\nbase: {t5}\n")
-    with pytest.raises(InputError, match="a monot5 is not trained here"):
+    with pytest.raises(InputError, match="the recipe has no `kind`"):
         course(plain)
-    plain.write_text(f"model: monobert\nbase: {bert}\n")
+    plain.write_text(f"kind: monobert\nbase: {bert}\n")
     with pytest.raises(InputError, match="nothing to train"):
         course(plain)
+    plain.write_text("\nkind: bm25\n")
+    with pytest.raises(InputError, match=r"plain\.yaml:2: there is no kind 'bm25'"):
+        course(plain)
+    with pytest.raises(InputError, match=r"plain\.yaml: there is no model 'bm25'"):
+        open_reranker(plain)
     plain.write_text("base: x\n")
     with pytest.raises(InputError, match="no key `model`"):
-        course(plain)
-    plain.write_text("\nmodel: bm25\n")
-    with pytest.raises(InputError, match=r"plain\.yaml:2: there is no model 'bm25'"):
-        course(plain)
-    plain.write_text(f"model: monobert\nbase: {bert}\nwindow: 3\n")
+        open_reranker(plain)
+    plain.write_text(f"kind: monobert\nbase: {bert}\nwindow: 3\n")
     with pytest.raises(InputError, match=r"plain\.yaml:3"):
         course(plain)
     for examples_part in ("{pairs: a, runs: b}", "{topics: a, qrels: b}"):
-        plain.write_text(f"model: monobert\nbase: {bert}\nexamples: {examples_part}\n")
+        plain.write_text(f"kind: monobert\nbase: {bert}\nexamples: {examples_part}\n")
         with pytest.raises(InputError, match="pairs"):
             course(plain)

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from adducir.study.duplicates import Names
 from adducir.study.errors import InputError, UsageError
 from adducir.study.files import writing_text
 from adducir.study.json_lines import json_values
@@ -117,23 +118,33 @@ def read_spans(path: Path) -> Iterator[MaskedSpan]:
     """Yield the spans of a file in its order; blank lines are passed over.
 
     Raises:
-        InputError: A line is no span, or an id comes twice; with file and line.
+        InputError: A line is no span, or, told when all is read, an id comes twice; with file and
+            line.
     """
-    seen: dict[str, int] = {}
+    names = Names()
     for number, record in json_values(path):
         what = _fault_of(record)
         if what is not None:
             raise InputError(what, path=path, line=number)
         span = _span_of(record)
-        if span.id in seen:
+        names.add(span.id)
+        yield span
+    suspects = names.suspects()
+    if suspects:
+        _refuse_twice(path, suspects)
+
+
+def _refuse_twice(path: Path, suspects: frozenset[int]) -> None:
+    seen: dict[str, int] = {}
+    for number, record in json_values(path):
+        name = record["id"]
+        if hash(name) in suspects and seen.setdefault(name, number) != number:
             raise InputError(
-                f"the id {span.id!r} stands in line {seen[span.id]} already.",
+                f"the id {name!r} stands in line {seen[name]} already.",
                 path=path,
                 line=number,
                 mend="Every span needs an id of its own.",
             )
-        seen[span.id] = number
-        yield span
 
 
 def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:

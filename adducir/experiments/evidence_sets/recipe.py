@@ -52,9 +52,10 @@ class EvidenceSystem(Recipe):
 
 
 class EvidenceSets(Task):
-    """A whole file; see docs/evidence-sets.md for its keys.
+    """Questions whose evidence is a set of passages; see docs/evidence-sets.md for its keys.
 
     Attributes:
+        task: ``evidence-sets``.
         data: Data sets, each with its rounds: with several, each question is tested in one of them.
         systems: What is compared.
         seeds: Of training. A question's figure is the mean over them.

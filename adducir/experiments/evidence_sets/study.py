@@ -22,12 +22,7 @@ from adducir.experiments.step import ArtifactStep, ModelStep, Step, Unknown
 from adducir.experiments.tables.sets import set_table
 from adducir.models.machine import choose_device, using_threads
 from adducir.rerankers.complementary.selecting import load_evidence_model, select
-from adducir.rerankers.complementary.training import (
-    Course,
-    open_course,
-    recipe_of,
-    train_evidence,
-)
+from adducir.rerankers.complementary.training import EvidencePlan
 from adducir.study.absent import gathering
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest, require
@@ -35,6 +30,7 @@ from adducir.study.fingerprint import fingerprint
 from adducir.study.folders import name_in_study
 from adducir.study.products import read_manifest
 from adducir.study.yaml import load
+from adducir.training.kinds import open_training
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -61,23 +57,13 @@ class SelectionStep(ArtifactStep):
     verb = "select"
     stage = 2
 
-    def __init__(self, study: "EvidenceStudy", trial: Trial, course: Course) -> None:
-        self.study, self.trial, self.course = study, trial, course
+    def __init__(self, study: "EvidenceStudy", trial: Trial, plan: EvidencePlan[Any]) -> None:
+        self.study, self.trial, self.plan = study, trial, plan
         self.model = study.model_path(trial)
         self.path = study.folder / "runs" / study.name / self.model.name
         self.place = ("systems", trial.system)
 
-        def train(context: "Context") -> object:
-            return train_evidence(
-                course,
-                self.model,
-                device=context.device,
-                rebuild=context.rebuild,
-                progress=context.progress,
-            )
-
-        training = ModelStep(self.model, lambda: course.fingerprint, train, reads=[self.place])
-        self.inputs = [training]
+        self.inputs = [ModelStep(self.model, lambda: plan, reads=[self.place])]
 
     @property
     def _tests(self) -> tuple[Path, ...]:
@@ -166,8 +152,10 @@ class EvidenceStudy(Study):
             f"training.seed={trial.seed}",
         )
         document = load(file_path(str(part.recipe_for(trial.data)), self.folder))
-        course = open_course(recipe_of(document, changes), self.folder)
-        return SelectionStep(self, trial, course)
+        plan = open_training(document, changes, folder=self.folder)
+        if not isinstance(plan, EvidencePlan):
+            raise InputError("this is no recipe of an evidence selector.", path=document.path)
+        return SelectionStep(self, trial, plan)
 
     def model_path(self, trial: Trial) -> Path:
         """The folder of a trial's model."""
@@ -224,13 +212,13 @@ class EvidenceStudy(Study):
     def _size(self, data: str) -> int:
         """The passages of the largest set that is selected."""
         return max(
-            step.course.settings.selection.size
+            step.plan.model_settings.selection.size
             for step in self._selections()
             if step.trial.data == data
         )
 
     def _provenance(self) -> dict[str, Any]:
-        models = {step.model.name: step.course.fingerprint for step in self._selections()}
+        models = {step.model.name: step.plan.fingerprint for step in self._selections()}
         file = name_in_study(self.planner.path)
         return {"adducir": __version__, "file": file, "models": models}
 

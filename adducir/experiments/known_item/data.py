@@ -14,12 +14,12 @@ from adducir.corpora.references import file_path
 from adducir.corpora.spans.record import MaskedSpan, read_spans
 from adducir.corpora.spans.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, collection_task, pool_tasks
-from adducir.encoders.recipe import Several, listed
 from adducir.experiments.known_item.recipe import DataRecipe
 from adducir.study.absent import gathering
 from adducir.study.errors import InputError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
+from adducir.training.recipe import Several, listed
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import model_validator
 
 from adducir.corpora.references import expanded, file_path
-from adducir.encoders.lessons import files_of, read_lesson
+from adducir.encoders.data import spans_of
 from adducir.encoders.ranking import Floats, SpanTask, by_vectors
-from adducir.encoders.recipe import EncoderRecipe, Several, listed
+from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
-from adducir.encoders.training import Course, identity_of, open_course, train_encoder
+from adducir.encoders.training import EncoderPlan
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.ranking import Texts, ranked
 from adducir.experiments.known_item.system import RankingSystem, folder_name
@@ -28,6 +28,7 @@ from adducir.study.fingerprint import fingerprint
 from adducir.study.progress import SILENT, Progress
 from adducir.study.recipe import validate
 from adducir.study.yaml import Document, load
+from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
@@ -146,8 +147,8 @@ class Trained(_Encoder):
                             line=document.line_of(("base",)),
                             mend=f"Name both: train: [{recipe.base}, {recipe_name}].",
                         )
-                    each(partial(open_course, recipe, folder))
-                if each(partial(identity_of, recipe.data, folder)) is not None:
+                    each(partial(EncoderPlan, recipe, folder))
+                if each(partial(recipe.data.identity, folder)) is not None:
                     _check_examples(name, document, recipe, study)
 
     def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
@@ -167,12 +168,11 @@ def _check_examples(
     name: str, document: Document, recipe: EncoderRecipe, study: "KnownItemStudy"
 ) -> None:
     """Hold what a recipe learns from to what is tested on."""
-    spans = read_lesson(recipe.data, study.folder)
-    known = [*spans.training, *spans.held_out]
+    known = [span for span, part in spans_of(recipe.data, study.folder) if part != "test"]
     for tested, one in study.data.items():
         shared = one.groups & {span.group for span in known}
         if shared:
-            file = files_of(recipe.data, study.folder)["train"][0]
+            file = recipe.data.files(study.folder)["train"][0]
             raise InputError(
                 f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
                 path=file,
@@ -239,21 +239,12 @@ def _step(training: _Training, path: Path, before: Sequence[ModelStep], folder: 
     base = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
     changes = (*training.changes, *base)
 
-    def course() -> Course:
+    def plan() -> EncoderPlan:
         """The recipe, opened; the encoder that it goes on from must be there."""
-        return open_course(validate(training.document, EncoderRecipe, changes), folder)
-
-    def train(context: "Context") -> object:
-        return train_encoder(
-            course(),
-            path,
-            device=context.device,
-            rebuild=context.rebuild,
-            progress=context.progress,
-        )
+        return EncoderPlan(validate(training.document, EncoderRecipe, changes), folder)
 
     reads = [("systems", training.system)]
-    return ModelStep(path, lambda: course().fingerprint, train, list(before), reads)
+    return ModelStep(path, plan, list(before), reads)
 
 
 def _trainings(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares
-from adducir.encoders.recipe import Several, listed
 from adducir.experiments.evaluation.ranks import CUTOFFS, Ties
 from adducir.experiments.known_item.system import (
     RANKING_SYSTEMS,
@@ -24,6 +23,7 @@ from adducir.models.machine import Precision
 from adducir.study.choice import chosen_by_key
 from adducir.study.errors import UsageError
 from adducir.study.recipe import Recipe
+from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from adducir.experiments.known_item.study import KnownItemStudy
@@ -92,9 +92,10 @@ AnySystem = Annotated[
 
 
 class KnownItem(Task):
-    """A whole file; see docs/ranks.md for its keys.
+    """Contexts with one gold candidate each; see docs/ranks.md for its keys.
 
     Attributes:
+        task: ``known-item``.
         data: What is ranked: a table each.
         contexts: What is read of contexts: a section of the tables each.
         systems: What is compared.

@@ -54,7 +54,13 @@ class CorpusRecipe(Recipe):
 
 
 class SourceCorpus(CorpusRecipe):
-    """Documents from an ir_datasets id, a file or a folder."""
+    """Documents from an ir_datasets id, a file or a folder.
+
+    Attributes:
+        source: The id or path.
+        format: The format of files, where their names do not tell.
+        docno_field: The field of the docno, where it has none of the usual names.
+    """
 
     source: str
     format: str | None = None

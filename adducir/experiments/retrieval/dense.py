@@ -9,9 +9,8 @@ from pydantic import ConfigDict, model_validator
 
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
-from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
-from adducir.encoders.training import Course, open_course, train_encoder
+from adducir.encoders.training import EncoderPlan
 from adducir.experiments.retrieval.corpora import OpenedCorpus
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
 from adducir.experiments.step import ModelStep, Step, Waiting
@@ -22,11 +21,10 @@ from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.search import Search as Found
 from adducir.models.machine import Precision
 from adducir.study.choice import hyperparameters
-from adducir.study.errors import ProductError
-from adducir.study.folders import study_folder
-from adducir.study.products import Manifest, is_current
-from adducir.study.recipe import validate
-from adducir.study.yaml import KeyPath, load
+from adducir.study.errors import InputError, ProductError
+from adducir.study.products import Manifest
+from adducir.study.yaml import KeyPath
+from adducir.training.kinds import open_training
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -89,10 +87,10 @@ class Dense(IndexRecipe):
 class _Encoder:
     """The encoder of an index: one that is there, or one that is trained first."""
 
-    def __init__(self, name: str, folder: Path, course: Course | None = None) -> None:
-        self.name, self.folder, self.course = name, folder, course
-        self.path = file_path(name, folder).with_suffix("") if course else None
-        if course is None:
+    def __init__(self, name: str, folder: Path, plan: EncoderPlan | None = None) -> None:
+        self.name, self.folder, self.plan = name, folder, plan
+        self.path = file_path(name, folder).with_suffix("") if plan else None
+        if plan is None:
             self.source.identity()
 
     @property
@@ -102,28 +100,18 @@ class _Encoder:
         Raises:
             Waiting: It is to be trained.
         """
-        if self.course is not None and self.path is not None:
-            if not is_current(self.path, self.course.fingerprint):
+        if self.plan is not None and self.path is not None:
+            if not self.plan.is_current(self.path):
                 raise Waiting("what it is made from is to be made")
             return encoder_source(str(self.path))
         return encoder_source(expanded(self.name), self.folder)
 
     def steps(self, place: KeyPath) -> Sequence[Step]:
         """Its training."""
-        course, path = self.course, self.path
-        if course is None or path is None:
-            return ()
-
-        def train(context: "Context") -> object:
-            return train_encoder(
-                course,
-                path,
-                device=context.device,
-                rebuild=context.rebuild,
-                progress=context.progress,
-            )
-
-        return [ModelStep(path, lambda: course.fingerprint, train, reads=[place])]
+        plan, path = self.plan, self.path
+        return (
+            () if plan is None or path is None else [ModelStep(path, lambda: plan, reads=[place])]
+        )
 
 
 def _open_encoder(name: str, folder: Path) -> _Encoder:
@@ -135,8 +123,10 @@ def _open_encoder(name: str, folder: Path) -> _Encoder:
     path = file_path(name, folder)
     if path.suffix not in RECIPES:
         return _Encoder(name, folder)
-    course = open_course(validate(load(path), EncoderRecipe), study_folder(path))
-    return _Encoder(name, folder, course)
+    plan = open_training(path)
+    if not isinstance(plan, EncoderPlan):
+        raise InputError("this is no recipe of an encoder.", path=path)
+    return _Encoder(name, folder, plan)
 
 
 class DenseStep(IndexStep):

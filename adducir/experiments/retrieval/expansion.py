@@ -12,10 +12,9 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.folders import RECIPES
-from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings, load_settings
-from adducir.deepct.training import open_course, train_model
+from adducir.deepct.training import DeepCTPlan
 from adducir.deepct.weighing import weigh_corpus, weights_fingerprint
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
 from adducir.experiments.sections import Name, file_name
@@ -23,11 +22,9 @@ from adducir.experiments.step import MISSING, ModelStep, Step
 from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError
-from adducir.study.folders import study_folder
 from adducir.study.products import is_current
 from adducir.study.progress import Progress
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
+from adducir.training.kinds import open_training
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -35,9 +32,14 @@ if TYPE_CHECKING:
 
 
 class ExpandedRecipe(CorpusRecipe):
-    """The corpus ``expand``, its words weighted by ``model``: a term weighter's recipe or folder.
+    """Another corpus, its words weighted by DeepCT; see docs/deepct.md.
 
-    See docs/deepct.md.
+    Attributes:
+        expand: The other corpus.
+        model: The term weighter: its recipe or its folder.
+        scale: How often a word of weight 1 comes.
+        transform: What becomes of weights first.
+        precision: What the network computes in.
     """
 
     stage: ClassVar[int] = 1
@@ -76,7 +78,7 @@ class ExpandedRecipe(CorpusRecipe):
             Rendering(scale=self.scale, transform=self.transform),
         )
         own = ("corpora", name)
-        before = [model.step(own)] if model.train is not None else []
+        before = [model.step(own)] if model.plan is not None else []
         weights = WeightsStep(self, base.corpus, corpus, model.path, before, [own, *base.reads])
         facts = {
             "model": model.path,
@@ -90,18 +92,19 @@ class ExpandedRecipe(CorpusRecipe):
 
 @dataclass(frozen=True)
 class _Model:
-    """A term weighter; ``train`` is None for one that is only read."""
+    """A term weighter; ``plan`` is None for one that is only read."""
 
     path: Path
     settings: Settings
     identity: str
-    train: Callable[["Context"], object] | None = None
+    plan: DeepCTPlan | None = None
 
     def step(self, place: tuple[str, str]) -> ModelStep:
         """Its training."""
-        if self.train is None:
+        plan = self.plan
+        if plan is None:
             raise ValueError("this model is only read")
-        return ModelStep(self.path, lambda: self.identity, self.train, reads=[place])
+        return ModelStep(self.path, lambda: plan, reads=[place])
 
 
 def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
@@ -113,20 +116,10 @@ def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
     """
     path = file_path(name, folder)
     if path.suffix in RECIPES:
-        recipe = validate(load(path), DeepCTRecipe)
-        course = open_course(recipe, study_folder(path), progress=progress)
-        place = path.with_suffix("")
-
-        def train(context: "Context") -> object:
-            return train_model(
-                course,
-                place,
-                device=context.device,
-                rebuild=context.rebuild,
-                progress=context.progress,
-            )
-
-        return _Model(place, course.settings, course.fingerprint, train)
+        plan = open_training(path, progress=progress)
+        if not isinstance(plan, DeepCTPlan):
+            raise InputError("this is no recipe of a term weighter.", path=path)
+        return _Model(path.with_suffix(""), plan.model_settings, plan.fingerprint, plan)
     if not path.is_dir():
         raise InputError(
             "there is no such model.",

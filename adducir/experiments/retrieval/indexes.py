@@ -145,7 +145,12 @@ class IndexStep(Step):
 
 
 class IndexRecipe(Recipe):
-    """The base of every kind of index."""
+    """The base of every kind of index.
+
+    Attributes:
+        corpus: The corpus.
+        fields: The fields that are indexed, joined; by default the corpus's own.
+    """
 
     corpus: Name
     fields: tuple[str, ...] = ()
@@ -166,7 +171,19 @@ class IndexRecipe(Recipe):
 
 
 class Inverted(IndexRecipe, AnalysisRecipe):
-    """An inverted index, of Lucene's or in memory."""
+    """An inverted index, of Lucene's or in memory.
+
+    Attributes:
+        engine: ``lucene`` or ``memory``.
+        language: The language of documents and queries.
+        stemmer: One of the language's stemmers; by default its own.
+        stopwords: ``lucene``, ``none`` or a file.
+        positions: Whether postings hold positions.
+        vectors: Whether documents' term vectors are stored, for feedback.
+        accurate_length: Whether BM25 sees exact lengths instead of Lucene's one byte.
+        weights: A file or folder of token weights that stand for the documents' texts.
+        separate_fields: Whether each field is indexed by itself too, for field weights.
+    """
 
     engine: EngineName = "lucene"
     positions: bool = True

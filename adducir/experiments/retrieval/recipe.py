@@ -50,7 +50,18 @@ class TopicsRecipe(Recipe):
 
 
 class Retrieval(Task):
-    """A whole file; see docs/experiments.md for its keys."""
+    """Topics with judgements, answered by runs; see docs/recipes.md for its keys.
+
+    Attributes:
+        task: ``retrieval``, or left out.
+        corpora: Documents, by name.
+        indexes: Indexes of them, by name.
+        topics: Topic sets, by name: a group of columns each.
+        systems: A row of the table each.
+        depth: How many documents per topic each run that is made holds.
+        measures: The columns.
+        negative_grades: How judgements below 0 count.
+    """
 
     task: Literal["retrieval"] = "retrieval"
     corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class Given(System):
-    """A TREC run file for the only topic set, or one for each topic set by its name."""
+    """A run that is there already.
+
+    Attributes:
+        run: A TREC run file for the only topic set, or one for each topic set by its name.
+    """
 
     verb: ClassVar[str] = "read"
     is_given: ClassVar[bool] = True

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.corpora.references import expanded, file_path
 from adducir.deepct.folders import RECIPES
-from adducir.deepct.recipe import listed
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import (
@@ -29,12 +28,13 @@ from adducir.rerankers.cross_encoder import CrossEncoderRecipe
 from adducir.rerankers.registry import Reranker, identity_of, open_reranker, read_recipe
 from adducir.rerankers.rerank import Reranked, rerank
 from adducir.rerankers.texts import StoredTexts
-from adducir.rerankers.training import Course, open_course, train_reranker
+from adducir.rerankers.training import CrossEncoderPlan
 from adducir.study.errors import InputError, ProductError
-from adducir.study.folders import study_folder
 from adducir.study.progress import SILENT, Progress
 from adducir.study.recipe import Fault
 from adducir.study.yaml import KeyPath
+from adducir.training.kinds import open_training
+from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -283,7 +283,7 @@ class Scorer:
 
     system: Rerank
     folder: Path
-    training: Course | None = None
+    training: CrossEncoderPlan | None = None
     recipe: Path | None = None
     pretrained: Reranker | None = None
 
@@ -311,20 +311,10 @@ class Scorer:
 
     def step(self, place: KeyPath) -> ModelStep:
         """Its training."""
-        course, path = self.training, self._recipe.with_suffix("")
-        if course is None:
+        plan, path = self.training, self._recipe.with_suffix("")
+        if plan is None:
             raise ValueError("this reranker is only read")
-
-        def train(context: "Context") -> object:
-            return train_reranker(
-                course,
-                path,
-                device=context.device,
-                rebuild=context.rebuild,
-                progress=context.progress,
-            )
-
-        return ModelStep(path, lambda: course.fingerprint, train, reads=[place])
+        return ModelStep(path, lambda: plan, reads=[place])
 
     def decides(self, index_fields: tuple[str, ...]) -> dict[str, Any]:
         """All that decides its rankings, beside the candidates, their queries and documents."""
@@ -388,8 +378,10 @@ def _open_scorer(system: Rerank, folder: Path, progress: Progress = SILENT) -> S
     if path.suffix in RECIPES:
         recipe = read_recipe(path)
         if isinstance(recipe, CrossEncoderRecipe) and recipe.examples is not None:
-            course = open_course(recipe, study_folder(path), progress=progress)
-            return Scorer(system, folder, training=course, recipe=path)
+            plan = open_training(path, progress=progress)
+            if not isinstance(plan, CrossEncoderPlan):
+                raise InputError("this is no recipe of a cross-encoder.", path=path)
+            return Scorer(system, folder, training=plan, recipe=path)
     found = Scorer(system, folder, pretrained=open_reranker(expanded(system.by), folder))
     if found.reranker.is_listwise and system.tune is not None:
         raise InputError(

@@ -6,7 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import field_validator, model_validator
+from pydantic import (
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from adducir.experiments.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.topics import can_compute
@@ -26,11 +31,11 @@ class System(Recipe):
     """A row of the table.
 
     Attributes:
+        verb: What is done, for the plan's lines.
         group: The section of the table that it stands in.
     """
 
     verb: ClassVar[str]
-    """What is done, for the plan's lines."""
     is_given: ClassVar[bool] = False
     group: str | None = None
 
@@ -141,6 +146,11 @@ class TunableSystem(System):
         if value is None:
             raise ValueError("is empty; name a `grid` and `folds`, or leave it out")
         return value
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # An empty `tune` is refused, so that what is written can be read.
+        return {key: value for key, value in rest(self).items() if key != "tune" or value}
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adducir.indexes.candidates.impacts import Impacts
+from adducir.indexes.candidates.ranking import Matrix
 from adducir.indexes.memory.compiled import HAS_NUMBA, kernel
 from adducir.indexes.memory.files import Array
 
@@ -20,35 +21,27 @@ class Queries(NamedTuple):
         starts: (q + 1,) int64: where each query begins in ``rows``.
         rows: int32: the row of each query term, or -1.
         weights: float64: the weight of each query term.
-        sets: (q,) int64, ascending: the set that each query is put to.
     """
 
     starts: Array
     rows: Array
     weights: Array
-    sets: Array
 
 
-def score(
-    impacts: Impacts, queries: Queries, first: int, last: int, out: Array, out_starts: Array
-) -> None:
-    """Write the scores of the queries ``first`` to ``last`` - 1.
+def score(impacts: Impacts, queries: Queries, first: int, out: Matrix) -> None:
+    """Write the scores of the queries from ``first`` on.
 
     Args:
-        impacts: The sets, with a model applied.
+        impacts: The set, with a model applied.
         queries: All queries.
         first: The first query to score.
-        last: One behind the last.
-        out: float64, written: a score for each candidate of the query's set.
-        out_starts: (last - first,) int64: where each query's scores begin in ``out``.
+        out: (n, D) float64, written: every candidate's score for n queries.
     """
     if HAS_NUMBA:
-        _score(impacts, queries, first, last, out, out_starts)
+        _score(impacts, queries, first, out)
         return
-    for query in range(first, last):
-        scores = _product(impacts, queries, query)
-        start = out_starts[query - first]
-        out[start : start + len(scores)] = scores
+    for n in range(len(out)):
+        out[n] = _product(impacts, queries, first + n)
 
 
 def count(
@@ -63,17 +56,16 @@ def count(
     """Count the candidates above and level with the gold candidate, itself included.
 
     Args:
-        impacts: The sets, with a model applied.
+        impacts: The set, with a model applied.
         queries: All queries.
-        gold: (q,) int64: each query's gold candidate, counted from its set's first.
+        gold: (q,) int64: each query's gold candidate.
         first: The first query to score.
         last: One behind the last.
         above: (q,) int64, written: candidates with a greater score.
         level: (q,) int64, written: candidates with an equal score.
     """
     if HAS_NUMBA:
-        room = np.empty(int(np.diff(impacts.set_docs).max(initial=0)), dtype=np.float64)
-        _count(impacts, queries, gold, first, last, room, above, level)
+        _count(impacts, queries, gold, first, last, above, level)
         return
     for query in range(first, last):
         scores = _product(impacts, queries, query)
@@ -85,8 +77,7 @@ def _product(impacts: Impacts, queries: Queries, query: int) -> Array:
     """The scores of one query, without numba."""
     from scipy.sparse import csr_array
 
-    one = queries.sets[query]
-    size = int(impacts.set_docs[one + 1] - impacts.set_docs[one])
+    size = impacts.documents
     span = slice(queries.starts[query], queries.starts[query + 1])
     known = queries.rows[span] >= 0
     rows, weights = queries.rows[span][known], queries.weights[span][known]
@@ -147,15 +138,10 @@ def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
 
 
 @kernel
-def _score(
-    impacts: Impacts, queries: Queries, first: int, last: int, out: Array, out_starts: Array
-) -> None:
+def _score(impacts: Impacts, queries: Queries, first: int, out: Matrix) -> None:
     """See :func:`score`."""
-    for query in range(first, last):
-        one = queries.sets[query]
-        begin = out_starts[query - first]
-        end = begin + impacts.set_docs[one + 1] - impacts.set_docs[one]
-        _add(impacts, queries, query, out[begin:end])
+    for n in range(len(out)):
+        _add(impacts, queries, first + n, out[n])
 
 
 @kernel
@@ -165,14 +151,12 @@ def _count(
     gold: Array,
     first: int,
     last: int,
-    room: Array,
     above: Array,
     level: Array,
 ) -> None:
-    """See :func:`count`; ``room`` is as long as the largest set."""
+    """See :func:`count`."""
+    scores = np.empty(impacts.documents)
     for query in range(first, last):
-        one = queries.sets[query]
-        scores = room[: impacts.set_docs[one + 1] - impacts.set_docs[one]]
         _add(impacts, queries, query, scores)
         goal = scores[gold[query]]
         greater, equal = 0, 0

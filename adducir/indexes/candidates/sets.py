@@ -1,20 +1,30 @@
 """One candidate set: many candidates, ranked in full for any number of queries."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, get_args
 
 import numpy as np
 
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates.collection import Collection, Ties
-from adducir.indexes.candidates.postings import Spans
+from adducir.indexes.build import default_threads
+from adducir.indexes.candidates.impacts import Impacts, apply
+from adducir.indexes.candidates.postings import Spans, invert
 from adducir.indexes.candidates.queries import Query, number_queries, refuse_text
-from adducir.indexes.candidates.ranking import Matrix, Ranking
-from adducir.indexes.candidates.scoring import Queries
-from adducir.indexes.candidates.variants import CandidateModel
-from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabulary_of
+from adducir.indexes.candidates.ranking import Matrix, Ranking, order
+from adducir.indexes.candidates.scoring import Queries, count, score
+from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabularies
 from adducir.indexes.memory.files import Array
+from adducir.indexes.models.model import Model
 from adducir.study.checking import checked
 from adducir.study.errors import UsageError
+
+Ties = Literal["against", "expected"]
+"""What candidates level with the gold one do to its rank: all stand before it, or half of them."""
+
+SCORES = 1 << 22
+"""Scores that are held at a time where not all are asked for: 32 MB."""
+_BLOCKS = 4  # a thread: threads that share a core with others then still end together
 
 
 class CandidateSet:
@@ -28,8 +38,21 @@ class CandidateSet:
     def __init__(self, spans: Spans, vocabulary: Vocabulary, threads: int | None = None) -> None:
         self._spans = spans
         self._vocabulary = vocabulary
-        self._threads = threads
-        self._collection = Collection(spans, threads)
+        self._threads = threads or default_threads()
+        self._postings = invert(spans)
+        self._applied: tuple[Model, Impacts] | None = None
+
+    @classmethod
+    def over(
+        cls, texts: Sequence[str], vocabulary: Vocabulary, threads: int | None = None
+    ) -> "CandidateSet":
+        """Candidates as texts, with terms of a vocabulary.
+
+        Raises:
+            UsageError: One text in place of several.
+        """
+        refuse_text(texts, "texts")
+        return cls(Spans.of(vocabulary.of_texts(texts, grow=True)), vocabulary, threads)
 
     @classmethod
     @checked
@@ -52,10 +75,7 @@ class CandidateSet:
             UsageError: One text in place of several.
             MachineError: No Java for Lucene's analysis.
         """
-        refuse_text(texts, "texts")
-        vocabulary = vocabulary_of(Analysis() if analysis is None else analysis)
-        numbers = vocabulary.of_texts(texts, grow=True)
-        return cls(Spans.of(numbers, [len(texts)]), vocabulary, threads)
+        return cls.over(texts, vocabularies(analysis or Analysis())(), threads)
 
     @classmethod
     @checked
@@ -79,12 +99,11 @@ class CandidateSet:
         refuse_text(lists, "lists")
         if any(isinstance(terms, str) for terms in lists):
             raise UsageError("each candidate must be a list of terms, not a text.")
-        vocabulary = vocabulary_of(analysis)
-        numbers = vocabulary.of_terms(lists, grow=True)
-        return cls(Spans.of(numbers, [len(lists)]), vocabulary, threads)
+        vocabulary = vocabularies(analysis)()
+        return cls(Spans.of(vocabulary.of_terms(lists, grow=True)), vocabulary, threads)
 
     def __len__(self) -> int:
-        return int(self._collection.sizes[0])
+        return len(self._spans.begins)
 
     def windows(self, n: int) -> "CandidateSet":
         """The passages of ``n`` neighbouring candidates (a book's sentences, say), in order.
@@ -102,7 +121,7 @@ class CandidateSet:
         return CandidateSet(self._spans.windows(n), self._vocabulary, self._threads)
 
     @checked
-    def scores(self, queries: Sequence[Query], model: CandidateModel) -> Matrix:
+    def scores(self, queries: Sequence[Query], model: Model) -> Matrix:
         """Every candidate's score for every query.
 
         Returns:
@@ -111,14 +130,17 @@ class CandidateSet:
         Raises:
             UsageError: A query or the model is not as it should be.
         """
-        put = self._put(queries)
-        scores = self._collection.scores(put, model, 0, len(queries))
-        return scores.reshape(len(queries), len(self))
+        put, impacts = self._put(queries), self._impacts(model)
+        out: Matrix = np.empty((len(queries), len(self)), dtype=np.float64)
+
+        def work(low: int, high: int) -> None:
+            score(impacts, put, low, out[low:high])
+
+        self._in_threads(work, len(queries))
+        return out
 
     @checked
-    def rank(
-        self, queries: Sequence[Query], model: CandidateModel, depth: int | None = None
-    ) -> Ranking:
+    def rank(self, queries: Sequence[Query], model: Model, depth: int | None = None) -> Ranking:
         """The best candidates for every query; equal scores in order of the candidates' numbers.
 
         Args:
@@ -129,14 +151,27 @@ class CandidateSet:
         Raises:
             UsageError: A query, the model or the depth is not as it should be.
         """
-        return self._collection.rank(self._put(queries), model, 0, len(queries), depth)
+        put, impacts = self._put(queries), self._impacts(model)
+        ranking = Ranking.empty(len(queries), len(self), depth)
+        step = max(SCORES // self._threads // max(len(self), 1), 1)
+
+        def work(low: int, high: int) -> None:
+            room = np.empty((min(step, high - low), len(self)), dtype=np.float64)
+            for first in range(low, high, step):
+                last = min(first + step, high)
+                scores = room[: last - first]
+                score(impacts, put, first, scores)
+                order(scores, ranking.numbers[first:last], ranking.scores[first:last])
+
+        self._in_threads(work, len(queries))
+        return ranking
 
     @checked
     def gold_ranks(
         self,
         queries: Sequence[Query],
         gold: Sequence[int] | Array,
-        model: CandidateModel,
+        model: Model,
         *,
         ties: Ties = "against",
     ) -> Array:
@@ -156,8 +191,50 @@ class CandidateSet:
         Raises:
             UsageError: A query, the model or a gold candidate is not as it should be.
         """
-        return self._collection.gold_ranks(self._put(queries), gold, model, ties)
+        put, numbers = self._put(queries), self._gold(gold, len(queries))
+        if ties not in get_args(Ties):
+            raise UsageError(f"ties must be 'against' or 'expected', not {ties!r}.")
+        impacts = self._impacts(model)
+        above = np.empty(len(numbers), dtype=np.int64)
+        level = np.empty(len(numbers), dtype=np.int64)
+
+        def work(low: int, high: int) -> None:
+            count(impacts, put, numbers, low, high, above, level)
+
+        self._in_threads(work, len(numbers))
+        return above + level if ties == "against" else above + (level + 1) / 2
 
     def _put(self, queries: Sequence[Query]) -> Queries:
         numbers, weights = number_queries(self._vocabulary, queries)
-        return self._collection.queries(numbers, weights, np.zeros(len(queries), dtype=np.int64))
+        return Queries(numbers.starts, self._postings.rows_of(numbers.values), weights)
+
+    def _impacts(self, model: Model) -> Impacts:
+        if self._applied is None or self._applied[0] != model:
+            self._applied = model, apply(self._postings, model)
+        return self._applied[1]
+
+    def _gold(self, gold: Sequence[int] | Array, queries: int) -> Array:
+        numbers = np.asarray(gold)
+        if len(numbers) == 0:
+            numbers = numbers.astype(np.int64)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise UsageError("gold must give one candidate number a query.")
+        if len(numbers) != queries:
+            raise UsageError(f"{queries} queries, but {len(numbers)} gold candidates.")
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= len(self)))
+        if len(wrong):
+            raise UsageError(
+                f"query {wrong[0]} has the gold candidate {numbers[wrong[0]]}, but the set has "
+                f"{len(self)} candidates, numbered from 0."
+            )
+        return numbers.astype(np.int64)
+
+    def _in_threads(self, work: Callable[[int, int], None], queries: int) -> None:
+        """Do ``work`` on all queries, cut into blocks."""
+        blocks = min(self._threads * _BLOCKS, queries) if self._threads > 1 else 1
+        if blocks <= 1:
+            work(0, queries)
+            return
+        cuts = np.linspace(0, queries, blocks + 1).astype(int).tolist()
+        with ThreadPoolExecutor(self._threads) as pool:
+            list(pool.map(work, cuts[:-1], cuts[1:]))

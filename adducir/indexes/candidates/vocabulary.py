@@ -1,6 +1,5 @@
 """Texts to term numbers, in bulk: by Lucene's analysis or by a Python function."""
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice, repeat
@@ -8,16 +7,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.build import default_threads
+from adducir.indexes.feeding import packed
+from adducir.indexes.memory.build import Analyser
 from adducir.indexes.memory.files import Array
 from adducir.study.errors import UsageError
 
 UNKNOWN = -1
-_BLOCK_BYTES = 1 << 20
 _TEXTS = 64
-_LENGTH = struct.Struct("<i")
 
 Cut = Callable[[str], Sequence[str]]
 """A Python tokeniser: a text's terms, in order, with repetitions."""
@@ -99,58 +97,45 @@ class LuceneTerms:
     """Terms that Java makes of texts, a block of texts a call."""
 
     def __init__(self, analysis: Analysis) -> None:
-        self._java = analysis.in_bulk()
+        self._analyser = Analyser(analysis)
         self._numbers: dict[str, int] = {}
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> Numbers:
         """See :class:`Vocabulary`; new terms always get numbers, which harms nobody."""
-        blocks = list(_blocks(texts))
+        # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
+        encoded = (("", [text.encode(errors="replace")]) for text in texts)
+        blocks = list(packed(encoded, with_docnos=False))
         if len(blocks) > 1:
             with ThreadPoolExecutor(default_threads()) as pool:
                 parts = list(pool.map(self._analyse, blocks))
         else:
             parts = [self._analyse(block) for block in blocks]
-        counts = [packed[:size] for packed, (size, _) in zip(parts, blocks, strict=True)]
-        values = [packed[size:] for packed, (size, _) in zip(parts, blocks, strict=True)]
         empty = np.empty(0, dtype=np.int32)
-        return Numbers(_starts(np.concatenate([empty, *counts])), np.concatenate([empty, *values]))
+        sizes = np.concatenate([empty, *(np.diff(starts) for _, starts in parts)])
+        return Numbers(_starts(sizes), np.concatenate([empty, *(tokens for tokens, _ in parts)]))
 
     def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> Numbers:
         """See :class:`Vocabulary`; terms that Java has not made of a text have no number."""
         first = len(self._numbers)
-        new = jvm.bytes_of(self._java.terms(first)).decode().split("\n")[:-1]
+        new = self._analyser.terms(first)
         self._numbers.update(zip(new, range(first, first + len(new)), strict=True))
         starts = _starts(list(map(len, lists)))
         found = map(self._numbers.get, chain.from_iterable(lists), repeat(UNKNOWN))
         return Numbers(starts, np.fromiter(found, np.int32, int(starts[-1])))
 
-    def _analyse(self, block: tuple[int, bytes]) -> Array:
-        packed: Array = np.frombuffer(jvm.bytes_of(self._java.analyze(block[1])), dtype="<i4")
-        return packed
+    def _analyse(self, block: tuple[list[str], bytes]) -> tuple[Array, Array]:
+        return self._analyser.tokens(len(block[0]), block[1])
 
 
-def vocabulary_of(analysis: Analysis | Cut | None) -> Vocabulary:
-    """The vocabulary, still empty, for texts that are analysed so."""
-    return LuceneTerms(analysis) if isinstance(analysis, Analysis) else Words(analysis)
+def vocabularies(analysis: Analysis | Cut | None) -> Callable[[], Vocabulary]:
+    """Gives the vocabulary of each of several sets whose texts are analysed so."""
+    if isinstance(analysis, Analysis):
+        shared = LuceneTerms(analysis)  # Java remembers what it has seen
+        return lambda: shared
+    return lambda: Words(analysis)  # a dictionary of one set's words stays in the cache
 
 
 def _starts(lengths: Sequence[int] | Array) -> Array:
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
-
-
-def _blocks(texts: Sequence[str]) -> Iterator[tuple[int, bytes]]:
-    """Numbers of texts, and the texts packed for Java, about a megabyte at a time."""
-    parts: list[bytes] = []
-    size = 0
-    for text in texts:
-        # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
-        encoded = text.encode(errors="replace")
-        parts += (_LENGTH.pack(len(encoded)), encoded)
-        size += len(encoded)
-        if size >= _BLOCK_BYTES:
-            yield len(parts) // 2, b"".join(parts)
-            parts, size = [], 0
-    if parts:
-        yield len(parts) // 2, b"".join(parts)

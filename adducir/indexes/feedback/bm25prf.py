@@ -15,6 +15,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,7 @@ def _hashed(terms: Iterable[str]) -> list[str]:
     return sorted(distinct, key=lambda term: _hash(term) % buckets)
 
 
+@lru_cache(maxsize=1 << 16)
 def _hash(term: str) -> int:
     """Java's ``hashCode`` of a text, as its ``HashMap`` spreads it."""
     code, units = 0, term.encode("utf-16-be")

@@ -69,15 +69,15 @@ def _mean(documents: Sequence[Document], collection: Collection, size: int) -> "
     """The mean of documents' vectors, cut and of norm 1."""
     import numpy as np
 
-    from adducir.indexes.feedback.vectors import cut, divided, is_common, l2_norm, letters
+    from adducir.indexes.feedback.vectors import cut, divided, l2_norm, letters, tenth
 
+    most = tenth(collection.documents)
     sums: Vector = {}
     for document in documents:
         vector = {
             term: np.float32(frequency)
             for term, frequency in document.terms.items()
-            if _SHORTEST <= letters(term) <= _LONGEST
-            and not is_common(collection.frequency(term), collection.documents)
+            if _SHORTEST <= letters(term) <= _LONGEST and collection.frequency(term) <= most
         }
         norm = np.float32(l2_norm(vector))
         if norm > np.float32(0.001):

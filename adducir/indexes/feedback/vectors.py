@@ -10,9 +10,12 @@ Vector = dict[str, np.float32]
 _COMMON = np.float32(0.1)
 
 
-def is_common(frequency: int, documents: int) -> bool:
-    """Whether a term is in more than a tenth of the documents."""
-    return bool(np.float32(frequency) / np.float32(documents) > _COMMON)
+def tenth(documents: int) -> int:
+    """The most documents that are not more than a tenth of all, in single precision."""
+    most = documents // 10 + 1
+    while np.float32(most) / np.float32(max(1, documents)) > _COMMON:
+        most -= 1
+    return most
 
 
 def cut(vector: Vector, size: int) -> Vector:

@@ -18,6 +18,7 @@ import numpy as np
 
 from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
+from adducir.indexes.analysis import Analysis
 from adducir.indexes.build import IndexSettings, default_threads, engine_versions, settled
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
@@ -173,7 +174,7 @@ def _make(
         with DocumentWriter(folder) as store:
             if engine_backend() == "numpy":
                 progress.note(SLOWER)
-            analyser = Analyser(settings)
+            analyser = Analyser(settings.analysis, 1 + len(settings.separate))
             empty: Counter[bool] = Counter()
             progress.start("indexing", corpus.size_hint(), "documents")
             try:
@@ -217,12 +218,13 @@ class Analyser:
     """Texts to terms by number; any number of threads may use it.
 
     Args:
-        settings: The analysis, and how many separate fields a document has.
+        analysis: The analysis.
+        each: How many texts a document has.
     """
 
-    def __init__(self, settings: IndexSettings) -> None:
-        self._java = settings.analysis.in_bulk()
-        self._each = 1 + len(settings.separate)
+    def __init__(self, analysis: Analysis, each: int = 1) -> None:
+        self._java = analysis.in_bulk()
+        self._each = each
         self._room = local()
 
     def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
@@ -240,13 +242,13 @@ class Analyser:
         out_starts = np.empty_like(starts)
         counts = self._counts(int(tokens.max(initial=0)) + 1)
         seen = np.empty(int(np.diff(starts).max(initial=0)), dtype=np.int32)
-        distinct(starts, tokens, counts, seen, terms, tfs, out_starts)
+        distinct(starts[:-1], starts[1:], tokens, counts, seen, terms, tfs, out_starts)
         used = out_starts[-1]
         return _Reduced(docnos, out_starts, terms[:used], tfs[:used])
 
-    def terms(self) -> list[str]:
-        """All terms by provisional number."""
-        return jvm.bytes_of(self._java.terms(0)).decode().split("\n")[:-1]
+    def terms(self, first: int = 0) -> list[str]:
+        """The terms by provisional number, from ``first`` on."""
+        return jvm.bytes_of(self._java.terms(first)).decode().split("\n")[:-1]
 
     def _counts(self, size: int) -> Array:
         """Zeros of at least that length, one array a thread: ``distinct`` leaves them zero."""

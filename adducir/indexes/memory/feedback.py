@@ -9,7 +9,7 @@ import numpy as np
 from adducir.indexes.feedback.method import Document, FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.feedback.weights import Weights, check_weights, heaviest_first
-from adducir.indexes.memory.files import Arrays, damaged
+from adducir.indexes.memory.files import Array, Arrays, damaged
 from adducir.indexes.memory.forward import terms_of
 from adducir.indexes.memory.rm3 import CompiledRM3
 from adducir.indexes.memory.searching import Ranked, Terms
@@ -32,9 +32,7 @@ class Feedback:
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term that is not in the index."""
         number = self._arrays.numbers.get(term)
-        if number is None:
-            return 0
-        return int(self._arrays.offsets[number + 1] - self._arrays.offsets[number])
+        return 0 if number is None else int(self._frequencies[number])
 
     def terms(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
@@ -67,6 +65,10 @@ class Feedback:
         else:
             made = list(self._expanded(queries, found, method))
         return [heaviest_first(one) for one in made]
+
+    @cached_property
+    def _frequencies(self) -> Array:
+        return np.diff(np.asarray(self._arrays.offsets))
 
     @cached_property
     def _rm3(self) -> CompiledRM3:

@@ -13,7 +13,8 @@ from adducir.indexes.memory.files import Array
 
 @kernel
 def distinct(
-    starts: Array,
+    begins: Array,
+    ends: Array,
     tokens: Array,
     counts: Array,
     seen: Array,
@@ -24,7 +25,8 @@ def distinct(
     """Reduce each document's tokens to distinct terms with frequencies.
 
     Args:
-        starts: (n + 1,) where each document's tokens begin.
+        begins: (n,) where each document's tokens begin.
+        ends: (n,) where they end.
         tokens: Term numbers.
         counts: (V,) int32 zeros, left as zeros: room to count in.
         seen: (longest document,) int32: room for a document's terms.
@@ -34,9 +36,9 @@ def distinct(
     """
     place = 0
     out_starts[0] = 0
-    for document in range(len(starts) - 1):
+    for document in range(len(begins)):
         found = 0
-        for i in range(starts[document], starts[document + 1]):
+        for i in range(begins[document], ends[document]):
             term = tokens[i]
             if counts[term] == 0:
                 seen[found] = term

@@ -42,7 +42,8 @@ class InL2(Model):
         import numpy as np
 
         frequencies = statistics.frequencies
-        return np.log((statistics.filled + 1) / (frequencies + 0.5)) / np.log(2.0)
+        idf: Array = np.log((statistics.filled + 1) / (frequencies + 0.5)) / np.log(2.0)
+        return idf
 
     def length_factors(self, statistics: "Statistics") -> "Array":
         """What makes tfn of tf."""
@@ -51,7 +52,8 @@ class InL2(Model):
         average = statistics.tokens / max(1, statistics.filled)
         c = np.float64(np.float32(self.c))
         with np.errstate(divide="ignore"):  # candidates without a term, which hold no query's
-            return np.log(1 + c * average / statistics.lengths) / np.log(2.0)
+            factors: Array = np.log(1 + c * average / statistics.lengths) / np.log(2.0)
+        return factors
 
     def impacts(self, terms: "Array", tfs: "Array", lengths: "Array") -> "Array":
         """``idf * (1 - 1 / (1 + tfn))``, which is the same."""

@@ -26,7 +26,6 @@ _HOMES = {
     "DRNModel": "drn",
     "load_evidence_model": "selecting",
     "select": "selecting",
-    "train_recipe": "training",
 }
 
 __getattr__ = offering(__name__, _HOMES)

@@ -21,28 +21,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional
 
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.models.learning import ExampleLearner
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import Precision, seed_of
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.complementary.learning import Lesson, Truth
 from adducir.rerankers.complementary.losses import relevance_loss
 from adducir.rerankers.complementary.model import (
     HEAD_FILE,
     length_of,
     load_head,
     mask_of,
-    prepared,
 )
 from adducir.rerankers.complementary.network import Vectoriser
 from adducir.rerankers.complementary.reading import EncodedQuestion, Reader
@@ -158,12 +153,6 @@ class DRNModel(torch.nn.Module):
         """What the networks read: the question and its passages, each alone."""
         return self._reader.read(question, together=False)
 
-    def prepared(
-        self, encoded: Sequence[EncodedQuestion], precision: Precision = "float32"
-    ) -> list[EncodedQuestion]:
-        """The same with what frozen layers make of it, which are alike in both networks."""
-        return prepared(self.relevance.encoder, encoded, precision)
-
     def forward(self, batch: Sequence[EncodedQuestion], tokens: int | None = None) -> DRNStates:
         """The logits of questions.
 
@@ -205,16 +194,6 @@ class DRNModel(torch.nn.Module):
     ) -> list[ChosenSet]:
         """See :func:`choose`."""
         return choose(questions, states, selection)
-
-
-class DRNLearner(ExampleLearner[Lesson]):
-    """Learns relevance and novelty of each question, each with its own parameters."""
-
-    def _losses(self, lesson: Lesson, batch: NDArray[np.int64]) -> tuple[Tensor, int]:
-        states = self.model([lesson.encoded[number] for number in batch], self._tokens)
-        questions = [lesson.questions[number] for number in batch]
-        truth = Truth.of(questions, states.mask.shape[1], states.mask.device)
-        return drn_loss(states, truth.relevant) * len(batch), len(batch)
 
 
 def drn_loss(states: DRNStates, relevant: Tensor) -> Tensor:

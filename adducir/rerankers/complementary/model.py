@@ -106,12 +106,6 @@ class ComplementaryModel(torch.nn.Module):
         """What the network reads of a question and its passages."""
         return self._reader.read(question)
 
-    def prepared(
-        self, encoded: Sequence[EncodedQuestion], precision: Precision = "float32"
-    ) -> list[EncodedQuestion]:
-        """The same with what frozen layers make of it; see :meth:`.Vectoriser.prepared`."""
-        return prepared(self.encoder, encoded, precision)
-
     def forward(self, batch: Sequence[EncodedQuestion], tokens: int | None = None) -> States:
         """Vectors and logits of questions; no value depends on the batch (to rounding).
 
@@ -175,17 +169,6 @@ def choose(
             score if np.isfinite(score) else 0.0,
         )
         for question, members, score in zip(questions, best, scores, strict=True)
-    ]
-
-
-def prepared(
-    encoder: Vectoriser, encoded: Sequence[EncodedQuestion], precision: Precision = "float32"
-) -> list[EncodedQuestion]:
-    """Questions whose inputs an encoder has :meth:`~.Vectoriser.prepared`."""
-    inputs = [one for some in encoded for one in (some.question, *some.passages)]
-    made = iter(encoder.prepared(inputs, precision=precision))
-    return [
-        EncodedQuestion(next(made), tuple(next(made) for _ in some.passages)) for some in encoded
     ]
 
 

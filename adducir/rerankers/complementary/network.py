@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -61,15 +60,22 @@ class Vectoriser(torch.nn.Module):
         found: torch.device = self.network.device
         return found
 
-    def freeze(self, layers: int) -> None:
+    @property
+    def is_frozen(self) -> bool:
+        """Whether some layers are left as they are."""
+        return self._trained is not None
+
+    def freeze(self, layers: int | None) -> None:
         """Leave all but the topmost layers as they are.
 
         Args:
-            layers: How many are trained.
+            layers: How many are trained; None for all, with the embeddings.
 
         Raises:
             InputError: The network's layers are not known.
         """
+        if layers is None:
+            return
         stack = self._stack()
         for parameter in self.network.parameters():
             parameter.requires_grad_(False)
@@ -81,26 +87,29 @@ class Vectoriser(torch.nn.Module):
     def prepared(
         self,
         inputs: Sequence[Input],
+        lengths: NDArray[np.int64],
         *,
         precision: Precision = "float32",
         tokens: int | None = None,
-    ) -> list[Input]:
-        """Inputs with what the frozen layers make of them, which is computed once.
+    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Yield what the frozen layers make of inputs, which has to be computed only once.
 
-        As they are where nothing is frozen.
+        Args:
+            inputs: The inputs, which may be read as they are asked for.
+            lengths: (n,) their tokens.
+            precision: What the layers compute in.
+            tokens: Padded tokens that are computed at a time.
+
+        Yields:
+            The number of an input and the (tokens, d) states that enter the trained layers.
         """
-        if self._trained is None:
-            return list(inputs)
         self.eval()
-        found = list(inputs)
-        frozen = slice(0, len(self._stack()) - self._trained)
+        frozen = slice(0, len(self._stack()) - (self._trained or 0))
         with torch.inference_mode(), computing_in(precision, self), self._layers(frozen):
-            for numbers in token_batches([len(one) for one in inputs], tokens, self.device):
+            for numbers in token_batches(lengths, tokens, self.device):
                 some = [inputs[number] for number in numbers]
-                for number, states in zip(numbers, self._whole(some), strict=True):
-                    below = states[: len(inputs[number])].cpu().numpy().copy()
-                    found[number] = replace(inputs[number], below=below)
-        return found
+                for number, one, states in zip(numbers, some, self._whole(some), strict=True):
+                    yield int(number), states[: len(one)].cpu().numpy()
 
     @contextmanager
     def _layers(self, chosen: slice) -> Iterator[None]:

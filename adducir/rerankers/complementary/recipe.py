@@ -6,59 +6,34 @@ the relevance-only ranker. ``kind: drn`` is their other baseline, DRN with BERT.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field
 
-from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares
-from adducir.models.sources import MINILM
-from adducir.models.training import TrainingRecipe
 from adducir.rerankers.complementary.losses import MARGIN
 from adducir.rerankers.complementary.network import Pooling
-from adducir.rerankers.complementary.settings import Positive, Weight
-from adducir.study.errors import UsageError
+from adducir.rerankers.complementary.settings import (
+    DRNSelection,
+    Positive,
+    Selection,
+    Settings,
+    Weight,
+)
 from adducir.study.recipe import Recipe
+from adducir.training.division import DataPart
+from adducir.training.recipe import ModelRecipe, TrainingRecipe
 
-Several = str | tuple[str, ...]
 Weightings = Weight | Annotated[tuple[Weight, ...], Field(min_length=1)]
 Numbers = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
 
 
-class EvidenceData(Recipe):
-    """The questions to learn from.
+class EvidenceData(DataPart):
+    """The questions to learn from; without ``validation``, single questions are held out.
 
     Attributes:
-        train: Files of questions with true sets and labelled sets.
-        validation: Files of questions, none of them in ``train``. Without them, questions of
-            ``train`` are held out by ``shares``.
-        shares: The shares of the questions of ``train``; those of ``test`` are not looked at.
-        seed: Of that division.
-        without: Files of questions that are left out: those that a study tests on.
         passages: ``all``: relevance is learnt from all passages; ``sets``: from those of the
             labelled sets, which takes less time where pools are large.
     """
 
-    train: Several
-    validation: Several = ()
-    shares: dict[Literal["train", "validation", "test"], float] | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    without: Several = ()
     passages: Literal["all", "sets"] = "all"
-
-    @model_validator(mode="after")
-    def _fits(self) -> "EvidenceData":
-        if not listed(self.train):
-            raise ValueError("`train` names no file")
-        if self.validation and self.shares:
-            raise ValueError("`shares` divide `train`, and mean nothing beside `validation`")
-        try:
-            check_shares(self.divided)
-        except UsageError as error:
-            raise ValueError(error.what.rstrip(".")) from error
-        return self
-
-    @property
-    def divided(self) -> dict[str, float]:
-        """The shares, default or not."""
-        return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
 
 
 class WeightsPart(Recipe):
@@ -108,36 +83,22 @@ class EvidenceTraining(TrainingRecipe):
     at_once: Annotated[int, Field(ge=1)] = 16384
 
 
-class EvidenceRecipe(Recipe):
+class EvidenceRecipe(ModelRecipe):
     """The keys that both kinds have.
 
     Attributes:
-        description: For readers.
-        base: The pretrained encoder.
-        tokenizer: The model whose tokenizer it takes, if it has none of its own.
         length: Tokens of an input; by default what the model can read, 512 at most.
         pooling: The vector of an input: the first token's, or the mean of the passage's own.
         layers: The topmost layers that are trained; by default all, and the embeddings. What the
-            others make of the texts is computed once, and kept in memory.
+            others make of the texts is computed once, and kept in a file.
         data: What to learn from.
-        training: How.
     """
 
-    description: str = ""
-    base: str = MINILM
-    tokenizer: str | None = None
     length: Annotated[int, Field(ge=8)] | None = None
     pooling: Pooling = "first"
     layers: Positive | None = None
     data: EvidenceData
     training: EvidenceTraining = EvidenceTraining()
-
-    @field_validator("data", "training", "weights", "selection", mode="before", check_fields=False)
-    @classmethod
-    def _said(cls, value: Any) -> Any:
-        if value is None:
-            raise ValueError("is empty; write its keys below it, or leave it out")
-        return value
 
 
 class ComplementaryRecipe(EvidenceRecipe):
@@ -157,11 +118,24 @@ class DRNRecipe(EvidenceRecipe):
     selection: DRNSelectionPart = DRNSelectionPart()
 
 
-def listed(value: Several) -> tuple[str, ...]:
-    """One name or several, as several."""
-    return (value,) if isinstance(value, str) else value
+def grid_of(recipe: ComplementaryRecipe | DRNRecipe) -> dict[str, tuple[float, ...]]:
+    """The values of each setting of the selection."""
+    told: dict[str, Any] = recipe.selection.model_dump(exclude_none=True)
+    if isinstance(recipe, ComplementaryRecipe):
+        told = recipe.weights.model_dump() | told
+        order = ("size", "beam", "candidates", "diversity", "compactness")
+        told = {key: told[key] for key in order}
+    return {key: value if isinstance(value, tuple) else (value,) for key, value in told.items()}
 
 
-def choices(value: float | tuple[float, ...]) -> tuple[float, ...]:
-    """One value or several, as several."""
-    return value if isinstance(value, tuple) else (value,)
+def first_settings(recipe: ComplementaryRecipe | DRNRecipe) -> Settings:
+    """The model's settings before any choice: the first value of each."""
+    first = {key: values[0] for key, values in grid_of(recipe).items()}
+    kind = DRNSelection if isinstance(recipe, DRNRecipe) else Selection
+    return Settings(
+        kind=recipe.kind,
+        length=recipe.length,
+        pooling=recipe.pooling,
+        slices=recipe.slices if isinstance(recipe, DRNRecipe) else 4,
+        selection=kind.model_validate(first),
+    )

@@ -12,7 +12,6 @@ import torch
 from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.evidence_sets.record import EvidenceQuestion
 from adducir.models.machine import Precision
-from adducir.rerankers.complementary.learning import chunks
 from adducir.rerankers.complementary.selector import SELECTORS, Selector
 from adducir.rerankers.complementary.settings import load_settings, variants
 from adducir.study.errors import ProductError, UsageError
@@ -218,3 +217,15 @@ def _measured(question: EvidenceQuestion, members: frozenset[str]) -> tuple[floa
     """Exact match and F1, as :mod:`adducir.experiments.evaluation.sets` has them."""
     f1 = max(2 * len(members & one) / (len(members) + len(one)) for one in question.gold_ids)
     return float(members in question.gold_ids), f1
+
+
+def chunks(lengths: Sequence[int], budget: int) -> Iterator[range]:
+    """Cut items into runs in their order, each of at most ``budget`` tokens or of one item."""
+    first = total = 0
+    for number, length in enumerate(lengths):
+        if number > first and total + length > budget:
+            yield range(first, number)
+            first, total = number, 0
+        total += length
+    if first < len(lengths):
+        yield range(first, len(lengths))

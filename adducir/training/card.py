@@ -1,43 +1,57 @@
 """Model cards: what a trained model is, what it was made from, how it went."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from adducir.models.training import History
+from adducir.training.history import History
 
 
-def model_card(
-    title: str,
-    summary: str,
-    *,
-    tags: tuple[str, ...],
-    base: str,
-    sections: Mapping[str, Mapping[str, Any]],
-    history: History,
-    usage: str,
-) -> str:
+@dataclass(frozen=True)
+class Card:
+    """What a model card says of one model, beside what it says of all.
+
+    Attributes:
+        summary: A paragraph: what it does.
+        tags: For the Hugging Face Hub.
+        base: The name of the model that it was trained from.
+        usage: A block of Python or shell that uses it, fences included; ``{name}`` is the model's.
+        data: Headings, each with what stands in its table; sources as the recipe writes them.
+        settings: How it was made.
+        without: Counts that stand elsewhere.
+    """
+
+    summary: str
+    tags: tuple[str, ...]
+    base: str
+    usage: str
+    data: Mapping[str, Mapping[str, Any]]
+    settings: Mapping[str, Any]
+    without: frozenset[str] = field(default_factory=frozenset)
+
+
+def model_card(name: str, card: Card, counts: Mapping[str, Any], history: History) -> str:
     """A model card in Markdown, with the header that the Hugging Face Hub reads.
 
     Args:
-        title: The model's name.
-        summary: A paragraph: what it does.
-        tags: For the Hub.
-        base: The name of the model that it was trained from.
-        sections: Headings, each with what stands in its table.
+        name: The model's name.
+        card: What it is.
+        counts: What became of the data.
         history: How the training went.
-        usage: A block of Python or shell that uses it, fences included.
     """
-    header = ["---", "library_name: transformers", f"base_model: {_quoted(base)}", "tags:"]
-    header += [*(f"- {tag}" for tag in tags), "---"]
-    lines = [*header, "", f"# {title}", "", summary, "", "## Use", "", usage]
-    for heading, table in sections.items():
+    header = ["---", "library_name: transformers", f"base_model: {_quoted(card.base)}", "tags:"]
+    header += [*(f"- {tag}" for tag in card.tags), "---"]
+    usage = card.usage.replace("{name}", name)
+    lines = [*header, "", f"# {name}", "", card.summary, "", "## Use", "", usage]
+    shown = {key.replace("_", " "): counts[key] for key in counts if key not in card.without}
+    for heading, table in {**card.data, "Counts": shown, "Settings": card.settings}.items():
         lines += ["", f"## {heading}", "", "| | |", "|---|---|"]
         lines += [f"| {key} | {_cell(value)} |" for key, value in table.items()]
-    lines += ["", "## Training", "", *_course(history)]
+    lines += ["", "## Training", "", *_steps(history)]
     return "\n".join(lines) + "\n"
 
 
-def _course(history: History) -> list[str]:
+def _steps(history: History) -> list[str]:
     best = "the last" if history.best_loss is None else f"step {history.best_step:,}"
     stop = ", stopped early" if history.stopped_early else ""
     lines = [

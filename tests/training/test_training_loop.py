@@ -6,11 +6,12 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from adducir.models import training
 from adducir.models.machine import using_threads
-from adducir.models.training import TrainingRecipe, train
 from adducir.study.errors import MachineError
 from adducir.study.progress import Silent
+from adducir.training import loop
+from adducir.training.loop import train
+from adducir.training.recipe import TrainingRecipe
 
 
 class Line:
@@ -28,14 +29,13 @@ class Line:
         draw = torch.Generator().manual_seed(epoch)
         return [torch.randn(4, 1, generator=draw) for _ in range(self.steps)]
 
-    def size(self, batch):
-        return len(batch)
+    unit = "examples"
 
-    def loss(self, batch):
+    def losses(self, batch):
         if self.stop_at == self.done:
             raise KeyboardInterrupt
         self.done += 1
-        return ((self.model(batch) - (3 * batch - 1)) ** 2).mean()
+        return ((self.model(batch) - (3 * batch - 1)) ** 2).sum(), len(batch)
 
     def validate(self):
         if self.validation is not None:
@@ -62,7 +62,7 @@ def test_it_learns_and_ends_in_evaluation_mode():
 
 
 def test_a_training_that_was_killed_ends_with_the_same_weights(tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)  # after every step
+    monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)  # after every step
     whole = Line()
     expected = train(whole, RECIPE)
     for kill_at in (1, 20, 24):
@@ -77,7 +77,7 @@ def test_a_training_that_was_killed_ends_with_the_same_weights(tmp_path, monkeyp
 
 
 def test_what_a_kill_leaves_is_no_pickle(tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "SNAPSHOT_EVERY", 0.0)
+    monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     train(Line(), RECIPE, parts=tmp_path)
     assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
     with safe_open(tmp_path / "training.safetensors", "pt") as file:
@@ -103,7 +103,7 @@ def test_patience_ends_it_and_the_best_weights_come_back(tmp_path):
 
 def test_the_rate_rises_and_falls():
     total = 20
-    rates = [training._share_of_rate(step, total, 0.1) for step in range(total)]
+    rates = [loop._share_of_rate(step, total, 0.1) for step in range(total)]
     assert rates[:3] == [0.5, 1.0, 1.0]
     assert rates[-1] == pytest.approx(1 / 18)
     assert rates[2:] == sorted(rates[2:], reverse=True)
@@ -117,8 +117,9 @@ def test_validations_within_an_epoch():
 
 def test_a_loss_that_is_no_number_is_told():
     class Broken(Line):
-        def loss(self, batch):
-            return super().loss(batch) * float("nan")
+        def losses(self, batch):
+            loss, count = super().losses(batch)
+            return loss * float("nan"), count
 
     with pytest.raises(MachineError, match="the training loss is nan at step 1"):
         train(Broken(), RECIPE)
@@ -145,9 +146,9 @@ def test_the_recipe_alone_says_how_many_threads_train(threads):
     seen = set()
 
     class Counted(Line):
-        def loss(self, batch):
+        def losses(self, batch):
             seen.add(torch.get_num_threads())
-            return super().loss(batch)
+            return super().losses(batch)
 
     learner = Counted()
     with using_threads(3):

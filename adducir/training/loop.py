@@ -6,17 +6,19 @@ weights that it would have had. Sums are taken in another order with another num
 weights drift apart by that; so the number is the recipe's, like the seed.
 """
 
-import json
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import Field
-
-from adducir.models.checkpoints import (
+from adducir.models.machine import seed_of, using_threads
+from adducir.models.precision import computing_in
+from adducir.study.errors import MachineError
+from adducir.study.progress import SILENT, Progress
+from adducir.training.checkpoints import (
     load_snapshot,
     load_weights,
     put_weights,
@@ -24,16 +26,12 @@ from adducir.models.checkpoints import (
     save_weights,
     weights_of,
 )
-from adducir.models.machine import Precision, seed_of, using_threads
-from adducir.models.precision import computing_in
-from adducir.study.errors import MachineError
-from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import Recipe
+from adducir.training.history import History
+from adducir.training.parameters import RATE, adamw, checkpointing, freeze
+from adducir.training.recipe import TrainingRecipe, listed
 
 if TYPE_CHECKING:
     import torch
-
-Batch = TypeVar("Batch")
 
 SNAPSHOT_EVERY = 60.0
 """Seconds between two snapshots: what a kill can lose."""
@@ -41,96 +39,35 @@ SNAPSHOT_EVERY = 60.0
 _RECENT = 20
 
 
-class TrainingRecipe(Recipe):
-    """How a model is trained.
+class Trainee(Protocol):
+    """What the loop trains; see :class:`adducir.training.task.TrainingTask`.
 
     Attributes:
-        epochs: Passes over the training data, at most.
-        batch_size: Examples a step.
-        learning_rate: Of AdamW, at its highest.
-        warmup: The share of the steps during which the rate rises from 0; then it falls to 0.
-        weight_decay: Of all parameters but biases and layer norms.
-        clip: The norm that the gradient is cut to; None for none.
-        validations: How often in an epoch the validation loss is computed.
-        patience: Validations without improvement after which training stops; None for never.
-        precision: ``bfloat16`` computes (not stores) the layers in half precision, which is
-            several times faster where the machine has units for it.
-        threads: Of torch, on the CPU; they decide the weights' last digits.
-        seed: Of the order of examples, of dropout and of new weights.
+        model: The network, on its device.
+        unit: What an example is called in the progress.
     """
 
-    epochs: Annotated[int, Field(ge=1)] = 3
-    batch_size: Annotated[int, Field(ge=1)] = 16
-    learning_rate: Annotated[float, Field(gt=0)] = 2e-5
-    warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    clip: Annotated[float, Field(gt=0)] | None = 1.0
-    validations: Annotated[int, Field(ge=1)] = 1
-    patience: Annotated[int, Field(ge=1)] | None = 2
-    precision: Precision = "float32"
-    threads: Annotated[int, Field(ge=1)] = 1
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-
-
-class Learner(Protocol[Batch]):
-    """What is trained, on what, and by which loss."""
-
     model: "torch.nn.Module"
+    unit: str
 
-    def batches(self, epoch: int) -> Sequence[Batch]:
-        """The batches of an epoch (from 0), the same whenever asked, as many in each epoch."""
+    def batches(self, epoch: int) -> Sequence[Any]:
+        """The batches of an epoch (from 0), the same whenever asked, as many in each epoch.
 
-    def size(self, batch: Batch) -> int:
-        """How many examples a batch has."""
+        Each can be cut by slicing, and its ``len()`` is in examples.
+        """
 
-    def loss(self, batch: Batch) -> "torch.Tensor":
-        """The mean loss of a batch, with gradient."""
+    def losses(self, batch: Any) -> "tuple[torch.Tensor, int]":
+        """The sum of a batch's losses, with gradient, and how many losses these are."""
 
     def validate(self) -> float | None:
         """The validation loss, of which less is better; None where there is nothing to validate."""
 
 
-@dataclass
-class History:
-    """How a training went.
-
-    Attributes:
-        steps: Steps done.
-        validations: One entry each: ``step``, ``epoch`` (with its fraction), ``training_loss``
-            (mean since the last entry), ``validation_loss`` (or None), ``seconds``.
-        best_step: The step whose weights were kept.
-        best_loss: Their validation loss.
-        seconds: Time spent, that before a kill included.
-        stopped_early: Whether patience ended it.
-    """
-
-    steps: int = 0
-    validations: list[dict[str, Any]] = field(default_factory=list)
-    best_step: int = 0
-    best_loss: float | None = None
-    seconds: float = 0.0
-    stopped_early: bool = False
-
-    def record(self) -> dict[str, Any]:
-        """The counts of a trained model's manifest."""
-        return {
-            "steps": self.steps,
-            "best_step": self.best_step,
-            "validation_loss": self.best_loss,
-        }
-
-    def save(self, folder: Path) -> None:
-        """Write the whole course into a model's folder."""
-        text = json.dumps(asdict(self), indent=2)
-        (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
-
-
 def train(
-    learner: Learner[Any],
+    task: Trainee,
     recipe: TrainingRecipe,
     *,
     parts: Path | None = None,
-    unit: str = "examples",
     progress: Progress = SILENT,
 ) -> History:
     """Train a model in place; it ends with the weights of the lowest validation loss.
@@ -138,38 +75,38 @@ def train(
     Without validation data, and for one that was never validated, it ends with the last weights.
 
     Args:
-        learner: The model, on its device, with data and loss.
+        task: The model, with data and loss.
         recipe: How.
         parts: A folder for snapshots; a training that stands there goes on.
-        unit: What an example is called in the progress.
         progress: Told of each step, and the losses of each validation.
 
     Raises:
         MachineError: The loss is not a number, or a snapshot cannot be written.
     """
     with using_threads(recipe.threads):
-        return _Training(learner, recipe, parts, unit, progress).run()
+        freeze(task.model, listed(recipe.freeze))
+        with checkpointing(task.model, recipe.gradient_checkpointing):
+            return _Training(task, recipe, parts, progress).run()
 
 
-class _Training(Generic[Batch]):
+class _Training:
     """One training under way."""
 
     def __init__(
         self,
-        learner: Learner[Batch],
+        task: Trainee,
         recipe: TrainingRecipe,
         parts: Path | None,
-        unit: str,
         progress: Progress,
     ) -> None:
-        self.learner, self.recipe, self.unit, self.progress = learner, recipe, unit, progress
+        self.task, self.recipe, self.progress = task, recipe, progress
         self.snapshot = None if parts is None else parts / "training.safetensors"
         self.parts = parts
         self.history = History()
         self.losses: list[float] = []
-        self.first = learner.batches(0)
-        self.per_epoch = len(self.first)
-        self.optimiser = _optimiser(learner.model, recipe)
+        first = task.batches(0)
+        self.per_epoch, self.examples = len(first), sum(len(batch) for batch in first)
+        self.optimiser = adamw(task.model, recipe)
         self.total = recipe.epochs * self.per_epoch
         self.without_gain = 0
         self.kept: dict[str, torch.Tensor] | None = None
@@ -177,12 +114,11 @@ class _Training(Generic[Batch]):
     def run(self) -> History:
         """Train to the end, from where a killed training stood."""
         self._resume()
-        examples = sum(self.learner.size(batch) for batch in self.first)
-        self.progress.start("training", self.recipe.epochs * examples, self.unit)
+        self.progress.start("training", self.recipe.epochs * self.examples, self.task.unit)
         self.began = self.saved = time.monotonic()
         self.before = self.history.seconds
         try:
-            self.progress.advance(self.history.steps * examples // max(1, self.per_epoch))
+            self.progress.advance(self.history.steps * self.examples // max(1, self.per_epoch))
             for epoch in range(self.recipe.epochs):
                 if self._is_over(epoch) or not self._epoch(epoch):
                     continue
@@ -198,7 +134,7 @@ class _Training(Generic[Batch]):
 
     def _epoch(self, epoch: int) -> bool:
         """The steps of an epoch that are not done; whether training goes on."""
-        batches = self.first if epoch == 0 else self.learner.batches(epoch)
+        batches = self.task.batches(epoch)
         for batch in batches[self.history.steps - epoch * self.per_epoch :]:
             self._step(batch)
             if self._validates():
@@ -210,35 +146,49 @@ class _Training(Generic[Batch]):
                 self._save()
         return True
 
-    def _step(self, batch: Batch) -> None:
+    def _step(self, batch: Any) -> None:
         import torch
 
         step = self.history.steps
+        share = _share_of_rate(step, self.total, self.recipe.warmup)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.learning_rate * _share_of_rate(
-                step, self.total, self.recipe.warmup
-            )
-        self.learner.model.train()
+            group["lr"] = group[RATE] * share
+        self.task.model.train()
         torch.manual_seed(seed_of(self.recipe.seed, "step", step))
-        with computing_in(self.recipe.precision, self.learner.model):
-            loss = self.learner.loss(batch)
-            value = float(loss.detach())
-            if not math.isfinite(value):
-                raise MachineError(
-                    f"the training loss is {value} at step {step + 1}.",
-                    mend="Lower the learning rate, or set `clip`.",
-                )
-            self.optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
+        self.optimiser.zero_grad(set_to_none=True)
+        with computing_in(self.recipe.precision, self.task.model):
+            value = self._backward(batch)
         if self.recipe.clip is not None:
-            torch.nn.utils.clip_grad_norm_(self.learner.model.parameters(), self.recipe.clip)
+            torch.nn.utils.clip_grad_norm_(self.task.model.parameters(), self.recipe.clip)
         self.optimiser.step()
         self.losses.append(value)
         self.history.steps += 1
         self.progress.detail(
             f"loss {sum(self.losses[-_RECENT:]) / len(self.losses[-_RECENT:]):.5f}"
         )
-        self.progress.advance(self.learner.size(batch))
+        self.progress.advance(len(batch))
+
+    def _backward(self, batch: Any) -> float:
+        """Add up the gradient of a batch's mean loss, piece by piece, and return the loss."""
+        pieces = _cut(batch, self.recipe.gradient_accumulation)
+        total, count = 0.0, 0
+        for piece in pieces:
+            loss, losses = self.task.losses(piece)
+            if len(pieces) == 1:
+                loss, losses = loss / max(losses, 1), 1
+            total, count = total + float(loss.detach()), count + losses
+            if not math.isfinite(total):
+                raise MachineError(
+                    f"the training loss is {total} at step {self.history.steps + 1}.",
+                    mend="Lower the learning rate, or set `clip`.",
+                )
+            loss.backward()  # type: ignore[no-untyped-call]
+        if len(pieces) > 1:
+            # How many losses a batch has (words, say) is known when all its pieces are computed.
+            for parameter in self.task.model.parameters():
+                if parameter.grad is not None:
+                    parameter.grad /= max(count, 1)
+        return total / max(count, 1)
 
     def _validates(self) -> bool:
         """Whether a step was the last of its part of an epoch."""
@@ -249,9 +199,9 @@ class _Training(Generic[Batch]):
     def _validate(self) -> None:
         import torch
 
-        self.learner.model.eval()
-        with torch.inference_mode(), computing_in(self.recipe.precision, self.learner.model):
-            value = self.learner.validate()
+        self.task.model.eval()
+        with torch.inference_mode(), computing_in(self.recipe.precision, self.task.model):
+            value = self.task.validate()
         history = self.history
         entry = {
             "step": history.steps,
@@ -283,9 +233,9 @@ class _Training(Generic[Batch]):
         """Keep the weights, the best so far."""
         path = self._best_file()
         if path is None:
-            self.kept = weights_of(self.learner.model)
+            self.kept = weights_of(self.task.model)
         else:
-            save_weights(path, self.learner.model)
+            save_weights(path, self.task.model)
 
     def _best_file(self) -> Path | None:
         """The file for the best weights; its name has their step.
@@ -299,12 +249,12 @@ class _Training(Generic[Batch]):
         if self.history.best_loss is not None and self.history.best_step < self.history.steps:
             path = self._best_file()
             if path is not None:
-                load_weights(path, self.learner.model)
+                load_weights(path, self.task.model)
             elif self.kept is not None:
-                put_weights(self.learner.model, self.kept)
+                put_weights(self.task.model, self.kept)
         elif self.history.best_loss is None:
             self.history.best_step = self.history.steps
-        self.learner.model.eval()
+        self.task.model.eval()
 
     def _save(self) -> None:
         if self.snapshot is not None:
@@ -314,7 +264,7 @@ class _Training(Generic[Batch]):
                 "losses": self.losses,
                 "without_gain": self.without_gain,
             }
-            save_snapshot(self.snapshot, self.learner.model, self.optimiser, state)
+            save_snapshot(self.snapshot, self.task.model, self.optimiser, state)
             for path in self.snapshot.parent.glob("best-*.safetensors"):
                 if path != self._best_file():
                     path.unlink()
@@ -323,7 +273,7 @@ class _Training(Generic[Batch]):
     def _resume(self) -> None:
         if self.snapshot is None or not self.snapshot.exists():
             return
-        state = load_snapshot(self.snapshot, self.learner.model, self.optimiser)
+        state = load_snapshot(self.snapshot, self.task.model, self.optimiser)
         self.history = History(**state["history"])
         self.losses, self.without_gain = state["losses"], state["without_gain"]
         self.progress.note(f"training goes on after step {self.history.steps:,} of {self.total:,}")
@@ -332,16 +282,11 @@ class _Training(Generic[Batch]):
         return self.before + time.monotonic() - self.began
 
 
-def _optimiser(model: "torch.nn.Module", recipe: TrainingRecipe) -> "torch.optim.AdamW":
-    """AdamW that does not decay biases and layer norms (all parameters of one dimension)."""
-    import torch
-
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in trained if p.ndim > 1], "weight_decay": recipe.weight_decay},
-        {"params": [p for p in trained if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate)
+def _cut(batch: Any, count: int) -> list[Any]:
+    """A batch in so many pieces of nearly one size, or in fewer where it is small."""
+    count = min(count, len(batch))
+    ends = [len(batch) * number // count for number in range(count + 1)]
+    return [batch[first:end] for first, end in pairwise(ends)]
 
 
 def _share_of_rate(step: int, total: int, warmup: float) -> float:

@@ -1,0 +1,127 @@
+"""A recipe of a term weighter with all that it names opened, and the examples that it gives."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from adducir.corpora.documents import Corpus
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.topics import load_topics
+from adducir.deepct.examples import Counts, Example, ExampleSettings, examples
+from adducir.deepct.model import TermWeighter
+from adducir.deepct.passages import remembering
+from adducir.deepct.recipe import DeepCTRecipe
+from adducir.deepct.settings import Settings
+from adducir.deepct.stopwords import NAMES, StopWords, stop_words
+from adducir.deepct.supervision import FromFields, FromTopics, Supervision
+from adducir.models.sources import ModelSource, model_source
+from adducir.study.absent import gathering
+from adducir.study.errors import InputError
+from adducir.study.progress import SILENT, Progress
+from adducir.training.leaks import Excluded
+from adducir.training.recipe import listed
+
+
+@dataclass(frozen=True)
+class OpenedRecipe:
+    """What a recipe says and names.
+
+    Attributes:
+        recipe: What the file says.
+        corpus: The documents to learn from.
+        supervision: Gives their queries.
+        without: The documents left out.
+        stop_words: Words that are no terms.
+        base: The pretrained encoder.
+    """
+
+    recipe: DeepCTRecipe
+    corpus: Corpus
+    supervision: Supervision
+    without: Excluded
+    stop_words: StopWords
+    base: ModelSource
+
+    @classmethod
+    def of(cls, recipe: DeepCTRecipe, folder: Path, progress: Progress = SILENT) -> "OpenedRecipe":
+        """Open what a recipe names; no document is read, no model loaded.
+
+        Raises:
+            InputError: A source cannot be read; of all that is not at hand one error.
+            MachineError: Something cannot be downloaded, or is not installed.
+        """
+        named = recipe.stopwords
+        with gathering() as each:
+            corpus = each(partial(recipe.corpus.open, folder, progress))
+            supervision = each(partial(_supervision, recipe, folder, progress))
+            without = each(partial(recipe.without.excluded, folder, progress))
+            words = each(lambda: stop_words(named if named in NAMES else file_path(named, folder)))
+            tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+            base = each(lambda: model_source(expanded(recipe.base), folder, tokenizer))
+        return cls(recipe, corpus, supervision, without, words, base)
+
+    @property
+    def settings(self) -> Settings:
+        """What the model keeps of it."""
+        recipe = self.recipe
+        silent = () if recipe.stop_words_in_loss else tuple(self.stop_words)
+        return Settings(
+            text=listed(recipe.text),
+            keys=recipe.keys,
+            activation=recipe.activation,
+            passages=recipe.passages,
+            stop_words=silent,
+        )
+
+    def untrained(self) -> TermWeighter:
+        """The model as training starts."""
+        return TermWeighter.untrained(self.base, self.settings, self.recipe.training.seed)
+
+    def examples(
+        self, weighter: TermWeighter, counts: Counts, progress: Progress = SILENT
+    ) -> Iterator[Example]:
+        """Make the examples, one after the other.
+
+        Raises:
+            InputError: The corpus cannot be read, or the passages do not fit the model.
+        """
+        recipe, part = self.recipe, self.recipe.passages
+        if part.unit == "pieces" and part.length > weighter.most_pieces:
+            raise InputError(
+                f"passages of {part.length} pieces do not fit the model {recipe.base}, which reads "
+                f"{weighter.most_pieces}.",
+                mend="Lower `passages.length`.",
+            )
+        settings = ExampleSettings(
+            listed(recipe.text),
+            part.length,
+            part.overlap,
+            part.unit,
+            recipe.keys,
+            recipe.keep_empty,
+            recipe.held_out.by,
+            recipe.without.copies,
+        )
+        yield from examples(
+            self.corpus,
+            settings,
+            self.supervision,
+            remembering(weighter.count_pieces),
+            counts,
+            stop_words=self.stop_words,
+            excluded=self.without,
+            progress=progress,
+        )
+        for warning in counts.warnings():
+            progress.note(warning)
+
+
+def _supervision(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Supervision:
+    part = recipe.topics
+    if part is None:
+        return FromFields(listed(recipe.reference))
+    topics = load_topics(source_path(part.source, folder), field=part.field, progress=progress)
+    sources = [source_path(source, folder) for source in listed(part.qrels)]
+    return FromTopics.of(topics, load_qrels(sources, progress=progress), grade=part.grade)

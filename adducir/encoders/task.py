@@ -1,0 +1,191 @@
+"""What an encoder learns: to put a context nearer to its own span than to others of its batch."""
+
+import hashlib
+from array import array
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.checkpoint import checkpoint
+
+from adducir.corpora.spans.record import MaskedSpan
+from adducir.encoders.contrast import contrast
+from adducir.encoders.data import spans_of
+from adducir.encoders.model import DualEncoder, Tower
+from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
+from adducir.encoders.sampling import Batches, grouped_batches, random_batches
+from adducir.models.batches import token_batches
+from adducir.models.machine import seed_of
+from adducir.study.errors import InputError
+from adducir.study.progress import SILENT, Progress
+from adducir.training.card import Card
+from adducir.training.store import Array, Numbers, StoreWriter
+from adducir.training.task import Examples, TrainingTask, in_chunks, write_parts
+
+_VALIDATION = "validation"
+_SUMMARY = (
+    "A dual encoder that finds the passage masked in a context: contexts and passages go through "
+    "{towers}, and their vectors are compared by {similarity}. It was trained by in-batch contrast "
+    "(dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022)."
+)
+_TOWERS = {"separate": "an encoder each", "shared": "one encoder"}
+_SIMILARITY = {"dot": "inner product", "cosine": "cosine"}
+_USAGE = """```sh
+adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
+adducir ask BOOK.txt "a prompt" --model {name}
+```
+
+In Python, `SentenceTransformer(%s)` loads %s."""
+
+
+class EncoderTask(TrainingTask):
+    """Learns by the contrast within a batch.
+
+    Args:
+        encoder: What is to learn.
+        recipe: How.
+        folder: The study's.
+    """
+
+    unit = "spans"
+    adds_up = False
+
+    def __init__(self, encoder: DualEncoder, recipe: EncoderRecipe, folder: Path) -> None:
+        self.model: torch.nn.Module = encoder
+        self.recipe = recipe.training
+        self._encoder, self._said, self._folder = encoder, recipe, folder
+
+    @property
+    def temperature(self) -> float:
+        """What inner products are divided by in the loss."""
+        if self._said.temperature is not None:
+            return self._said.temperature
+        return COSINE_TEMPERATURE if self._encoder.settings.similarity == "cosine" else 1.0
+
+    def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
+        """Write contexts and spans as token ids."""
+        found = spans_of(self._said.data, self._folder)
+        parts = {"train": array("q"), "validation": array("q")}
+        groups: dict[str, dict[str, int]] = {"train": {}, "validation": {}}
+        codes: dict[str, int] = {}
+        progress.start("reading spans", None, "spans")
+        with StoreWriter(folder) as writer:
+            for some in in_chunks(one for one in found if one[1] in parts):
+                spans = [span for span, _ in some]
+                for (span, part), arrays in zip(some, self.encoded(spans), strict=True):
+                    groups[part][span.group] = 1
+                    code = codes.setdefault(span.group, len(codes))
+                    parts[part].append(writer.add(**arrays, group=code))
+                progress.advance(len(some))
+        progress.finish()
+        if len(parts["train"]) < 2:
+            raise InputError(
+                f"{len(parts['train'])} spans are left to learn from.",
+                path=found.files["train"][0],
+                mend="Look at `data.shares` and `data.without`.",
+            )
+        write_parts(folder, training=parts["train"], held_out=parts["validation"])
+        return {
+            "spans_read": found.read,
+            "spans_excluded": found.excluded,
+            "spans_of_the_test_share": found.read - found.excluded - sum(map(len, parts.values())),
+            "training_spans": len(parts["train"]),
+            "training_groups": len(groups["train"]),
+            "validation_spans": len(parts["validation"]),
+            "validation_groups": len(groups["validation"]),
+        }
+
+    def encoded(self, spans: Sequence[MaskedSpan]) -> list[dict[str, Array | int]]:
+        """What the network reads of spans, and a number that spans of equal text share."""
+        contexts = self._encoder.read_contexts(spans)
+        texts = self._encoder.read_documents([span.text for span in spans])
+        return [
+            {"context": one.astype(np.int32), "span": two.astype(np.int32), "same": same_of(span)}
+            for span, one, two in zip(spans, contexts, texts, strict=True)
+        ]
+
+    def batches(self, epoch: int) -> Batches:
+        """The places of the spans of each step."""
+        return self._batches(self.training, seed_of(self.recipe.seed, "epoch", epoch))
+
+    def _batches(self, examples: Examples, seed: int) -> Batches:
+        if self._said.batches.by == "group":
+            return grouped_batches(examples.column("group"), self.recipe.batch_size, seed)
+        return random_batches(len(examples), self.recipe.batch_size, seed)
+
+    def losses_of(self, examples: list[dict[str, Array]]) -> tuple[torch.Tensor, int]:
+        """The contrast within the batch, a mean."""
+        contexts = self._vectors(self._encoder.query, [one["context"] for one in examples])
+        spans = self._vectors(self._encoder.document, [one["span"] for one in examples])
+        same = torch.tensor([int(one["same"]) for one in examples], device=spans.device)
+        return contrast(contexts, spans, same, self.temperature), 1
+
+    def validate(self) -> float | None:
+        """The mean contrast of the held-out spans, in batches that are always the same ones."""
+        if not len(self.held_out):
+            return None
+        total = 0.0
+        for batch in self._batches(self.held_out, seed_of(self.recipe.seed, _VALIDATION)):
+            total += float(self.losses_of(self.held_out[batch])[0]) * len(batch)
+        return total / len(self.held_out)
+
+    def _vectors(self, tower: Tower, inputs: Sequence[Array]) -> torch.Tensor:
+        """Vectors of a batch, with gradient; computed in pieces where it is large."""
+        chosen = [one.astype(np.int64) for one in inputs]
+        lengths = [len(one) for one in chosen]
+        limit = self._said.batches.at_once
+        if limit is None or max(lengths) * len(lengths) <= limit:
+            return tower.forward(chosen)
+        pieces = token_batches(lengths, limit)
+        found: list[torch.Tensor] = []
+        for numbers in pieces:
+            piece = [chosen[number] for number in numbers]
+            vectors = (
+                checkpoint(tower.forward, piece, use_reentrant=False)
+                if torch.is_grad_enabled()
+                else tower.forward(piece)
+            )
+            found.append(vectors)
+        back: Numbers = np.argsort(np.concatenate(pieces), kind="stable")
+        return torch.cat(found)[torch.from_numpy(back).to(found[0].device)]
+
+    def summary(self, counts: Mapping[str, Any]) -> str:
+        """The spans and their groups."""
+        return (
+            f"{counts['training_spans']:,} spans of {counts['training_groups']:,} groups to learn "
+            f"from, {counts['validation_spans']:,} of {counts['validation_groups']:,} held out"
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write weights, tokenizers and settings."""
+        self._encoder.save(folder)
+
+    def card(self, counts: Mapping[str, Any]) -> Card:
+        """How it compares, and what it learnt from."""
+        recipe, settings = self._said, self._encoder.settings
+        path, what = "FOLDER", "it"
+        if settings.towers != "shared":
+            path, what = "FOLDER + '/query'", "the tower of contexts, `/document` that of spans"
+        chosen = {
+            "pooling": recipe.pooling or self._encoder.query.network.pooling,
+            "temperature": self.temperature,
+        }
+        towers, similarity = _TOWERS[settings.towers], _SIMILARITY[settings.similarity]
+        return Card(
+            _SUMMARY.format(towers=towers, similarity=similarity),
+            ("sentence-transformers", "information-retrieval", "masked-span-retrieval"),
+            recipe.base,
+            _USAGE % (path, what),
+            {"Data": recipe.data.card("groups")},
+            settings.model_dump(mode="json")
+            | chosen
+            | recipe.model_dump(mode="json", include={"batches", "training"}),
+        )
+
+
+def same_of(span: MaskedSpan) -> int:
+    """A number that spans share which answer each other's contexts: those of equal text."""
+    text = " ".join(span.text.split()).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little", signed=True)

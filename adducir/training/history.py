@@ -1,0 +1,41 @@
+"""How a training went."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class History:
+    """How a training went.
+
+    Attributes:
+        steps: Steps done.
+        validations: One entry each: ``step``, ``epoch`` (with its fraction), ``training_loss``
+            (mean since the last entry), ``validation_loss`` (or None), ``seconds``.
+        best_step: The step whose weights were kept.
+        best_loss: Their validation loss.
+        seconds: Time spent, that before a kill included.
+        stopped_early: Whether patience ended it.
+    """
+
+    steps: int = 0
+    validations: list[dict[str, Any]] = field(default_factory=list)
+    best_step: int = 0
+    best_loss: float | None = None
+    seconds: float = 0.0
+    stopped_early: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The counts of a trained model's manifest."""
+        return {
+            "steps": self.steps,
+            "best_step": self.best_step,
+            "validation_loss": self.best_loss,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write it into a model's folder, as ``training.json``."""
+        text = json.dumps(asdict(self), indent=2)
+        (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")

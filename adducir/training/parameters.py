@@ -1,0 +1,108 @@
+"""Which parameters are trained, at which rate, and which layers are computed twice."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from adducir.study.errors import InputError
+from adducir.training.recipe import TrainingRecipe, listed
+
+if TYPE_CHECKING:
+    import torch
+
+RATE = "highest_rate"
+"""The key of a group of parameters with its highest rate; ``lr`` is that of the step."""
+
+
+def freeze(model: "torch.nn.Module", patterns: Sequence[str]) -> None:
+    """Leave the parameters whose names fit a pattern as they are.
+
+    Raises:
+        InputError: A pattern fits no name, or nothing is left to train.
+    """
+    named = dict(model.named_parameters())
+    for pattern in patterns:
+        for name in _fitting(pattern, named, "freeze"):
+            named[name].requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in named.values()):
+        raise InputError(
+            "every parameter is frozen, so that there is nothing to train.",
+            mend="Take a pattern out of `training.freeze`.",
+        )
+
+
+def adamw(model: "torch.nn.Module", recipe: TrainingRecipe) -> "torch.optim.AdamW":
+    """AdamW over what is trained; biases and layer norms (one dimension) are not decayed.
+
+    Raises:
+        InputError: A pattern of ``parameter_groups`` fits no name.
+    """
+    import torch
+
+    rest = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    known, groups = dict(model.named_parameters()), list[dict[str, Any]]()
+    for part in recipe.parameter_groups:
+        patterns = listed(part.match)
+        fitting = {name for one in patterns for name in _fitting(one, known, "parameter_groups")}
+        chosen = [rest.pop(name) for name in [*rest] if name in fitting]
+        rate = recipe.learning_rate if part.learning_rate is None else part.learning_rate
+        decay = recipe.weight_decay if part.weight_decay is None else part.weight_decay
+        groups += _by_decay(chosen, rate, decay)
+    groups = _by_decay(list(rest.values()), recipe.learning_rate, recipe.weight_decay) + groups
+    return torch.optim.AdamW([one for one in groups if one["params"]], lr=recipe.learning_rate)
+
+
+def _by_decay(
+    parameters: "Sequence[torch.nn.Parameter]", rate: float, decay: float
+) -> list[dict[str, Any]]:
+    wide = [one for one in parameters if one.ndim > 1]
+    flat = [one for one in parameters if one.ndim <= 1]
+    return [
+        {"params": wide, "weight_decay": decay, RATE: rate},
+        {"params": flat, "weight_decay": 0.0, RATE: rate},
+    ]
+
+
+def _fitting(pattern: str, names: Any, key: str) -> list[str]:
+    found = [name for name in names if fnmatchcase(name, pattern)]
+    if not found:
+        some = ", ".join([*names][:3])
+        raise InputError(
+            f"no parameter of this model fits {pattern!r} (`training.{key}`).",
+            mend=f"Its {len(names)} parameters are called {some} and so on.",
+        )
+    return found
+
+
+@contextmanager
+def checkpointing(model: "torch.nn.Module", on: bool) -> Iterator[None]:
+    """Have a model's layers keep only their input, and compute the rest again backwards.
+
+    Raises:
+        InputError: It holds no layers that can.
+    """
+    from torch.utils.checkpoint import checkpoint
+    from transformers.modeling_layers import GradientCheckpointingLayer
+
+    layers = [
+        one
+        for one in (model.modules() if on else ())
+        if isinstance(one, GradientCheckpointingLayer)
+    ]
+    if on and not layers:
+        raise InputError(
+            f"a {type(model).__name__} cannot do gradient checkpointing.",
+            mend="Leave `training.gradient_checkpointing` out.",
+        )
+    # What a model's own switch does beside this (hooks, warnings about caches) no encoder needs.
+    for one in layers:
+        again = partial(checkpoint, use_reentrant=False)
+        one._gradient_checkpointing_func = again  # type: ignore[assignment]
+        one.gradient_checkpointing = True
+    try:
+        yield
+    finally:
+        for one in layers:
+            one.gradient_checkpointing = False

@@ -1,0 +1,84 @@
+"""A recipe with all that it names opened: what decides the weights, and what makes them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from adducir.study.products import Sources, is_current, product_fingerprint
+from adducir.study.progress import SILENT, Progress
+from adducir.training.recipe import ModelRecipe
+
+if TYPE_CHECKING:
+    import torch
+
+    from adducir.training.task import TrainingTask
+
+R = TypeVar("R", bound=ModelRecipe)
+
+
+class TrainingPlan(ABC, Generic[R]):
+    """A kind of model that can be trained, with one recipe of it.
+
+    A kind extends this class: it names its recipe, opens in ``__init__`` what a recipe names, and
+    says by :attr:`inputs` and :attr:`settings` what decides the weights. Nothing is read that need
+    not be, and no model is loaded, before :meth:`task`.
+
+    Attributes:
+        recipe: What the file says.
+        folder: The study's, where relative paths start.
+        origin: The package and version that the kind comes from; empty for our own.
+        recipe_type: The kind's recipe.
+        artifact: What the trained model is called in manifests.
+        version: Raised whenever the same recipe would make other weights.
+    """
+
+    recipe_type: ClassVar[type[ModelRecipe]]
+    artifact: ClassVar[str]
+    version: ClassVar[int] = 2
+
+    def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
+        self.recipe, self.folder, self.progress = recipe, folder, progress
+        self.origin: Mapping[str, str] = {}
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Those parts of the recipe that decide the weights, without the names of sources."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Mapping[str, str]:
+        """The fingerprints of what the model is made from, by name."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> Sources:
+        """The names of its principal sources by their role."""
+
+    @abstractmethod
+    def task(self, device: "torch.device", progress: Progress = SILENT) -> "TrainingTask":
+        """Load the network, and say how it learns.
+
+        Raises:
+            InputError, MachineError: The base cannot be loaded, or does not fit the recipe.
+        """
+
+    def report(self, counts: Mapping[str, Any]) -> Sequence[str]:
+        """Lines for whoever has trained a model: what was measured of it."""
+        return ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of the model that it makes."""
+        return product_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
+
+    @property
+    def canonical(self) -> dict[str, Any]:
+        """All that decides the weights beside the inputs: settings, and whose kind it is."""
+        return {**self.settings, **({"kind of": dict(self.origin)} if self.origin else {})}
+
+    def is_current(self, output: Path) -> bool:
+        """Whether a folder holds the model that it makes."""
+        return is_current(output, self.fingerprint)

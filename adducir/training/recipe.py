@@ -1,0 +1,117 @@
+"""What the recipes of all models that are trained have in common."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from adducir.models.machine import Precision
+from adducir.models.sources import MINILM
+from adducir.study.recipe import Recipe
+
+Several = str | tuple[str, ...]
+Rate = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0)]
+
+
+def listed(value: Several) -> tuple[str, ...]:
+    """One name or several, as several."""
+    return (value,) if isinstance(value, str) else value
+
+
+class GroupPart(Recipe):
+    """Parameters that are trained otherwise than the rest.
+
+    Attributes:
+        match: Patterns of their names, as of files: ``*.embeddings.*``, ``classifier.*``.
+        learning_rate: By default that of the rest.
+        weight_decay: By default that of the rest.
+    """
+
+    match: Several
+    learning_rate: Rate | None = None
+    weight_decay: Share | None = None
+
+
+class TrainingRecipe(Recipe):
+    """How a model is trained.
+
+    Attributes:
+        epochs: Passes over the training data, at most.
+        batch_size: Examples a step.
+        learning_rate: Of AdamW, at its highest.
+        warmup: The share of the steps during which the rate rises from 0; then it falls to 0.
+        weight_decay: Of all parameters but biases and layer norms.
+        parameter_groups: Parameters with rates of their own; the first pattern that fits decides.
+        freeze: Patterns of the names of parameters that are not trained.
+        clip: The norm that the gradient is cut to; None for none.
+        gradient_accumulation: Pieces of a step's batch that are computed one after the other, for
+            less memory. Their gradients add up to that of the whole batch.
+        gradient_checkpointing: Whether layers are computed once more in the backward pass, for less
+            memory; the gradient is the same.
+        validations: How often in an epoch the validation loss is computed.
+        patience: Validations without improvement after which training stops; None for never.
+        precision: ``bfloat16`` computes (not stores) the layers in half precision, which is
+            several times faster where the machine has units for it.
+        threads: Of torch, on the CPU; they decide the weights' last digits.
+        seed: Of the order of examples, of dropout and of new weights.
+    """
+
+    epochs: Annotated[int, Field(ge=1)] = 3
+    batch_size: Annotated[int, Field(ge=1)] = 16
+    learning_rate: Rate = 2e-5
+    warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    weight_decay: Share = 0.01
+    parameter_groups: tuple[GroupPart, ...] = ()
+    freeze: Several = ()
+    clip: Annotated[float, Field(gt=0)] | None = 1.0
+    gradient_accumulation: Annotated[int, Field(ge=1)] = 1
+    gradient_checkpointing: bool = False
+    validations: Annotated[int, Field(ge=1)] = 1
+    patience: Annotated[int, Field(ge=1)] | None = 2
+    precision: Precision = "float32"
+    threads: Annotated[int, Field(ge=1)] = 1
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+
+
+_NEW = ("parameter_groups", "freeze", "gradient_accumulation", "gradient_checkpointing")
+"""Keys that recipes had not at first: a default among them is left out of the fingerprint, so that
+models that were trained before stay current."""
+
+
+class ModelRecipe(Recipe):
+    """The keys of every model that is trained.
+
+    Attributes:
+        description: For readers.
+        base: The pretrained model that training starts from.
+        tokenizer: The model whose tokenizer it takes, if it has none of its own.
+        training: How.
+    """
+
+    description: str = ""
+    base: str = MINILM
+    tokenizer: str | None = None
+    training: TrainingRecipe = TrainingRecipe()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _said(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = cls.model_fields[str(info.field_name)].annotation
+        if value is None and isinstance(kind, type) and issubclass(kind, Recipe):
+            raise ValueError("is empty; write its keys below it, or leave it out")
+        return value
+
+    def fingerprinted(self, exclude: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys that decide the weights, as plain values.
+
+        Args:
+            exclude: Keys that only name sources, as pydantic's ``exclude``.
+        """
+        named = {"description": True, "base": True, "tokenizer": True}
+        told = self.model_dump(mode="json", exclude={**named, **exclude})
+        for key in _NEW:
+            default = TrainingRecipe.model_fields[key].default
+            if getattr(self.training, key) == default:
+                del told["training"][key]
+        return told

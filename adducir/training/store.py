@@ -1,0 +1,245 @@
+"""Training examples on the disk: written once, read by number, never held in memory together.
+
+A store is a folder with a file of values for each column, and, for a column whose examples have
+different lengths, a file of offsets. A read asks the operating system for the bytes of one example
+(``pread``), so that what a training holds is a batch, however many examples there are: pages of a
+mapped file would count as the process's own.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.study.errors import ProductError
+
+Array = NDArray[Any]
+Numbers = NDArray[np.int64]
+
+COLUMNS = "columns.json"
+_BUFFER = 1 << 20
+
+
+def packed(text: str) -> Array:
+    """A text as an array that a store can hold."""
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def unpacked(array: Array) -> str:
+    """The text of :func:`packed`."""
+    return array.tobytes().decode("utf-8", "surrogatepass")
+
+
+class StoreWriter:
+    """Writes examples one after the other.
+
+    An example is a mapping of names to arrays, of a length of their own along the first axis, or to
+    single numbers; all examples have the same names and types.
+
+    Args:
+        folder: An empty folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._values: dict[str, BinaryIO] = {}
+        self._offsets: dict[str, BinaryIO] = {}
+        self._ends: dict[str, int] = {}
+        self._columns: dict[str, dict[str, Any]] = {}
+        self._count = 0
+
+    def __enter__(self) -> "StoreWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for file in (*self._values.values(), *self._offsets.values()):
+            file.close()
+        if kind is None:
+            told = {"count": self._count, "columns": self._columns}
+            (self._folder / COLUMNS).write_text(json.dumps(told), encoding="utf-8")
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, **example: Array | np.number[Any] | float) -> int:
+        """Write an example, and return its number.
+
+        Raises:
+            ValueError: It has other names, types or widths than the first one.
+        """
+        arrays = {name: np.asarray(value) for name, value in example.items()}
+        if not self._count:
+            for name, value in arrays.items():
+                self._open(name, value)
+        if arrays.keys() != self._columns.keys():
+            raise ValueError(f"an example has {sorted(arrays)}, not {sorted(self._columns)}")
+        for name, value in arrays.items():
+            column = self._columns[name]
+            if value.dtype.str != column["type"] or list(value.shape[1:]) != column["width"]:
+                raise ValueError(f"{name} is {value.dtype} {value.shape}, not {column}")
+            self._values[name].write(np.ascontiguousarray(value).data.cast("B"))
+            if column["ragged"]:
+                self._ends[name] += len(value)
+                self._offsets[name].write(self._ends[name].to_bytes(8, "little"))
+        self._count += 1
+        return self._count - 1
+
+    def _open(self, name: str, value: Array) -> None:
+        self._columns[name] = {
+            "type": value.dtype.str,
+            "ragged": value.ndim > 0,
+            "width": list(value.shape[1:]),
+        }
+        self._values[name] = (self._folder / f"{name}.values").open("wb", buffering=_BUFFER)
+        if value.ndim:
+            self._offsets[name] = (self._folder / f"{name}.offsets").open("wb", buffering=_BUFFER)
+            self._offsets[name].write(bytes(8))
+            self._ends[name] = 0
+
+
+class _Column:
+    """One column of a store, open for reading.
+
+    Raises:
+        ProductError: Its files have other sizes than the store says.
+    """
+
+    def __init__(self, folder: Path, name: str, count: int, told: Mapping[str, Any]) -> None:
+        self.type = np.dtype(told["type"])
+        self.is_ragged = bool(told["ragged"])
+        self.width = tuple(told["width"])
+        self.row = self.type.itemsize * int(np.prod(self.width, dtype=np.int64))
+        self.path = folder / f"{name}.values"
+        self._count = count
+        self._offsets: BinaryIO | None = None
+        self._values = self.path.open("rb", buffering=0)
+        rows = count
+        if self.is_ragged:
+            offsets = self.path.with_suffix(".offsets")
+            self._offsets = offsets.open("rb", buffering=0)
+            _check_size(offsets, (count + 1) * 8)
+            rows = int(self.bounds(count - 1)[1]) if count else 0
+        _check_size(self.path, rows * self.row)
+
+    def bounds(self, number: int) -> Numbers:
+        """(2,) the rows where an example begins and ends."""
+        if self._offsets is None:
+            return np.array([number, number + 1])
+        return np.frombuffer(os.pread(self._offsets.fileno(), 16, 8 * number), dtype=np.int64)
+
+    def __getitem__(self, number: int) -> Array:
+        if not 0 <= number < self._count:
+            raise IndexError(number)
+        first, end = (int(one) for one in self.bounds(number))
+        told = os.pread(self._values.fileno(), (end - first) * self.row, first * self.row)
+        found = np.frombuffer(told, dtype=self.type).reshape(-1, *self.width)
+        return found if self.is_ragged else cast("Array", found[0])
+
+    def whole(self) -> Array:
+        """All values."""
+        return np.fromfile(self.path, dtype=self.type).reshape(-1, *self.width)
+
+    def lengths(self) -> Numbers:
+        """(count,) the rows of each example."""
+        ends: Numbers = np.fromfile(self.path.with_suffix(".offsets"), dtype=np.int64)
+        return ends[1:] - ends[:-1]
+
+    def close(self) -> None:
+        self._values.close()
+        if self._offsets is not None:
+            self._offsets.close()
+
+
+class Store:
+    """Examples of a :class:`StoreWriter`, read as they are asked for.
+
+    Raises:
+        ProductError: A file is missing or has another size than it was written with.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._columns: dict[str, _Column] = {}
+        try:
+            told = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
+            self._count = int(told["count"])
+            for name, column in told["columns"].items():
+                self._columns[name] = _Column(folder, name, self._count, column)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ProductError(
+                f"these training examples cannot be read: {error}.",
+                path=folder,
+                mend="Delete the folder, and train again.",
+            ) from error
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its files."""
+        for column in self._columns.values():
+            column.close()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def get(self, number: int, names: Sequence[str] | None = None) -> dict[str, Array]:
+        """An example, or some of its columns."""
+        chosen = self._columns if names is None else names
+        return {name: self._columns[name][int(number)] for name in chosen}
+
+    def column(self, name: str) -> Array:
+        """(n,) the numbers of a column that has one for each example."""
+        return self._columns[name].whole() if self._count else np.zeros(0)
+
+    def lengths(self, name: str) -> Numbers:
+        """(n,) how long each example's array is."""
+        return self._columns[name].lengths() if self._count else np.zeros(0, dtype=np.int64)
+
+    def add_column(self, name: str, like: str, width: int) -> "ColumnFiller":
+        """Begin a column of float32 vectors, as many for each example as another column has rows.
+
+        Its values are written in any order.
+        """
+        return ColumnFiller(self, self._columns[like], name, width)
+
+
+class ColumnFiller:
+    """Writes a column of vectors in any order; the store has it once the block ends."""
+
+    def __init__(self, store: Store, like: _Column, name: str, width: int) -> None:
+        self._store, self._like, self._name, self._width = store, like, name, width
+
+    def __enter__(self) -> "ColumnFiller":
+        self._file = os.open(self._store.folder / f"{self._name}.values", os.O_WRONLY | os.O_CREAT)
+        return self
+
+    def put(self, number: int, values: NDArray[np.float32]) -> None:
+        """Set an example's (n, width) vectors."""
+        first = int(self._like.bounds(number)[0])
+        os.pwrite(self._file, values.tobytes(), first * 4 * self._width)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        folder = self._store.folder
+        os.ftruncate(self._file, self._like.path.stat().st_size // self._like.row * 4 * self._width)
+        os.close(self._file)
+        if kind is None:
+            offsets = self._like.path.with_suffix(".offsets")
+            (folder / f"{self._name}.offsets").write_bytes(offsets.read_bytes())
+            told = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
+            column = {"type": "<f4", "ragged": True, "width": [self._width]}
+            told["columns"][self._name] = column
+            (folder / COLUMNS).write_text(json.dumps(told), encoding="utf-8")
+
+
+def _check_size(path: Path, wanted: int) -> None:
+    found = path.stat().st_size
+    if found != wanted:
+        raise ValueError(f"{path.name} has {found:,} bytes, not {wanted:,}")

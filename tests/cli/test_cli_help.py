@@ -1,0 +1,45 @@
+"""What the help of each command shows: examples that parse, options that fit 80 columns."""
+
+import shlex
+
+import pytest
+
+from adducir.cli.app import main
+from adducir.cli.examples import EXAMPLES, epilog
+from adducir.cli.group import COMMANDS, CORE, load_command
+
+LINES = [(name, line) for name in COMMANDS for line in EXAMPLES[name]]
+
+
+def test_every_command_has_two_examples_and_nothing_else_has():
+    assert list(EXAMPLES.keys() - COMMANDS.keys()) == []
+    assert [name for name in COMMANDS if len(set(EXAMPLES[name])) != 2] == []
+
+
+@pytest.mark.parametrize(("name", "line"), LINES, ids=[line for _, line in LINES])
+def test_an_example_parses(name, line):
+    program, *words = shlex.split(line)
+    assert [program, *words[: len(name.split())]] == ["adducir", *name.split()]
+    command = load_command(name)
+    command.make_context(name, words[len(name.split()) :])  # typer's own error says what
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_80_columns_and_ends_with_the_examples(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if "…" in line or len(line) > 80] == []
+    options = [one for param in load_command(name).params for one in param.opts]
+    assert [option for option in options if option.startswith("--") and option not in shown] == []
+    assert " ".join(shown.split()).endswith(" ".join(epilog(name).split()))
+
+
+def test_core_commands_come_first(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["--help"])
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    panels = [line.strip("╭─╮ ") for line in shown.splitlines() if line.startswith("╭")]
+    assert panels[:2] == ["Options", CORE]
+    assert shown.index("│ index ") < shown.index("│ search ") < shown.index("│ corpora ")

@@ -1,0 +1,78 @@
+"""Examples on the disk: what is read is what was written, and damage is told."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adducir.study.duplicates import Names
+from adducir.study.errors import ProductError
+from adducir.training.store import Store, StoreWriter, packed, unpacked
+
+
+@given(st.lists(st.tuples(st.lists(st.integers(-5, 5)), st.text()), max_size=12))
+def test_what_is_read_is_what_was_written(tmp_path_factory, told):
+    folder = tmp_path_factory.mktemp("store")
+    with StoreWriter(folder) as writer:
+        for number, (values, text) in enumerate(told):
+            array = np.array(values, dtype=np.int32)
+            place = writer.add(values=array, text=packed(text), weight=np.float32(number / 2))
+            assert place == number
+    with Store(folder) as store:
+        assert len(store) == len(told)
+        for number in reversed(range(len(told))):
+            found = store.get(number)
+            assert found["values"].tolist() == told[number][0]
+            assert unpacked(found["text"]) == told[number][1]
+            assert found["weight"] == np.float32(number / 2)
+        if told:
+            assert store.lengths("values").tolist() == [len(values) for values, _ in told]
+            assert store.column("weight").tolist() == [n / 2 for n in range(len(told))]
+
+
+def written(folder, count=4):
+    with StoreWriter(folder) as writer:
+        for number in range(count):
+            writer.add(ids=np.arange(number + 1, dtype=np.int32), label=number)
+    return folder
+
+
+def test_a_column_in_any_order(tmp_path):
+    draw = np.random.default_rng(1)
+    vectors = [draw.normal(size=(n + 1, 3)).astype(np.float32) for n in range(4)]
+    with Store(written(tmp_path)) as store, store.add_column("below", "ids", 3) as filler:
+        for number in (2, 0, 3, 1):
+            filler.put(number, vectors[number])
+    with Store(tmp_path) as store:
+        for number, wanted in enumerate(vectors):
+            assert np.array_equal(store.get(number)["below"], wanted)
+            assert store.get(number, ("label",)) == {"label": number}
+
+
+@pytest.mark.parametrize("name", ["ids.values", "ids.offsets", "label.values", "columns.json"])
+def test_damage_is_told(tmp_path, name):
+    path = written(tmp_path) / name
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ProductError, match="these training examples cannot be read"):
+        Store(tmp_path)
+    path.unlink()
+    with pytest.raises(ProductError, match="these training examples cannot be read"):
+        Store(tmp_path)
+
+
+def test_examples_of_other_columns_are_refused(tmp_path):
+    with StoreWriter(tmp_path) as writer:
+        writer.add(ids=np.zeros(2, dtype=np.int32))
+        for wrong in ({"ids": np.zeros(2)}, {"id": np.zeros(2, dtype=np.int32)}, {}):
+            with pytest.raises(ValueError, match="ids"):
+                writer.add(**wrong)
+    with Store(tmp_path) as store, pytest.raises(IndexError):
+        store.get(1)
+
+
+def test_names_that_come_twice():
+    names = Names()
+    for name in ("a", "b", "c", "b", "a", "b"):
+        names.add(name)
+    assert names.suspects() == {hash("a"), hash("b")}
+    assert Names().suspects() == frozenset()
