@@ -6,8 +6,7 @@ from pydantic import ValidationError
 
 from adducir.study.checking import fits, wrong_type
 from adducir.study.errors import UsageError
-from adducir.study.recipe import Recipe
-from adducir.study.recipe_faults import faults_of
+from adducir.study.recipe_model import Recipe
 
 
 class Kind(Recipe):
@@ -28,6 +27,8 @@ class Kind(Recipe):
             try:
                 super().__init__(**values)
             except ValidationError as error:
+                from adducir.study.recipe_faults import faults_of
+
                 faults = "; ".join(str(fault) for fault in faults_of(error, type(self)))
                 raise UsageError(f"{type(self).__name__}: {faults}.") from error
 

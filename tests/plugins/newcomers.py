@@ -13,10 +13,15 @@ from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.readers import CorpusFormat
 from adducir.encoders.kinds import TextEncoder
 from adducir.experiments.evaluation.formulas import MeasureKind
+from adducir.experiments.retrieval.runs import Made, RunStep
 from adducir.experiments.significance.corrections import Correction
 from adducir.experiments.significance.outcome import TestResult
 from adducir.experiments.significance.tests import SignificanceTest
+from adducir.experiments.systems import System
 from adducir.experiments.tables.render import TableFormat
+from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.languages import AnalyserChain
+from adducir.indexes.models import Model
 from adducir.rerankers.complementary.selector import Selector
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.scoring import Pointwise
@@ -25,6 +30,9 @@ from adducir.study.errors import InputError
 from adducir.study.files import read_lines
 
 POINTS = {
+    "adducir.languages": {"en-plain": "Plain"},
+    "adducir.models": {"counts": "Counts"},
+    "adducir.feedback": {"first": "First"},
     "adducir.formats": {"colons": "Colons"},
     "adducir.fusion": {"borda": "Borda"},
     "adducir.measures": {"FirstGrade": "FirstGrade"},
@@ -34,7 +42,40 @@ POINTS = {
     "adducir.rerankers": {"overlap": "Overlap"},
     "adducir.encoders": {"hashing": "Hashing"},
     "adducir.selectors": {"lead": "Lead"},
+    "adducir.systems": {"top": "Top"},
 }
+
+
+class Plain(AnalyserChain):
+    """English, lower-cased and no more."""
+
+    label: ClassVar = "English, plain"
+    parts: ClassVar = ("standard", "lowercase")
+
+
+class Counts(Model):
+    """The frequency of the query's terms, to a power."""
+
+    power: float = Field(1.0, gt=0, description="The power.")
+
+    def term_factors(self, statistics):
+        return np.ones(len(statistics.occurrences))
+
+    def length_factors(self, statistics):
+        return np.ones(len(statistics.lengths))
+
+    def impacts(self, terms, tfs, lengths):
+        return tfs**self.power * terms
+
+
+class First(FeedbackMethod):
+    """The query with the terms of the documents found."""
+
+    share: float = Field(0.5, ge=0, description="The weight of each term of a document.")
+
+    def expanded(self, query, documents, collection):
+        terms = dict.fromkeys((term for one in documents for term in one.terms), self.share)
+        return terms | {term: 1.0 + terms.get(term, 0) for term in query}
 
 
 class Colons(CorpusFormat):
@@ -156,3 +197,35 @@ class Lead(Selector):
             ChosenSet(one.id, tuple(ids), float(len(ids)))
             for one, ids in zip(questions, chosen, strict=True)
         ]
+
+
+class Top(System):
+    """The first documents of another system.
+
+    Attributes:
+        top: The other system.
+        count: How many documents of each topic.
+    """
+
+    verb: ClassVar[str] = "cut"
+    top: str
+    count: int = 1
+
+    @property
+    def members(self):
+        return (self.top,)
+
+    def place_of(self, member):
+        return ("top",)
+
+    def step(self, name, topic_set, study):
+        return _Cut(name, self, topic_set, study, [study.run_of(self.top, topic_set)])
+
+
+class _Cut(RunStep):
+    def decides(self):
+        return {"count": self.recipe.count, "of": self.inputs[0].fingerprint}
+
+    def produce(self, context):
+        run = self.inputs[0].read().top(self.recipe.count)
+        return Made(run, f"{len(run)} documents", {"cut": self.recipe.count})

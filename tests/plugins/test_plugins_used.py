@@ -12,19 +12,21 @@ from plugin_package import install
 
 from adducir.families import FAMILIES
 from adducir.runs.metadata import read_metadata
+from adducir.runs.read import read_run
 
 EXPERIMENT = """\
 corpora:
   pets: {source: pets.txt, format: colons}
 indexes:
-  pets: {corpus: pets, engine: memory}
+  pets: {corpus: pets, engine: memory, language: en-plain}
 topics:
   t: {source: topics.tsv, qrels: qrels.txt}
 systems:
   A: {run: a.run}
-  B: {index: pets}
+  B: {index: pets, model: counts, first: {share: 0.1}}
   A+B: {fuse: [A, B], method: borda}
   Words: {rerank: A+B, by: overlap, texts: pets}
+  First: {top: Words}
 measures: [nDCG@3, FirstGrade(highest=2)]
 comparison: {baseline: A, test: cautious, correction: sidak}
 """
@@ -70,9 +72,15 @@ def ranked(study: Path, run: str, qid: str) -> dict[str, float]:
     return {line.split()[2]: float(line.split()[4]) for line in lines if line.split()[0] == qid}
 
 
+def ranked_in(study: Path, system: str, qid: str) -> list[str]:
+    run = read_run(study / "runs" / "pets" / f"{system}.t.trec.gz")
+    return run.frame.filter(qid=qid)["docno"].to_list()
+
+
 def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> None:
     names = {group.removeprefix("adducir."): kinds for group, kinds in newcomers.POINTS.items()}
-    assert set(names) == set(FAMILIES)
+    parts = {"tasks", "ranking_systems", "corpora", "indexes"}  # of experiment files alone
+    assert set(names) == set(FAMILIES) - parts
     code = "from adducir.testing import check_kind\n" + "".join(
         f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n')\n"
         for family, kinds in names.items()
@@ -91,6 +99,19 @@ def test_a_corpus_format(study: Path) -> None:
     (study / "pets.colons").write_text("x cats\n")
     told = adducir(study, "index", "pets.colons", "-o", "bad", "--engine", "memory", code=3)
     assert "pets.colons:1: there is no colon." in told
+
+
+def test_a_language_a_retrieval_model_and_a_feedback_method(study: Path) -> None:
+    plain = ("--format", "colons", "--engine", "memory", "--language", "en-plain")
+    adducir(study, "index", "pets.txt", "-o", "pets", *plain)
+    given = ("search", "-i", "pets", "-t", "topics.tsv", "--model", "counts")
+    assert "--power" in adducir(study, "search", "--help")
+    adducir(study, *given, "--power", "2", "-o", "c.run")
+    assert ranked(study, "c.run", "1") == {"x": 4.0, "z": 1.0}  # no term was stemmed
+    adducir(study, *given, "--feedback", "first", "--share", "1", "-o", "e.run")
+    assert set(ranked(study, "e.run", "1")) == {"x", "y", "z"}
+    retrieval = json.dumps(read_metadata(study / "e.run")["method"])
+    assert "newcomers" in retrieval
 
 
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
@@ -173,10 +194,12 @@ def test_all_of_them_in_an_experiment_file(study: Path) -> None:
     adducir(study, "experiment", "experiments/pets.yaml")
     folder = study / "experiments" / "pets"
     table = json.loads((folder / "table.json").read_text())
-    assert [row["system"] for row in table["rows"]] == ["A", "B", "A+B", "Words"]
+    assert [row["system"] for row in table["rows"]] == ["A", "B", "A+B", "Words", "First"]
     assert "FirstGrade(highest=2)" in json.dumps(table["columns"])
     assert any("Cautious test" in one and "Sidak" in one for one in table["footer"])
     assert (folder / "table.org").read_text().startswith("| System |")
+    for qid in ("1", "2"):
+        assert ranked_in(study, "First", qid) == ranked_in(study, "Words", qid)[:1]
 
 
 def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None:

@@ -12,7 +12,7 @@ from adducir.indexes.languages.language import Language, StopWords
 
 
 class English(Language):
-    """See the module."""
+    """English, as Anserini analyses it."""
 
     label: ClassVar[str] = "English"
     stemmers: ClassVar[tuple[str, ...]] = ("porter", "krovetz", "none")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from adducir.indexes import jvm
 from adducir.study.errors import MachineError
-from adducir.study.recipe import Recipe
+from adducir.study.recipe_model import Recipe
 
 StopWords = str | tuple[str, ...]
 """``lucene`` (the list that Lucene has for the language), ``none``, or the words themselves."""
