@@ -189,6 +189,13 @@ class SystemRecipe(Recipe):
         "run": frozenset({"run"}),
     }
 
+    @field_validator("model")
+    @classmethod
+    def _known(cls, model: str) -> str:
+        if model not in MODELS:
+            raise ValueError(f"should be one of {', '.join(MODELS)}, not {model!r}")
+        return model
+
     @field_validator("rm3", mode="before")
     @classmethod
     def _said(cls, value: Any) -> Any:
@@ -217,8 +224,6 @@ class SystemRecipe(Recipe):
         allowed = self._ALLOWED[kinds[0]]
         if given - allowed:
             raise ValueError(f"{_listed(given - allowed)} means nothing beside `{kinds[0]}`")
-        if self.model not in MODELS:
-            raise ValueError(f"`model` should be one of {', '.join(MODELS)}, not {self.model!r}")
         others = self._PARAMETERS.difference(MODELS.kind(self.model).model_fields)
         if given & others:
             raise ValueError(f"{_listed(given & others)} means nothing to the model {self.model}")

@@ -39,7 +39,12 @@ def decides(plan: Plan, name: str, topic_set: TopicSet) -> dict[str, Any]:
         what = {"rerank": plan.reranking_decides(name), "candidates": candidates}
     else:
         index = plan.indexes[str(system.index)].fingerprint
-        what = {"index": index, "model": system.model, "rm3": system.rm3 is not None}
+        what = {
+            "index": index,
+            "model": system.model,
+            **MODELS.origin(system.model),
+            "rm3": system.rm3 is not None,
+        }
     return {
         **what,
         "topics": _identity(topic_set),

@@ -84,6 +84,8 @@ class LexicalRetriever(_Adjustable):
     Args:
         index: An index of either engine, or its folder.
         model: The name of a retrieval model, or a model itself.
+        feedback: The name of a feedback method, or a method itself, to search by twice at once;
+            :class:`QueryExpansion` shows and changes what is in between.
         depth: Hits a query, at most; None for all documents that hold a term of the query.
         threads: Threads; by default one a core.
         hyperparameters: Of the model; they are attributes afterwards.
@@ -95,11 +97,13 @@ class LexicalRetriever(_Adjustable):
         index: Index | Path | str,
         model: str | Model = "bm25",
         *,
+        feedback: str | FeedbackMethod | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
         **hyperparameters: float,
     ) -> None:
         super().__init__(index, MODELS, model, hyperparameters)
+        self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
         self.depth = depth
         self.threads = threads
 
@@ -107,7 +111,13 @@ class LexicalRetriever(_Adjustable):
         """Search every query of the frame."""
 
         def search(queries: list[Query]) -> Hits:
-            return self.index.search(queries, self._made(), depth=self.depth, threads=self.threads)
+            return self.index.search(
+                queries,
+                self._made(),
+                feedback=self.feedback,
+                depth=self.depth,
+                threads=self.threads,
+            )
 
         return ranked(inp, search)
 

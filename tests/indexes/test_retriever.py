@@ -11,7 +11,7 @@ import pytest
 from ir_measures import AP, P
 
 from adducir.indexes import LuceneIndex, LuceneRetriever, QueryExpansion
-from adducir.indexes.feedback import RM3
+from adducir.indexes.feedback import BM25PRF, RM3
 from adducir.indexes.models import BM25
 from adducir.study.errors import UsageError
 
@@ -60,6 +60,15 @@ def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> N
     assert piped["docno"].tolist() == direct.docnos.to_list()
     assert piped["score"].tolist() == pytest.approx(direct.scores.tolist(), rel=1e-5)
     assert "R" in set(piped["docno"])
+
+
+def test_a_retriever_with_feedback_searches_twice(index: LuceneIndex) -> None:
+    method = BM25PRF(fb_docs=4, fb_terms=6)  # whose second search is by another model
+    found = LuceneRetriever(index, feedback=method, depth=50)(TOPICS[:1])
+    direct = index.search(["leash"], BM25(), feedback=method, depth=50)
+    assert found["docno"].tolist() == direct.docnos.to_list()
+    assert found["score"].tolist() == direct.scores.tolist()
+    assert found["score"].tolist() != LuceneRetriever(index)(TOPICS[:1])["score"].tolist()
 
 
 def test_cutoffs_and_fusion_operators(index: LuceneIndex) -> None:

@@ -11,10 +11,12 @@ from adducir.study.lazy import offering
 from adducir.study.registry import Family
 
 if TYPE_CHECKING:
+    from adducir.indexes.feedback.bm25prf import BM25PRF
     from adducir.indexes.feedback.rm3 import RM3
+    from adducir.indexes.feedback.rocchio import Rocchio
 
 _HERE = "adducir.indexes.feedback"
-_OWN = {"rm3": "rm3:RM3"}
+_OWN = {"rm3": "rm3:RM3", "rocchio": "rocchio:Rocchio", "bm25prf": "bm25prf:BM25PRF"}
 
 FEEDBACK = Family(
     "feedback",
@@ -23,6 +25,6 @@ FEEDBACK = Family(
     what="feedback method",
 )
 
-__all__ = ["FEEDBACK", "RM3", "Collection", "Document", "FeedbackMethod"]
+__all__ = ["BM25PRF", "FEEDBACK", "RM3", "Collection", "Document", "FeedbackMethod", "Rocchio"]
 
 __getattr__ = offering(__name__, {home.split(":")[1]: home.split(":")[0] for home in _OWN.values()})

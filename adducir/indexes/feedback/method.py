@@ -22,7 +22,7 @@ class Collection(Protocol):
 
     @property
     def documents(self) -> int:
-        """How many documents have a term."""
+        """How many documents the index has."""
 
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term that is not in the index."""

@@ -61,15 +61,15 @@ class RM3(FeedbackMethod):
     def _relevance(self, documents: Sequence[Document], collection: Collection) -> "Vector":
         import numpy as np
 
-        from adducir.indexes.feedback.vectors import cut, divided, is_common, l1_norm
+        from adducir.indexes.feedback.vectors import cut, divided, l1_norm, tenth
 
+        most = tenth(collection.documents)
         sums: Vector = {}
         for document in documents:
             words = {
                 term: np.float32(frequency)
                 for term, frequency in document.terms.items()
-                if _WORD.fullmatch(term)
-                and not is_common(collection.frequency(term), collection.documents)
+                if _WORD.fullmatch(term) and collection.frequency(term) <= most
             }
             vector = cut(words, self.fb_terms)
             norm = np.float32(l1_norm(vector))

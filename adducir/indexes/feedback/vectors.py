@@ -1,5 +1,6 @@
 """Vectors of terms in single precision, as Anserini's class ``FeatureVector`` has them."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,9 +10,12 @@ Vector = dict[str, np.float32]
 _COMMON = np.float32(0.1)
 
 
-def is_common(frequency: int, documents: int) -> bool:
-    """Whether a term is in more than a tenth of the documents."""
-    return bool(np.float32(frequency) / np.float32(documents) > _COMMON)
+def tenth(documents: int) -> int:
+    """The most documents that are not more than a tenth of all, in single precision."""
+    most = documents // 10 + 1
+    while np.float32(most) / np.float32(max(1, documents)) > _COMMON:
+        most -= 1
+    return most
 
 
 def cut(vector: Vector, size: int) -> Vector:
@@ -23,6 +27,16 @@ def cut(vector: Vector, size: int) -> Vector:
 def l1_norm(vector: Mapping[str, np.float32]) -> float:
     """The sum of the values, which are 0 or more."""
     return float(sum(map(float, vector.values())))
+
+
+def l2_norm(vector: Mapping[str, np.float32]) -> float:
+    """The Euclidean norm."""
+    return math.sqrt(sum(float(value) ** 2 for value in vector.values()))
+
+
+def letters(term: str) -> int:
+    """The length of a term as Java counts it: in units of UTF-16."""
+    return len(term) if term.isascii() else len(term.encode("utf-16-be")) // 2
 
 
 def divided(vector: Vector, norm: float) -> Vector:

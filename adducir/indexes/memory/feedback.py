@@ -9,7 +9,7 @@ import numpy as np
 from adducir.indexes.feedback.method import Document, FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.feedback.weights import Weights, check_weights, heaviest_first
-from adducir.indexes.memory.files import Arrays, damaged
+from adducir.indexes.memory.files import Array, Arrays, damaged
 from adducir.indexes.memory.forward import terms_of
 from adducir.indexes.memory.rm3 import CompiledRM3
 from adducir.indexes.memory.searching import Ranked, Terms
@@ -20,24 +20,19 @@ class Feedback:
 
     Args:
         arrays: The index, with documents' terms.
+        documents: How many documents Lucene would count: those with text, be it only stop words.
         plain: Whether RM3 takes terms of ``[a-z0-9]`` only.
     """
 
-    def __init__(self, arrays: Arrays, *, plain: bool = True) -> None:
+    def __init__(self, arrays: Arrays, documents: int, *, plain: bool = True) -> None:
         self._arrays = arrays
+        self.documents = documents
         self._plain = plain
-
-    @property
-    def documents(self) -> int:
-        """How many documents have a term."""
-        return self._arrays.documents
 
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term that is not in the index."""
         number = self._arrays.numbers.get(term)
-        if number is None:
-            return 0
-        return int(self._arrays.offsets[number + 1] - self._arrays.offsets[number])
+        return 0 if number is None else int(self._frequencies[number])
 
     def terms(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
@@ -72,8 +67,12 @@ class Feedback:
         return [heaviest_first(one) for one in made]
 
     @cached_property
+    def _frequencies(self) -> Array:
+        return np.diff(np.asarray(self._arrays.offsets))
+
+    @cached_property
     def _rm3(self) -> CompiledRM3:
-        return CompiledRM3(self._arrays, self._arrays.documents, plain=self._plain)
+        return CompiledRM3(self._arrays, self.documents, plain=self._plain)
 
     def _expanded(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod

@@ -175,7 +175,8 @@ class MemoryIndex:
                 f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
                 mend="Search without feedback, or expand from an index of the texts.",
             )
-        return Feedback(self._arrays, plain=self.analysis.has_plain_feedback)
+        indexed = self.manifest.counts.get("indexed", self._arrays.documents)
+        return Feedback(self._arrays, int(indexed), plain=self.analysis.has_plain_feedback)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

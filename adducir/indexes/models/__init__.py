@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from adducir.indexes.models.bm25 import BM25
     from adducir.indexes.models.bm25l import BM25L
     from adducir.indexes.models.bm25plus import BM25Plus
+    from adducir.indexes.models.dph import DPH
     from adducir.indexes.models.impact import Impact
+    from adducir.indexes.models.inl2 import InL2
     from adducir.indexes.models.okapi import Okapi
     from adducir.indexes.models.qld import QLD
 
@@ -26,6 +28,8 @@ _OWN = {
     "atire": "atire:ATIRE",
     "bm25l": "bm25l:BM25L",
     "bm25+": "bm25plus:BM25Plus",
+    "inl2": "inl2:InL2",
+    "dph": "dph:DPH",
     "impact": "impact:Impact",
 }
 
@@ -36,6 +40,18 @@ MODELS = Family(
     what="retrieval model",
 )
 
-__all__ = ["ATIRE", "BM25", "BM25L", "MODELS", "QLD", "BM25Plus", "Impact", "Model", "Okapi"]
+__all__ = [
+    "ATIRE",
+    "BM25",
+    "BM25L",
+    "DPH",
+    "MODELS",
+    "QLD",
+    "BM25Plus",
+    "Impact",
+    "InL2",
+    "Model",
+    "Okapi",
+]
 
 __getattr__ = offering(__name__, {home.split(":")[1]: home.split(":")[0] for home in _OWN.values()})
