@@ -120,7 +120,9 @@ class Topics:
         import pandas as pd
 
         frame = pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
-        return frame if self.vectors is None else frame.assign(query_toks=self.vectors)
+        if self.vectors is None:
+            return frame
+        return frame.assign(query_toks=pd.Series(list(self.vectors), dtype="object"))
 
     def identity(self) -> dict[str, str]:
         """A digest of what is searched, with qids, for fingerprints; no source's name is in it."""
