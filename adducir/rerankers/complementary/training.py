@@ -20,7 +20,7 @@ from adducir.rerankers.complementary.task import ComplementaryTask, DRNTask
 from adducir.study.progress import SILENT, Progress
 from adducir.training.plan import TrainingPlan
 
-R = TypeVar("R", ComplementaryRecipe, DRNRecipe)
+R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
 
 
 class EvidencePlan(TrainingPlan[R]):
