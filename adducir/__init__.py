@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from adducir.experiments.tables.table import ResultTable
     from adducir.indexes.build import IndexSettings, build_index
     from adducir.indexes.dense.retriever import DenseRetriever
-    from adducir.indexes.engine import Index, open_index
+    from adducir.indexes.engine import open_index
     from adducir.indexes.feedback import RM3
+    from adducir.indexes.index import Index
     from adducir.indexes.models import BM25, QLD
     from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
     from adducir.runs.fuse import fuse
@@ -38,7 +39,7 @@ _HOMES = {
     "DenseRetriever": "indexes.dense.retriever",
     "Document": "corpora.documents",
     "Evaluator": "experiments.evaluation.evaluate",
-    "Index": "indexes.engine",
+    "Index": "indexes.index",
     "IndexSettings": "indexes.build",
     "LexicalRetriever": "indexes.retriever",
     "QLD": "indexes.models",

@@ -16,8 +16,8 @@ from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
-    from adducir.indexes.engine import Index
     from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.index import Index
     from adducir.indexes.models import Model
 
 

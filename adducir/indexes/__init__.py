@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from adducir.indexes.candidates.sets import CandidateSet
     from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.documents import DocumentStore
-    from adducir.indexes.engine import Index, open_index
+    from adducir.indexes.engine import open_index
+    from adducir.indexes.index import Index
     from adducir.indexes.lucene import LuceneIndex
     from adducir.indexes.memory.build import build_memory_index
     from adducir.indexes.memory.index import MemoryIndex
@@ -22,7 +23,7 @@ _HOMES = {
     "CandidateSet": "candidates.sets",
     "DenseRetriever": "dense.retriever",
     "DocumentStore": "documents",
-    "Index": "engine",
+    "Index": "index",
     "IndexSettings": "build",
     "LexicalRetriever": "retriever",
     "LuceneIndex": "lucene",

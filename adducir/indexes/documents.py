@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 
 from adducir.corpora.documents import Document
-from adducir.indexes.memory.files import damaged, is_rising, mapped
+from adducir.indexes.arrays import damaged, is_rising, mapped
 from adducir.study.checking import checked
 from adducir.study.errors import InputError, ProductError
 

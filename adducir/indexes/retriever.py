@@ -4,44 +4,22 @@ They run without Terrier's Java: ``bm25 >> QueryExpansion(index) >> bm25`` is BM
 ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` take them as they are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from adducir.indexes.engine import Index, open_index
+from adducir.indexes.engine import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.frames import ranked
+from adducir.indexes.index import Index
 from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import MODELS, Model
 from adducir.study.checking import checked
 from adducir.study.kind import Kind
 from adducir.study.registry import Family
-
-
-def ranked(inp: pd.DataFrame, search: Callable[[list[Query]], Hits]) -> pd.DataFrame:
-    """What a search finds for each query of a frame, as PyTerrier has it.
-
-    Args:
-        inp: With the columns ``qid`` and ``query``, and perhaps ``query_toks``.
-        search: Finds the hits of queries.
-
-    Returns:
-        One row a hit, with ``docno``, ``score``, ``rank`` (from 0) and the query's other columns.
-    """
-    pt.validate.columns(inp, includes=["qid", "query"])
-    topics = inp.drop(columns=["docno", "docid", "score", "rank"], errors="ignore")
-    topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
-    hits = search(list(topics["query_toks" if "query_toks" in topics else "query"]))
-    found = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
-    ranks = [np.arange(count) for count in hits.counts]
-    return found.assign(
-        docno=hits.docnos.to_list(),
-        score=hits.scores.astype(np.float64),
-        rank=np.concatenate(ranks) if ranks else np.array([], dtype=np.int64),
-    )
 
 
 class _Adjustable(pt.Transformer):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adducir.corpora.topics import Topics
-from adducir.indexes.engine import Index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
+from adducir.indexes.index import Index
 from adducir.indexes.lucene import Hits
 from adducir.indexes.models import MODELS, Model
 from adducir.runs.run import Run

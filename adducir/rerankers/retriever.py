@@ -8,7 +8,8 @@ import pandas as pd
 import pyterrier as pt
 
 from adducir.indexes.documents import DocumentStore
-from adducir.indexes.engine import Index, open_index
+from adducir.indexes.engine import open_index
+from adducir.indexes.index import Index
 from adducir.rerankers.cached import CachedOrders, CachedScores
 from adducir.rerankers.passages import united
 from adducir.rerankers.registry import Reranker, open_reranker

@@ -11,8 +11,9 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import MISSING, Step
-from adducir.indexes.engine import Index, open_index, remark_on
+from adducir.indexes.engine import open_index, remark_on
 from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.index import Index
 from adducir.indexes.models import Model
 from adducir.indexes.search import Search as Found
 from adducir.study.errors import ProductError

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.queries import Query
 from adducir.indexes.candidates.ranking import Matrix, Ranking
 from adducir.indexes.candidates.sets import CandidateSet, Ties
 from adducir.indexes.candidates.vocabulary import Cut, vocabularies
-from adducir.indexes.memory.files import Array
 from adducir.indexes.models.model import Model
 from adducir.study.errors import UsageError
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.postings import Postings
 from adducir.indexes.memory.compiled import HAS_NUMBA
-from adducir.indexes.memory.files import Array
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.statistics import Statistics
 from adducir.study.errors import UsageError

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.vocabulary import Numbers
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.inverting import distinct, scatter
 
 

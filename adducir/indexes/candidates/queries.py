@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.vocabulary import Numbers, Vocabulary
-from adducir.indexes.memory.files import Array
 from adducir.study.errors import UsageError
 
 Query = str | Sequence[str] | Mapping[str, float]

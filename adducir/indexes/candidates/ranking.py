@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import HAS_NUMBA, kernel
-from adducir.indexes.memory.files import Array
 from adducir.study.errors import UsageError
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.impacts import Impacts
 from adducir.indexes.candidates.ranking import Matrix
 from adducir.indexes.memory.compiled import HAS_NUMBA, kernel
-from adducir.indexes.memory.files import Array
 
 
 class Queries(NamedTuple):

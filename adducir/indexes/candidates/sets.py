@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.arrays import Array
 from adducir.indexes.build import default_threads
 from adducir.indexes.candidates.impacts import Impacts, apply
 from adducir.indexes.candidates.postings import Spans, invert
@@ -14,7 +15,6 @@ from adducir.indexes.candidates.queries import Query, number_queries, refuse_tex
 from adducir.indexes.candidates.ranking import Matrix, Ranking, order
 from adducir.indexes.candidates.scoring import Queries, count, score
 from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabularies
-from adducir.indexes.memory.files import Array
 from adducir.indexes.models.model import Model
 from adducir.study.checking import checked
 from adducir.study.errors import UsageError

@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.arrays import Array
 from adducir.indexes.build import default_threads
 from adducir.indexes.feeding import packed
 from adducir.indexes.memory.build import Analyser
-from adducir.indexes.memory.files import Array
 from adducir.study.errors import UsageError
 
 UNKNOWN = -1

@@ -6,7 +6,7 @@ import pandas as pd
 import pyterrier as pt
 
 from adducir.indexes.dense.index import DenseIndex
-from adducir.indexes.retriever import ranked
+from adducir.indexes.frames import ranked
 from adducir.study.checking import checked
 
 

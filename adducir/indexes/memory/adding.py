@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW
 
 U, F32, F64 = np.uint64, np.float32, np.float64

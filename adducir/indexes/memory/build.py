@@ -19,13 +19,13 @@ import numpy as np
 from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.arrays import Array
 from adducir.indexes.build import IndexSettings, default_threads, engine_versions, settled
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.faults import translated
 from adducir.indexes.feeding import Fed, fed, is_blank, packed
 from adducir.indexes.memory import SLOWER, engine_backend
 from adducir.indexes.memory.fields import FIELDS
-from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.inverting import distinct
 from adducir.indexes.memory.weights import read_terms, take_weights
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.memory.files import Arrays
 from adducir.indexes.memory.kernels_numpy import best
 from adducir.indexes.memory.norms import LENGTHS, norms_of
 from adducir.indexes.memory.searching import Ranked, in_threads

@@ -22,12 +22,11 @@ frequency, and about 2 in ``forward.bytes``.
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from adducir.study.errors import ProductError
+from adducir.indexes.arrays import Array, damaged, is_rising, mapped
 
 ARRAYS = (
     "postings.offsets",
@@ -41,8 +40,6 @@ ARRAYS = (
 )
 TERMS = "terms.txt"
 DOCNOS = "docnos.txt"
-
-Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,42 +114,6 @@ class Arrays:
         """The N docnos by document number."""
         lines = _lines(self.folder / DOCNOS, self.documents)
         return pl.Series("docno", lines, dtype=pl.String)
-
-
-def damaged(path: Path) -> ProductError:
-    """The error for a file of an index that cannot be what was written."""
-    return ProductError(
-        "the index is damaged: this file does not fit the others.",
-        path=path,
-        mend="Build it again with 'adducir index --rebuild'.",
-    )
-
-
-def mapped(path: Path) -> Array:
-    """An array in a file, mapped for reading.
-
-    Raises:
-        ProductError: There is none.
-    """
-    try:
-        array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # a header is parsed as Python: any of its errors may come
-        raise damaged(path) from error
-    if not isinstance(array, np.ndarray):
-        raise damaged(path)
-    return array
-
-
-def is_rising(offsets: Array, count: int, end: int) -> bool:
-    """Whether (count + 1,) offsets go from 0 to ``end`` and never fall."""
-    return (
-        count >= 0
-        and offsets.shape == (count + 1,)
-        and offsets.dtype == np.int64
-        and offsets[0] == 0
-        and offsets[-1] == end
-        and bool((offsets[1:] >= offsets[:-1]).all())
-    )
 
 
 def _lines(path: Path, count: int) -> list[str]:

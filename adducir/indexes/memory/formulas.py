@@ -9,7 +9,8 @@ from typing import cast
 
 import numpy as np
 
-from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.arrays import Array
+from adducir.indexes.memory.files import Arrays
 from adducir.indexes.memory.kernels_numpy import best
 from adducir.indexes.memory.norms import LENGTHS
 from adducir.indexes.memory.searching import Ranked, Terms, in_threads

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Array
 
 
 @kernel

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.arrays import damaged
 from adducir.indexes.build import default_threads
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.faults import translated
@@ -21,7 +22,7 @@ from adducir.indexes.memory import engine_backend
 from adducir.indexes.memory.build import KIND
 from adducir.indexes.memory.feedback import Feedback
 from adducir.indexes.memory.fields import FieldSearcher
-from adducir.indexes.memory.files import Arrays, damaged
+from adducir.indexes.memory.files import Arrays
 from adducir.indexes.memory.formulas import rank_by_formula
 from adducir.indexes.memory.searching import Ranked, Searcher, Terms
 from adducir.indexes.models.model import Model

@@ -7,8 +7,8 @@ fills the postings. Memory holds one block, and numbers for each document and te
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Array
 
 
 @kernel

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory.adding import U
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Array
 
 
 class Room(NamedTuple):

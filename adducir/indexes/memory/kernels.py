@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory.adding import (
     F32,
     F64,
@@ -31,7 +32,6 @@ from adducir.indexes.memory.adding import (
 )
 from adducir.indexes.memory.bounding import Peaks, bound, look_at_peaks
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Array
 from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
 from adducir.indexes.memory.scoring import (
     BM25_BYTE,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adducir.indexes.memory.files import Array
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, Formula, Postings, Queries
 
 

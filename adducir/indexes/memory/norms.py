@@ -6,7 +6,7 @@ becomes 472, 2,000 becomes 1,944.
 
 import numpy as np
 
-from adducir.indexes.memory.files import Array
+from adducir.indexes.arrays import Array
 
 _EXACT = 24  # 255 less the code of the greatest int
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.memory.files import Arrays
 from adducir.indexes.memory.forward import decode
 from adducir.indexes.memory.searching import Ranked, Terms, in_threads
 

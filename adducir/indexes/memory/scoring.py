@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.arrays import Array
+from adducir.indexes.memory.files import Arrays
 from adducir.indexes.memory.norms import LENGTHS
 from adducir.indexes.models.model import Dirichlet, Saturation
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from adducir.indexes.arrays import Array
 from adducir.indexes.memory import kernels, kernels_numpy
 from adducir.indexes.memory.bounding import LEVELS, Peaks
-from adducir.indexes.memory.files import Array, Arrays
+from adducir.indexes.memory.files import Arrays
 from adducir.indexes.memory.scoring import formula_of, postings_of, weighted
 from adducir.indexes.models.model import Dirichlet, Saturation
 

@@ -6,7 +6,7 @@ from types import TracebackType
 
 import numpy as np
 
-from adducir.indexes.memory.files import Array
+from adducir.indexes.arrays import Array
 
 
 class Spool:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adducir.indexes.memory.files import DOCNOS, TERMS, Array
+from adducir.indexes.arrays import Array
+from adducir.indexes.memory.files import DOCNOS, TERMS
 from adducir.indexes.memory.forward import encode
 from adducir.indexes.memory.inverting import gather, scatter
 from adducir.indexes.memory.norms import norms_of
