@@ -73,8 +73,8 @@ def listing(names: "tuple[str, ...]" = ()) -> str:
 
 
 def _lines(of: "Family[Any]") -> Iterator[str]:
-    kind, many, rest = of.what.partition("kind of ")
-    yield f"## Kinds of {rest}" if many else f"## {kind[0].upper()}{kind[1:]}s"
+    before, many, rest = of.what.partition("kind of ")
+    yield f"## Kinds of {rest}" if many else f"## {before[0].upper()}{before[1:]}s"
     yield ""
     yield f"Entry points `adducir.{of.name}`."
     if of.base.model_fields:
