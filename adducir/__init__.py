@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from adducir.experiments.comparison.results import Comparison
     from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
     from adducir.experiments.evaluation.scores import Scores
-    from adducir.experiments.planner import plan_experiment
-    from adducir.experiments.runner import run_experiment
+    from adducir.experiments.experiment import plan_experiment, run_experiment
     from adducir.experiments.tables.build import build_table
     from adducir.experiments.tables.render import render
     from adducir.experiments.tables.table import ResultTable
@@ -59,10 +58,10 @@ _HOMES = {
     "load_topics": "corpora.topics",
     "open_corpus": "corpora.sources",
     "open_index": "indexes.engine",
-    "plan_experiment": "experiments.planner",
+    "plan_experiment": "experiments.experiment",
     "read_run": "runs.read",
     "render": "experiments.tables.render",
-    "run_experiment": "experiments.runner",
+    "run_experiment": "experiments.experiment",
     "write_run": "runs.write",
 }
 

@@ -172,7 +172,7 @@ def test_wrong_values_of_settings():
         BM25(b=True)
     with refused("RM3: fb_docs must be int, not float (2.5)"):
         RM3(fb_docs=2.5)
-    with refused("QLD: at `mu`: should be at least 0, not -1"):
+    with refused("QLD: at `mu`: should be at least 0"):
         QLD(mu=-1)
     with refused("IndexSettings: fields must be", "not str ('title')"):
         IndexSettings(fields="title")

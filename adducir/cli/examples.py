@@ -19,8 +19,8 @@ EXAMPLES = {
         "--model rerankers/monot5-3b.yaml --depth 50 -o runs/monot5.trec.gz",
     ),
     "fuse": (
-        "adducir fuse runs/bm25.trec.gz runs/qld.trec.gz -o runs/fused.trec.gz",
-        "adducir fuse runs/bm25.trec.gz runs/qld.trec.gz --method combsum --weights 2,1 "
+        "adducir fuse runs/bm25.trec.gz runs/rm3.trec.gz -o runs/fused.trec.gz",
+        "adducir fuse runs/bm25.trec.gz runs/rm3.trec.gz --method combsum --weights 2,1 "
         "-o runs/sum.trec.gz",
     ),
     "check": (
@@ -28,14 +28,14 @@ EXAMPLES = {
         "adducir check runs/bm25.trec.gz --index indexes/arguments --measures 'nDCG@10 R@100'",
     ),
     "evaluate": (
-        "adducir evaluate runs/bm25.trec.gz runs/qld.trec.gz -q bundled:qrels --baseline bm25",
+        "adducir evaluate runs/bm25.trec.gz runs/rm3.trec.gz -q bundled:qrels --baseline bm25",
         "adducir evaluate runs/*.trec.gz -q bundled:qrels -m 'nDCG@10 AP' --family pairs "
         "-o table.tex",
     ),
     "tune": (
         "adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels "
         "--grid k1=0.4:1.6:0.4 --grid b=0.2,0.4,0.6 -o experiments/tuned-bm25",
-        "adducir tune --fuse runs/bm25.trec.gz --fuse runs/qld.trec.gz -t bundled:topics "
+        "adducir tune --fuse runs/bm25.trec.gz --fuse runs/rm3.trec.gz -t bundled:topics "
         "-q bundled:qrels --grid k=10,60 -o experiments/tuned-fusion",
     ),
     "experiment": (

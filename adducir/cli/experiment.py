@@ -84,8 +84,7 @@ def run(
     """Run an experiment file and print its table, or its plan for a dry run."""
     from adducir.cli.console import near, open_progress, show
     from adducir.cli.tables import show_table
-    from adducir.experiments.planner import plan_experiment
-    from adducir.experiments.runner import run_experiment
+    from adducir.experiments.experiment import plan_experiment, run_experiment
 
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)

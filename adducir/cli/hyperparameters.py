@@ -102,7 +102,7 @@ def kind_option(family: Family[Any], flag: str, **details: Any) -> Any:
 
 
 def numbers_of(*families: Family[Any]) -> str:
-    """The hyperparameters that are numbers, with the kinds that have them: "mu (qld)"."""
+    """The hyperparameters that are numbers, with the kinds that have them: "mu (of one model)"."""
     kinds: dict[str, list[str]] = {}
     for family in families:
         for kind in family.having(lambda _: True):

@@ -9,6 +9,7 @@ from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.hyperparameters import Choices, chosen, kind_option, with_hyperparameters
 from adducir.cli.outputs import SOURCE
+from adducir.cli.search_notes import metadata, notes
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 from adducir.study.errors import UsageError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from adducir.indexes.engine import Index
     from adducir.indexes.feedback import FeedbackMethod
     from adducir.indexes.models import Model
-    from adducir.indexes.search import Search
 
 
 @with_hyperparameters(MODELS, FEEDBACK)
@@ -135,36 +135,6 @@ def _refuse_lexical(given: dict[str, Any]) -> None:
         if value is not None:
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} means nothing without a lexical index.")
-
-
-def metadata(found: "Search", topics: "Topics") -> dict[str, Any]:
-    """What to tell beside the run about how it was made."""
-    return {
-        "method": {"retrieval": [found.settings]},
-        "data": {"topics": {"source": topics.source, "field": topics.field}},
-    }
-
-
-def notes(found: "Search", topics: "Topics", output: Path) -> list[str]:
-    """What to tell the user about a search."""
-    rate = len(topics) / found.seconds if found.seconds else 0.0
-    lines = [
-        f"{output}: {len(topics):,} topics, {len(found.run):,} hits, {found.seconds:.1f} s "
-        f"({rate:,.0f} topics a second)"
-    ]
-    if found.empty:
-        lines.append(f"no term is left of the query after analysis: {_listed(found.empty)}")
-    if found.unanswered:
-        lines.append(f"no term of the query is in the index: {_listed(found.unanswered)}")
-    if found.tied:
-        what = "all documents have one score, so that docnos order them"
-        lines.append(f"{what}: {_listed(found.tied)}")
-    return lines
-
-
-def _listed(qids: tuple[str, ...]) -> str:
-    more = f" and {len(qids) - 10} more" if len(qids) > 10 else ""
-    return f"{'topic' if len(qids) == 1 else 'topics'} {', '.join(qids[:10])}{more}"
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:

@@ -28,7 +28,7 @@ def is_dense(index: Path) -> bool:
 def search_dense(asked: Asked) -> None:
     """Search a dense index for every topic and write the run."""
     from adducir.cli.console import open_progress
-    from adducir.cli.search import metadata, notes
+    from adducir.cli.search_notes import metadata, notes
     from adducir.corpora.topics import load_topics
     from adducir.indexes.dense.index import DenseIndex
     from adducir.indexes.dense.searching import search_topics_dense

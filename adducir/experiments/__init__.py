@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from adducir.experiments.comparison.compare import compare
     from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
     from adducir.experiments.evaluation.measures import parse_measures
-    from adducir.experiments.planner import plan_experiment
-    from adducir.experiments.runner import run_experiment
+    from adducir.experiments.experiment import plan_experiment, run_experiment
     from adducir.experiments.tables.build import Layout, build_table
     from adducir.experiments.tables.render import render
 
@@ -23,9 +22,9 @@ _HOMES = {
     "compare": "comparison.compare",
     "evaluate": "evaluation.evaluate",
     "parse_measures": "evaluation.measures",
-    "plan_experiment": "planner",
+    "plan_experiment": "experiment",
     "render": "tables.render",
-    "run_experiment": "runner",
+    "run_experiment": "experiment",
 }
 
 __all__ = [  # noqa: RUF022  (in the order of use)

@@ -5,7 +5,7 @@ that nothing but their paths goes from one process to another. What a step makes
 the process that makes it.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from adducir.study.progress import Progress
 
 
-def make_steps(plan: Plan, needed: Sequence[Step], context: Context, jobs: int) -> None:
+def make_steps(
+    plan: Plan,
+    needed: Sequence[Step],
+    context: Context,
+    jobs: int,
+    plan_again: Callable[..., Plan],
+) -> None:
     """Make steps, each after those that it is made from.
 
     Args:
@@ -32,6 +38,7 @@ def make_steps(plan: Plan, needed: Sequence[Step], context: Context, jobs: int) 
         needed: The steps, each after those that it is made from.
         context: How they are made.
         jobs: How many processes make them.
+        plan_again: :func:`adducir.experiments.experiment.plan_experiment`, for other processes.
 
     Raises:
         AdducirError: A step fails; steps that are being made then are made to their end, others
@@ -46,7 +53,7 @@ def make_steps(plan: Plan, needed: Sequence[Step], context: Context, jobs: int) 
     order = _Order.of(plan, context)
     progress = context.progress
     progress.start("making", len(needed), "steps")
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _plan, (order,))
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _plan, (order, plan_again))
     try:
         _run(pool, groups, progress)
     except BrokenProcessPool as error:
@@ -130,14 +137,10 @@ _planned: Plan | None = None
 _context: Context | None = None
 
 
-def _plan(order: _Order) -> None:
+def _plan(order: _Order, plan_again: Callable[..., Plan]) -> None:
     """In a new process: plan the experiment."""
     global _planned, _context
-    from adducir.experiments.planner import plan_experiment
-
-    _planned = plan_experiment(
-        order.path, order.overrides, rebuild=order.rebuild, folder=order.folder
-    )
+    _planned = plan_again(order.path, order.overrides, rebuild=order.rebuild, folder=order.folder)
     if _identity(_planned) != order.identity:
         raise ProductError("the experiment file was changed meanwhile.", path=order.path)
     _context = Context(_planned.shown, order.threads, order.device, order.rebuild, _Notes())

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adducir.experiments.sections import TableRecipe
 from adducir.experiments.tables.build import Layout
 from adducir.experiments.tables.style import Style
-from adducir.experiments.tasks import Task
 
 
 def layout_of(
-    task: Task,
+    table: TableRecipe,
     name: str,
     *,
+    description: str = "",
     of: str = "",
     notes: Sequence[str] = (),
     provenance: Mapping[str, Any],
@@ -21,16 +22,16 @@ def layout_of(
     """The layout of a table.
 
     Args:
-        task: The experiment file.
-        name: Its name, for a label where it gives none.
+        table: What the experiment file says of it.
+        name: The file's name, for a label where it gives none.
+        description: The title where the file gives no caption.
         of: What the table is of, where there are several.
         notes: Sentences for below it.
         provenance: How it was made.
         measure_names: Printed names of measures; by default those of the file.
         sections: The section of each system.
     """
-    table = task.table
-    title = table.caption or task.description
+    title = table.caption or description
     return Layout(
         title=f"{title.rstrip('.')}: {of}" if of else title,
         label=(table.label or f"tab:{name}") + (f"-{of}" if of else ""),

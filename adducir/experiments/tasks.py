@@ -1,17 +1,15 @@
 """Tasks: what an experiment asks, what is right, and who scores; one package a task."""
 
-from abc import abstractmethod
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import ClassVar
 
+from adducir.experiments.plan import Study
+from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
 from adducir.study.errors import InputError, UsageError
 from adducir.study.recipe import Recipe
 from adducir.study.registry import Family
 from adducir.study.yaml import Document
-
-if TYPE_CHECKING:
-    from adducir.experiments.plan import Study
-    from adducir.experiments.planner import Planner
 
 DEFAULT = "retrieval"
 _RENAMED = {"ranks": "known-item", "evidence-sets": "evidence-sets"}
@@ -26,20 +24,24 @@ class Task(Recipe):
         table: How the table looks.
     """
 
+    opener: ClassVar[str]
+    """What opens its study, as ``module:function`` of the task and a planner."""
     description: str = ""
     comparison: ComparisonRecipe | None = None
     table: TableRecipe = TableRecipe()
 
-    @abstractmethod
-    def study(self, planner: "Planner") -> "Study":
+    def study(self, planner: Planner) -> Study:
         """Open all that the file names; what is wrong is left with the planner."""
+        module, _, function = self.opener.partition(":")
+        found: Study = getattr(import_module(module), function)(self, planner)
+        return found
 
 
 _HERE = "adducir.experiments"
 
 TASKS = Family(
     "tasks",
-    Task,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    Task,
     {
         "retrieval": f"{_HERE}.retrieval.recipe:Retrieval",
         "known-item": f"{_HERE}.known_item.recipe:KnownItem",

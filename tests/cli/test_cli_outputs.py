@@ -266,7 +266,7 @@ def test_standard_output_holds_the_run_and_nothing_else(folder):
     searched("x.trec")
     for name in ("-", "/dev/stdout"):
         words = ("search", "-i", "indexes/own", "-t", "topics.tsv", "-o", name, "--tag", "x")
-        done = run_command(*words, "--rm3", "--show-expansion")
+        done = run_command(*words, "--feedback", "rm3", "--show-expansion")
         assert [line.split()[5] for line in done.stdout.splitlines()] == ["x", "x"]
         assert "2 topics" in done.stderr
         with Path("redirected").open("wb") as handle:
@@ -326,7 +326,7 @@ def test_endings_are_those_of_the_formats():
         ("evaluate a.trec -q qrels.txt --format csv --decimals 2", "means nothing in CSV"),
         ("evaluate a.trec -q qrels.txt -o x.html --per-topic", "--per-topic means nothing in HTML"),
         ("evaluate a.trec b.trec -q qrels.txt -b a --confidence .9", "without --show ci"),
-        ("search -i x -t topics.tsv -o y --fb-docs 10", "--fb-docs means nothing without --rm3"),
+        ("search -i x -t t.tsv -o y --fb-docs 10", "--fb-docs means nothing without --feedback"),
         ("fuse a.trec b.trec -o y --method combsum --k 60", "`k` is no hyperparameter of combsum"),
         ("index pets.jsonl -o y --engine dense --stemmer porter", "--stemmer means nothing"),
         ("index pets.jsonl -o y --engine memory --no-vectors", "--no-vectors means nothing"),

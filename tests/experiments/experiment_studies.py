@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.outcome import Outcome
 from adducir.experiments.plan import Plan
-from adducir.experiments.planner import plan_experiment
-from adducir.experiments.runner import run_experiment
 
 DOCUMENTS = {
     "d1": "cats purr and cats sleep all day",

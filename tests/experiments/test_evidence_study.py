@@ -16,7 +16,7 @@ from tiny import tiny_bert
 from adducir.cli.app import main
 from adducir.corpora.evidence_sets.chosen import read_chosen
 from adducir.corpora.evidence_sets.record_files import write_questions
-from adducir.experiments.planner import plan_experiment
+from adducir.experiments.experiment import plan_experiment
 from adducir.study.errors import InputError
 
 FILE = """task: evidence-sets

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from experiment_studies import Study
 
-from adducir.experiments.planner import plan_experiment
-from adducir.experiments.runner import run_experiment
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.indexes import MemoryIndex
 from adducir.indexes.models import BM25Plus, Okapi
 from adducir.runs.read import read_run

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adducir.experiments.planner import plan_experiment
-from adducir.experiments.runner import run_experiment
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.study.errors import InputError
 from adducir.study.progress import Silent
 

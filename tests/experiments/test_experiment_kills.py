@@ -37,12 +37,12 @@ def before(module, name, point, when=lambda *arguments: True):
 import adducir.experiments.retrieval.indexes as indexes
 import adducir.experiments.retrieval.runs as runs
 import adducir.experiments.retrieval.table as table
-import adducir.experiments.runner as running
+import adducir.experiments.experiment as running
 import adducir.indexes.build as build
 import adducir.study.files as files
 import adducir.study.products as products
 from adducir.cli.console import PlainProgress
-from adducir.experiments.planner import plan_experiment
+from adducir.experiments.experiment import plan_experiment
 
 def hidden(ending):
     return lambda path: path.name.startswith(".") and f".{ending}." in path.name

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adducir.experiments.planner import plan_experiment
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.runner import run_experiment
 from adducir.experiments.systems.rerank import Rerank
 from adducir.rerankers.registry import open_reranker, read_recipe
 from adducir.study.errors import InputError

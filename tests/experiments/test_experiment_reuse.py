@@ -8,7 +8,7 @@ import pytest
 import yaml
 from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
-from adducir.experiments.runner import run_experiment
+from adducir.experiments.experiment import run_experiment
 from adducir.runs.metadata import metadata_for
 from adducir.study.errors import ProductError
 from adducir.study.products import read_manifest

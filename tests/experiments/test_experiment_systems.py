@@ -9,8 +9,7 @@ import pytest
 from experiment_studies import Study
 
 from adducir.cli.app import main
-from adducir.experiments.planner import plan_experiment
-from adducir.experiments.runner import run_experiment
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.runs.read import read_run
 from adducir.study.errors import InputError, UsageError
 

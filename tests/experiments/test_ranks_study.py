@@ -27,12 +27,12 @@ from adducir.encoders.settings import LengthPart
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.evaluation.rank_files import read_ranks
 from adducir.experiments.evaluation.rouge import RougeL
+from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.known_item.bm25 import LexicalPart, by_bm25
 from adducir.experiments.known_item.encoders import Trained
 from adducir.experiments.known_item.late import nearest
 from adducir.experiments.known_item.recipe import DataRecipe, KnownItem
 from adducir.experiments.known_item.system import RANKING_SYSTEMS, ContextRecipe
-from adducir.experiments.planner import plan_experiment
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.study.errors import InputError

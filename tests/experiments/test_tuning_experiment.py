@@ -11,8 +11,7 @@ from adducir.corpora.bundled import bundled_qrels, bundled_topics
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
 from adducir.experiments.evaluation.evaluate import evaluate
-from adducir.experiments.planner import plan_experiment
-from adducir.experiments.runner import run_experiment
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.tuning.folds import k_fold
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.experiments.tuning.systems import LexicalSearch

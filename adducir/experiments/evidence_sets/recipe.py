@@ -3,7 +3,7 @@
 There are no topics, runs or qrels: systems are trained models that select sets of passages.
 """
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -11,10 +11,6 @@ from adducir.experiments.sections import Name
 from adducir.experiments.tasks import Task
 from adducir.models.machine import Precision
 from adducir.study.recipe import Recipe
-
-if TYPE_CHECKING:
-    from adducir.experiments.evidence_sets.study import EvidenceStudy
-    from adducir.experiments.planner import Planner
 
 Several = str | tuple[str, ...]
 
@@ -62,6 +58,7 @@ class EvidenceSets(Task):
         precision: What networks compute in when sets are selected.
     """
 
+    opener: ClassVar[str] = "adducir.experiments.evidence_sets.study:open_study"
     task: Literal["evidence-sets"]
     data: Annotated[
         dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
@@ -82,12 +79,6 @@ class EvidenceSets(Task):
         if unknown:
             raise ValueError(f"the baseline {min(unknown)!r} is no system")
         return self
-
-    def study(self, planner: "Planner") -> "EvidenceStudy":
-        """See :meth:`adducir.experiments.tasks.Task.study`."""
-        from adducir.experiments.evidence_sets.study import open_study
-
-        return open_study(self, planner)
 
 
 def listed(value: Several) -> tuple[str, ...]:

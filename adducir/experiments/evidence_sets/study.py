@@ -194,7 +194,13 @@ class EvidenceStudy(Study):
             scores,
             bounds=bounds,
             testing=asked.model_dump(exclude_none=True) if asked else {},
-            layout=layout_of(recipe, self.name, notes=notes, provenance=self._provenance()),
+            layout=layout_of(
+                recipe.table,
+                self.name,
+                description=recipe.description,
+                notes=notes,
+                provenance=self._provenance(),
+            ),
         )
         return [Finding(table, each="per-question")]
 

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from adducir.corpora.spans.record import context
 from adducir.encoders.ranking import SpanTask, Standings
+from adducir.experiments.context import Context
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.ranking import gold_ranks
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
+from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 from adducir.study.recipe import Recipe
-
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
 
 
 class LexicalPart(Recipe):
@@ -45,11 +42,11 @@ class Lexical(RankingSystem):
 
     bm25: LexicalPart
 
-    def decides(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+    def decides(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.decides`."""
         return {"bm25": self.bm25.model_dump(mode="json")}
 
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """See :meth:`RankingSystem.ranks`."""
         rouge = step.study.recipe.rouge
         return by_bm25(tasks, self.bm25, step.reads_of_context, context.threads, rouge=rouge)

@@ -4,22 +4,73 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from adducir.corpora.quotations.pools import read_pools
 from adducir.corpora.quotations.relic import spans_of_relic
 from adducir.corpora.quotations.relic_files import read_relic
 from adducir.corpora.references import file_path
 from adducir.corpora.spans.record import MaskedSpan, read_spans
-from adducir.corpora.spans.splitting import part_of
+from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, collection_task, pool_tasks
-from adducir.experiments.known_item.recipe import DataRecipe
 from adducir.study.absent import gathering
-from adducir.study.errors import InputError
+from adducir.study.errors import InputError, UsageError
 from adducir.study.files import file_digest
 from adducir.study.fingerprint import fingerprint
+from adducir.study.recipe import Recipe
 from adducir.training.recipe import Several, listed
+
+Part = Literal["train", "validation", "test"]
+
+
+class DataRecipe(Recipe):
+    """Contexts, and what is ranked for them; one of the first three.
+
+    Attributes:
+        spans: Files of masked spans: all of them are candidates for every context.
+        relic: A file in RELiC's form: the passages of a quotation's book and length.
+        pools: A folder of queries with pools, as BIRCO has them.
+        candidates: Files of spans that are candidates only, beside ``spans``.
+        part: The part whose contexts are ranked; all groups stay candidates. None for all.
+        shares: The shares of the groups, as an encoder's recipe divides them.
+        seed: Of that division.
+        groups: The books or questions whose contexts are ranked; none for all.
+        sentences: The lengths of the spans whose contexts are ranked; none for all.
+    """
+
+    spans: Several = ()
+    relic: str = ""
+    pools: str = ""
+    candidates: Several = ()
+    part: Part | None = None
+    shares: dict[Part, float] | None = None
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    groups: tuple[str, ...] = ()
+    sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
+
+    @model_validator(mode="after")
+    def _fits(self) -> "DataRecipe":
+        if sum(map(bool, (listed(self.spans), self.relic, self.pools))) != 1:
+            raise ValueError("one of `spans`, `relic` and `pools` is needed")
+        if listed(self.candidates) and not listed(self.spans):
+            raise ValueError("`candidates` stand beside `spans` only")
+        if self.pools and (self.part or self.groups):
+            raise ValueError("the books of `pools` are not known: leave out `part` and `groups`")
+        if self.shares and not self.part:
+            raise ValueError("`shares` need `part`")
+        try:
+            check_shares(self.divided)
+        except UsageError as error:
+            raise ValueError(error.what.rstrip(".")) from error
+        return self
+
+    @property
+    def divided(self) -> dict[str, float]:
+        """The shares, default or not."""
+        return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
 
 
 @dataclass(frozen=True)

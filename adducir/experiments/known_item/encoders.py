@@ -16,9 +16,10 @@ from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
+from adducir.experiments.context import Context
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.ranking import Texts, ranked
-from adducir.experiments.known_item.system import RankingSystem, folder_name
+from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Step
 from adducir.models.machine import Precision, choose_device
 from adducir.models.products import model_versions
@@ -32,8 +33,6 @@ from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
-    from adducir.experiments.context import Context
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
 
 Pooling = Literal["first", "mean", "pooler"]
 
@@ -41,7 +40,7 @@ Pooling = Literal["first", "mean", "pooler"]
 class _Encoder(RankingSystem):
     """A dual encoder."""
 
-    def source(self, step: "RankStep") -> EncoderSource:
+    def source(self, step: Ranking) -> EncoderSource:
         """The encoder, which must be there."""
         raise NotImplementedError
 
@@ -49,11 +48,11 @@ class _Encoder(RankingSystem):
         """The tokens that are read, and how token vectors become one."""
         return LengthPart(), None
 
-    def kept_for(self, step: "RankStep") -> str:
+    def kept_for(self, step: Ranking) -> str:
         """Steps for which this is the same share the vectors of candidates."""
         return step.system
 
-    def decides(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+    def decides(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.decides`."""
         lengths, pooling = self.read_as()
         return {
@@ -63,7 +62,7 @@ class _Encoder(RankingSystem):
             "precision": study.recipe.precision,
         }
 
-    def identities(self, step: "RankStep") -> Mapping[str, str]:
+    def identities(self, step: Ranking) -> Mapping[str, str]:
         """See :meth:`RankingSystem.identities`."""
         return {"model": self.source(step).identity()}
 
@@ -71,7 +70,7 @@ class _Encoder(RankingSystem):
         """See :meth:`RankingSystem.versions`."""
         return model_versions()
 
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """See :meth:`RankingSystem.ranks`."""
         from adducir.encoders.model import DualEncoder
 
@@ -102,11 +101,11 @@ class Pretrained(_Encoder):
     lengths: LengthPart = LengthPart()
     pooling: Pooling | None = None
 
-    def open(self, name: str, study: "KnownItemStudy") -> None:
+    def open(self, name: str, study: Opened) -> None:
         """See :meth:`RankingSystem.open`."""
         encoder_source(expanded(self.encoder), study.folder).identity()
 
-    def source(self, step: "RankStep") -> EncoderSource:
+    def source(self, step: Ranking) -> EncoderSource:
         """See :meth:`_Encoder.source`."""
         return encoder_source(expanded(self.encoder), step.study.folder)
 
@@ -132,7 +131,7 @@ class Trained(_Encoder):
             raise ValueError("`train` names no recipe")
         return self
 
-    def open(self, name: str, study: "KnownItemStudy") -> None:
+    def open(self, name: str, study: Opened) -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
         folder = study.folder
         with gathering() as each:
@@ -151,22 +150,20 @@ class Trained(_Encoder):
                 if each(partial(recipe.data.identity, folder)) is not None:
                     _check_examples(name, document, recipe, study)
 
-    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
+    def training(self, name: str, context: str, study: Opened) -> Sequence[Step]:
         """See :meth:`RankingSystem.training`; what would be the same is trained once."""
         return study.details("chains", lambda: _chains(study))[name, context]
 
-    def source(self, step: "RankStep") -> EncoderSource:
+    def source(self, step: Ranking) -> EncoderSource:
         """See :meth:`_Encoder.source`."""
         return encoder_source(str(step.inputs[-1].path))
 
-    def kept_for(self, step: "RankStep") -> str:
+    def kept_for(self, step: Ranking) -> str:
         """See :meth:`_Encoder.kept_for`: it is another encoder for each context."""
         return str(step.path)
 
 
-def _check_examples(
-    name: str, document: Document, recipe: EncoderRecipe, study: "KnownItemStudy"
-) -> None:
+def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study: Opened) -> None:
     """Hold what a recipe learns from to what is tested on."""
     known = [span for span, part in spans_of(recipe.data, study.folder) if part != "test"]
     for tested, one in study.data.items():
@@ -207,7 +204,7 @@ class _Training:
     system: str
 
 
-def _chains(study: "KnownItemStudy") -> dict[tuple[str, str], list[ModelStep]]:
+def _chains(study: Opened) -> dict[tuple[str, str], list[ModelStep]]:
     """The trainings of each system with each context; what would make the same is made once.
 
     A training that several chains begin with has the place of the system whose encoder it is, or
@@ -247,9 +244,7 @@ def _step(training: _Training, path: Path, before: Sequence[ModelStep], folder: 
     return ModelStep(path, plan, list(before), reads)
 
 
-def _trainings(
-    study: "KnownItemStudy", name: str, system: Trained, context: str
-) -> list[_Training]:
+def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[_Training]:
     """The trainings of a system with one context."""
     recipes = listed(system.train)
     given = study.recipe.contexts[context].model_dump(mode="json")

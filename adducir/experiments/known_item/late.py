@@ -10,9 +10,10 @@ from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.ranking import Floats, SpanTask, by_maxsim
 from adducir.encoders.reading import shared_room
 from adducir.encoders.settings import LengthPart
+from adducir.experiments.context import Context
 from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.ranking import Texts, ranked
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
+from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 from adducir.models.batches import computed, token_batches
 from adducir.models.machine import choose_device
 from adducir.models.precision import computing_in
@@ -27,8 +28,6 @@ from adducir.rerankers.colbert import (
 from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
     from adducir.rerankers.colbert import Tokens
 
 
@@ -55,14 +54,14 @@ class _Late(RankingSystem):
     def reading(self) -> Reading:
         """How texts are read."""
 
-    def _source(self, study: "KnownItemStudy") -> ModelSource:
+    def _source(self, study: Opened) -> ModelSource:
         return model_source(expanded(self.model), study.folder)
 
-    def open(self, name: str, study: "KnownItemStudy") -> None:
+    def open(self, name: str, study: Opened) -> None:
         """See :meth:`RankingSystem.open`."""
         self._source(study).identity()
 
-    def decides(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+    def decides(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.decides`."""
         return {
             "kind": self.kind,
@@ -71,7 +70,7 @@ class _Late(RankingSystem):
             "precision": study.recipe.precision,
         }
 
-    def identities(self, step: "RankStep") -> Mapping[str, str]:
+    def identities(self, step: Ranking) -> Mapping[str, str]:
         """See :meth:`RankingSystem.identities`."""
         return {"model": self._source(step.study).identity()}
 
@@ -79,13 +78,13 @@ class _Late(RankingSystem):
         """See :meth:`RankingSystem.versions`."""
         return model_versions()
 
-    def load(self, study: "KnownItemStudy") -> LateInteraction:
+    def load(self, study: Opened) -> LateInteraction:
         """The model, reading as many tokens as the file says."""
         model = LateInteraction.load(self._source(study), self.reading())
         model.precision = study.recipe.precision
         return model
 
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """See :meth:`RankingSystem.ranks`."""
         model = self.load(step.study)
         model.to(choose_device(context.device))

@@ -4,12 +4,12 @@ There are no qrels, and no runs are kept: what a system leaves is the rank of ea
 all candidates.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares
 from adducir.experiments.evaluation.ranks import CUTOFFS, Ties
+from adducir.experiments.known_item.data import DataRecipe
 from adducir.experiments.known_item.system import (
     RANKING_SYSTEMS,
     ContextName,
@@ -21,63 +21,6 @@ from adducir.experiments.sections import Name
 from adducir.experiments.tasks import Task
 from adducir.models.machine import Precision
 from adducir.study.choice import chosen_by_key
-from adducir.study.errors import UsageError
-from adducir.study.recipe import Recipe
-from adducir.training.recipe import Several, listed
-
-if TYPE_CHECKING:
-    from adducir.experiments.known_item.study import KnownItemStudy
-    from adducir.experiments.planner import Planner
-
-Part = Literal["train", "validation", "test"]
-
-
-class DataRecipe(Recipe):
-    """Contexts, and what is ranked for them; one of the first three.
-
-    Attributes:
-        spans: Files of masked spans: all of them are candidates for every context.
-        relic: A file in RELiC's form: the passages of a quotation's book and length.
-        pools: A folder of queries with pools, as BIRCO has them.
-        candidates: Files of spans that are candidates only, beside ``spans``.
-        part: The part whose contexts are ranked; all groups stay candidates. None for all.
-        shares: The shares of the groups, as an encoder's recipe divides them.
-        seed: Of that division.
-        groups: The books or questions whose contexts are ranked; none for all.
-        sentences: The lengths of the spans whose contexts are ranked; none for all.
-    """
-
-    spans: Several = ()
-    relic: str = ""
-    pools: str = ""
-    candidates: Several = ()
-    part: Part | None = None
-    shares: dict[Part, float] | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    groups: tuple[str, ...] = ()
-    sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
-
-    @model_validator(mode="after")
-    def _fits(self) -> "DataRecipe":
-        if sum(map(bool, (listed(self.spans), self.relic, self.pools))) != 1:
-            raise ValueError("one of `spans`, `relic` and `pools` is needed")
-        if listed(self.candidates) and not listed(self.spans):
-            raise ValueError("`candidates` stand beside `spans` only")
-        if self.pools and (self.part or self.groups):
-            raise ValueError("the books of `pools` are not known: leave out `part` and `groups`")
-        if self.shares and not self.part:
-            raise ValueError("`shares` need `part`")
-        try:
-            check_shares(self.divided)
-        except UsageError as error:
-            raise ValueError(error.what.rstrip(".")) from error
-        return self
-
-    @property
-    def divided(self) -> dict[str, float]:
-        """The shares, default or not."""
-        return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
-
 
 AnySystem = Annotated[
     SerializeAsAny[RankingSystem],
@@ -107,6 +50,7 @@ class KnownItem(Task):
         precision: What networks compute in when candidates are ranked.
     """
 
+    opener: ClassVar[str] = "adducir.experiments.known_item.study:open_study"
     task: Literal["known-item"]
     data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]
     contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
@@ -139,9 +83,3 @@ class KnownItem(Task):
         """The contexts that a system is ranked with, in the file's order."""
         asked = self.systems[system].contexts
         return tuple(name for name in self.contexts if not asked or name in asked)
-
-    def study(self, planner: "Planner") -> "KnownItemStudy":
-        """See :meth:`adducir.experiments.tasks.Task.study`."""
-        from adducir.experiments.known_item.study import open_study
-
-        return open_study(self, planner)

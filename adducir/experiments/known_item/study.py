@@ -208,8 +208,9 @@ class KnownItemStudy(Study):
             for step in self._rankings(data)
         }
         layout = layout_of(
-            self.recipe,
+            self.recipe.table,
             self.name,
+            description=self.recipe.description,
             of=data if len(self.data) > 1 else "",
             notes=self.learnt.get(data, []),
             provenance={

@@ -1,22 +1,23 @@
 """What every system of known-item search has, and the family that knows them by key."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import Field
 
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import Some
+from adducir.experiments.context import Context
 from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
 from adducir.study.recipe import Recipe
 from adducir.study.registry import Family
 
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+T = TypeVar("T")
 
 ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]
 """As the papers write them: ``L+R``, ``4/4``."""
@@ -38,6 +39,36 @@ class ContextRecipe(Recipe):
     tokens: Some = None
 
 
+class Opened(Protocol):
+    """A study, as far as its systems know it."""
+
+    folder: Path
+    name: str
+    recipe: Any
+    data: dict[str, SpanData]
+    learnt: dict[str, list[str]]
+
+    def details(self, what: str, make: Callable[[], T]) -> T:
+        """What systems share, made when it is first asked for."""
+
+
+class Ranking(Protocol):
+    """A step that ranks, as far as its system knows it."""
+
+    path: Path
+    inputs: Sequence[Step]
+    system: str
+    data: SpanData
+
+    @property
+    def study(self) -> Opened:
+        """The study."""
+
+    @property
+    def reads_of_context(self) -> ContextRecipe:
+        """What is read of contexts."""
+
+
 class RankingSystem(Recipe):
     """A row of the tables: what ranks the candidates of contexts.
 
@@ -47,23 +78,23 @@ class RankingSystem(Recipe):
 
     contexts: tuple[ContextName, ...] = ()
 
-    def open(self, name: str, study: "KnownItemStudy") -> None:
+    def open(self, name: str, study: Opened) -> None:
         """Open what it names; nothing is loaded or trained.
 
         Raises:
             AdducirError: Something is wrong, or not at hand.
         """
 
-    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
+    def training(self, name: str, context: str, study: Opened) -> Sequence[Step]:
         """The steps that train it for a context, the last of them last."""
         del name, context, study
         return ()
 
     @abstractmethod
-    def decides(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+    def decides(self, study: Opened) -> Mapping[str, Any]:
         """All that decides the ranks beside context, data and model."""
 
-    def identities(self, step: "RankStep") -> Mapping[str, str]:
+    def identities(self, step: Ranking) -> Mapping[str, str]:
         """The fingerprint of its model, which must be there."""
         del step
         return {}
@@ -73,7 +104,7 @@ class RankingSystem(Recipe):
         return {}
 
     @abstractmethod
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """The rank of each gold item."""
 
 

@@ -3,47 +3,16 @@
 Every check gives an error for its place and goes on, so that one message can hold all of them.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
+from adducir.experiments.retrieval.names import Names
+from adducir.experiments.retrieval.study import Entries
 from adducir.experiments.sections import ComparisonRecipe, on_disk
-from adducir.study.recipe import Fault, nearest
+from adducir.study.recipe import Fault
 from adducir.study.yaml import KeyPath
 
-if TYPE_CHECKING:
-    from adducir.experiments.retrieval.recipe import Retrieval
 
-
-class Names:
-    """The names that a file defines, by section.
-
-    Args:
-        data: The whole file, whose entries may have errors of their own.
-    """
-
-    _ENTRY = {  # noqa: RUF012
-        "corpora": "corpus",
-        "indexes": "index",
-        "topics": "topic set",
-        "systems": "system",
-    }
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self.of = {key: [*(data.get(key) or {})] for key in self._ENTRY if _is_section(data, key)}
-
-    def check(self, path: KeyPath, section: str, name: str) -> Iterator[Fault]:
-        """An error if the section has no entry of that name."""
-        known = self.of.get(section, [])
-        if name not in known:
-            what = f"there is no {self._ENTRY[section]} `{name}` in this file"
-            yield Fault(path, what + nearest(name, known))
-
-
-def _is_section(data: Mapping[str, Any], key: str) -> bool:
-    return data.get(key) is None or isinstance(data[key], Mapping)
-
-
-def inconsistencies(recipe: "Retrieval", names: Names) -> Iterator[Fault]:
+def inconsistencies(recipe: Entries, names: Names) -> Iterator[Fault]:
     """Every error that lies between two entries of a file, other than systems' own.
 
     Args:
@@ -74,7 +43,7 @@ def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[Fault]:
             yield Fault(("comparison",), what)
 
 
-def _table(recipe: "Retrieval", names: Names) -> Iterator[Fault]:
+def _table(recipe: Entries, names: Names) -> Iterator[Fault]:
     for name in recipe.table.system_names:
         yield from names.check(("table", "system_names", name), "systems", name)
     comparison = recipe.comparison
@@ -89,7 +58,7 @@ def _table(recipe: "Retrieval", names: Names) -> Iterator[Fault]:
             yield Fault(("table", "show", number), what)
 
 
-def _clashing_files(recipe: "Retrieval") -> Iterator[Fault]:
+def _clashing_files(recipe: Entries) -> Iterator[Fault]:
     """Names that would get the same file, also where upper and lower case are one."""
     sections = ("indexes", recipe.indexes), ("topics", recipe.topics), ("systems", recipe.systems)
     for section, names in sections:

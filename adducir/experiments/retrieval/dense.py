@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, model_validator
 
@@ -11,8 +11,11 @@ from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
-from adducir.experiments.retrieval.corpora import OpenedCorpus
-from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.index_step import Asked, IndexStep, Ranker
+from adducir.experiments.retrieval.indexes import IndexRecipe
+from adducir.experiments.retrieval.opened import OpenedCorpus
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.step import ModelStep, Step, Waiting
 from adducir.indexes.dense.build import KIND, Running, build_dense_index, dense_identity
 from adducir.indexes.dense.index import DenseIndex
@@ -25,11 +28,6 @@ from adducir.study.errors import InputError, ProductError
 from adducir.study.products import Manifest
 from adducir.study.yaml import KeyPath
 from adducir.training.kinds import open_training
-
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
-    from adducir.experiments.systems.search import Search
 
 _NO_WORDS = "means nothing to a dense index, which ranks by vectors"
 
@@ -62,7 +60,7 @@ class Dense(IndexRecipe):
         own = {name: name for name in type(self).model_fields}
         return hyperparameters(DenseSettings, "a dense index", given, own)
 
-    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: Asked) -> Iterator[tuple[KeyPath, str]]:
         """See :meth:`IndexRecipe.unfit`."""
         for key in system.model_fields_set & {"model"}:
             yield (key,), _NO_WORDS
@@ -72,7 +70,7 @@ class Dense(IndexRecipe):
             yield ("tune",), "a search of a dense index has nothing to tune"
 
     def step(
-        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+        self, name: str, path: Path, corpus: OpenedCorpus, study: RetrievalStudy
     ) -> IndexStep | None:
         """See :meth:`IndexRecipe.step`."""
         planner, place = study.planner, ("indexes", name, "encoder")
@@ -180,12 +178,12 @@ class DenseStep(IndexStep):
         except Waiting as waiting:
             return waiting.on
 
-    def search_settings(self, system: "Search") -> dict[str, Any]:
+    def search_settings(self, ranker: Ranker) -> dict[str, Any]:
         """Nothing beside the index: its encoder is the model."""
         return {}
 
     def search(
-        self, system: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
+        self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
     ) -> Found:
         """See :meth:`IndexStep.search`."""
         index = self.open(context)
@@ -193,7 +191,7 @@ class DenseStep(IndexStep):
             raise ProductError("this is no dense index.", path=self.path)
         return search_topics_dense(index, topics, tag=tag, depth=depth, threads=context.threads)
 
-    def build(self, context: "Context") -> Manifest:
+    def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""
         return build_dense_index(
             self.corpus,

@@ -1,10 +1,10 @@
 """Corpora with the words of another corpus weighted by DeepCT: the model and weights they need."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,7 +16,10 @@ from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings, load_settings
 from adducir.deepct.training import DeepCTPlan
 from adducir.deepct.weighing import weigh_corpus, weights_fingerprint
-from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.corpora import CorpusRecipe
+from adducir.experiments.retrieval.opened import OpenedCorpus
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, ModelStep, Step
 from adducir.models.machine import Precision
@@ -25,10 +28,6 @@ from adducir.study.errors import InputError
 from adducir.study.products import is_current
 from adducir.study.progress import Progress
 from adducir.training.kinds import open_training
-
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 class ExpandedRecipe(CorpusRecipe):
@@ -54,7 +53,7 @@ class ExpandedRecipe(CorpusRecipe):
         """What is expanded by what."""
         return f"{self.expand}, expanded by {self.model}"
 
-    def open(self, name: str, study: "RetrievalStudy") -> None:
+    def open(self, name: str, study: RetrievalStudy) -> None:
         """Open the model, or its recipe; nothing is trained or predicted.
 
         Where the other corpus could not be opened, the model's recipe is looked at all the same.
@@ -157,7 +156,7 @@ class WeightsStep(Step):
             return None
         return "those that are there are other weights" if self.path.exists() else MISSING
 
-    def make(self, context: "Context") -> None:
+    def make(self, context: Context) -> None:
         """Predict them."""
         weigh_corpus(
             self.model,
@@ -169,8 +168,3 @@ class WeightsStep(Step):
             rebuild=context.rebuild,
             progress=context.progress,
         )
-
-
-def shown_facts(facts: Mapping[str, Any], shown: Callable[[Path], str]) -> dict[str, Any]:
-    """Facts with paths as the study's own."""
-    return {key: shown(one) if isinstance(one, Path) else one for key, one in facts.items()}

@@ -1,147 +1,37 @@
 """Indexes of an experiment file, by engine: Lucene's, arrays in memory that rank alike, vectors."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import model_validator
 
-from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
-from adducir.experiments.retrieval.corpora import OpenedCorpus
-from adducir.experiments.sections import Name, file_name
-from adducir.experiments.step import MISSING, Step
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.index_step import Asked, IndexStep, Ranker
+from adducir.experiments.retrieval.opened import OpenedCorpus
+from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.sections import Name
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.build import IndexSettings, settled
 from adducir.indexes.building import KINDS, EngineName, builder, fingerprint_of_index
-from adducir.indexes.engine import Index, open_index, remark_on
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages.lucene import PRETOKENIZED
 from adducir.indexes.models import MODELS
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
 from adducir.study.choice import entry
-from adducir.study.errors import AdducirError, ProductError
-from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, read_manifest, refuse_other_product
+from adducir.study.errors import AdducirError
+from adducir.study.products import Manifest
 from adducir.study.recipe import Recipe
 from adducir.study.registry import Family
-from adducir.study.verified import changes
 from adducir.study.yaml import KeyPath
 
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
-    from adducir.experiments.systems.search import Search
-
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
-
-
-class IndexStep(Step):
-    """An index that a system searches or reads documents of.
-
-    Attributes:
-        name: Its name in the file.
-        path: Its folder.
-        corpus: What it is built of.
-        source: The corpus in a few words.
-        kind: The kind of artifact that it is.
-    """
-
-    verb = "build"
-    stage = 1
-    name: str
-    corpus: Corpus
-    source: str
-    engine: str
-    kind: str
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """Of all that decides its content.
-
-        Raises:
-            Waiting: What it is built with is not there yet.
-        """
-
-    @property
-    @abstractmethod
-    def fields(self) -> tuple[str, ...]:
-        """The fields of the documents that are indexed."""
-
-    @property
-    @abstractmethod
-    def settings(self) -> Mapping[str, Any]:
-        """How it is built, as its manifest's recipe has it."""
-
-    @abstractmethod
-    def search_settings(self, system: "Search") -> dict[str, Any]:
-        """All that decides a search's rankings beside index, topics and depth."""
-
-    @abstractmethod
-    def search(
-        self, system: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
-    ) -> Found:
-        """Search every topic."""
-
-    @abstractmethod
-    def build(self, context: "Context") -> Manifest:
-        """Build it, unless it is there."""
-
-    def title(self, shown: Callable[[Path], str]) -> str:
-        """Folder and corpus."""
-        return f"index {shown(self.path)} of {self.source}"
-
-    def why(self) -> str | None:
-        """See :meth:`Step.why`."""
-        if _is_absent(self.path):
-            return MISSING
-        manifest, wanted = read_manifest(self.path), self.fingerprint
-        if manifest.fingerprint == wanted:
-            damaged = changes(self.path, manifest)
-            return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
-        inputs = {"corpus": fingerprint(self.corpus.identity())}
-        sources = {"corpus": [self.corpus.source]}
-        refuse_other_product(self.path, manifest, self.kind, sources, inputs)
-        return _difference(manifest, self.settings)
-
-    def make(self, context: "Context") -> None:
-        """Build it, and say what it holds."""
-        name, why = f"index {context.shown(self.path)}", self.why()
-        if why not in (None, MISSING):
-            context.progress.note(f"{name}: {why}")
-        counts = self.build(context).counts
-        empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
-        context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
-
-    def open(self, context: "Context") -> Index:
-        """The index, if it is still the one that was planned; it is closed at the end.
-
-        Raises:
-            ProductError: It is not.
-        """
-        return context.opened(("index", self.path), partial(self._open, context), _close)
-
-    def _open(self, context: "Context") -> Index:
-        index = open_index(self.path)
-        found = read_manifest(self.path).fingerprint
-        if found == index.identity["fingerprint"] == self.fingerprint:
-            remark = remark_on(index)
-            if remark:
-                context.note_once(remark)
-            return index
-        index.close()
-        raise ProductError(
-            "this is not the index that was planned: its corpus has changed since, or another "
-            "experiment has built its own here.",
-            path=self.path,
-            mend="Run this again; give indexes of two experiments that differ different names.",
-        )
 
 
 class IndexRecipe(Recipe):
@@ -157,14 +47,14 @@ class IndexRecipe(Recipe):
 
     @abstractmethod
     def step(
-        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+        self, name: str, path: Path, corpus: OpenedCorpus, study: RetrievalStudy
     ) -> IndexStep | None:
         """Settle how it is to be built; None where something is wrong, which the planner keeps."""
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
+    def check(self, name: str, study: RetrievalStudy) -> None:
         """Look for what is wrong even where no system uses the index."""
 
-    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: Asked) -> Iterator[tuple[KeyPath, str]]:
         """What a search asks for and the index does not have, with its place in the search."""
         del system
         yield from ()
@@ -209,7 +99,7 @@ class Inverted(IndexRecipe, AnalysisRecipe):
         """See :class:`.AnalysisRecipe`; weights without a language are of ready tokens."""
         return Analysis(language=PRETOKENIZED) if self.is_of_impacts else super().analysis(folder)
 
-    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: Asked) -> Iterator[tuple[KeyPath, str]]:
         """See :meth:`IndexRecipe.unfit`."""
         feedback, name, index = system.feedback, system.model, system.index
         engines = MODELS.kind(name).engines()
@@ -232,13 +122,13 @@ class Inverted(IndexRecipe, AnalysisRecipe):
                 f"field weights need an index with `separate_fields: true`: `{index}`",
             )
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
+    def check(self, name: str, study: RetrievalStudy) -> None:
         """See :meth:`IndexRecipe.check`."""
         find = partial(self.analysis, study.planner.folder)
         study.planner.opening(("indexes", name, "stopwords"), find)
 
     def step(
-        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+        self, name: str, path: Path, corpus: OpenedCorpus, study: RetrievalStudy
     ) -> IndexStep | None:
         """See :meth:`IndexRecipe.step`."""
         planner, weights = study.planner, None
@@ -300,31 +190,31 @@ class InvertedStep(IndexStep):
         """See :attr:`IndexStep.settings`."""
         return self._settings.recipe()
 
-    def search_settings(self, system: "Search") -> dict[str, Any]:
+    def search_settings(self, ranker: Ranker) -> dict[str, Any]:
         """See :meth:`IndexStep.search_settings`."""
-        feedback = system.feedback
+        feedback = ranker.feedback
         return {
-            "model": MODELS.settings(system.retrieval_model, "model"),
+            "model": MODELS.settings(ranker.retrieval_model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({"fields": dict(system.fields)} if system.fields else {}),
+            **({"fields": dict(ranker.fields)} if ranker.fields else {}),
         }
 
     def search(
-        self, system: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
+        self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
     ) -> Found:
         """See :meth:`IndexStep.search`."""
         return search_topics(
             self.open(context),
             topics,
-            system.retrieval_model,
+            ranker.retrieval_model,
             tag=tag,
-            feedback=system.feedback,
-            fields=system.fields,
+            feedback=ranker.feedback,
+            fields=ranker.fields,
             depth=depth,
             threads=context.threads,
         )
 
-    def build(self, context: "Context") -> Manifest:
+    def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""
         return self._builder(
             self.corpus,
@@ -355,32 +245,6 @@ def chosen_by_engine(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return entry(INDEXES.kind, str(value.get("engine", "lucene")), value)
-
-
-def index_path(folder: Path, name: str) -> Path:
-    """Where an index of an experiment file goes."""
-    return folder / "indexes" / file_name(name)
-
-
-def _close(index: Index) -> None:
-    index.close()
-
-
-def _is_absent(path: Path) -> bool:
-    """Whether there is nothing, or an empty folder; another process may be at work there."""
-    try:
-        return next(path.iterdir(), None) is None
-    except FileNotFoundError:
-        return True
-    except NotADirectoryError:
-        return False
-
-
-def _difference(manifest: Manifest, settings: Mapping[str, Any]) -> str:
-    changed = [key for key in settings if manifest.recipe.get(key) != settings[key]]
-    if changed:
-        return f"the one that is there differs in {', '.join(changed).replace('_', ' ')}"
-    return "the one that is there is of other documents, or by another version of Adducir"
 
 
 def _weights(source: str, folder: Path) -> Path:

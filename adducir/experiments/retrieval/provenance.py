@@ -8,25 +8,23 @@ itself told, so that the same experiment gives the same files.
 import os
 import platform
 import shlex
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from adducir.experiments.retrieval.expansion import shown_facts
-from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import Answer, part_of, run_facts
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.answers import Answer, part_of, run_facts
+from adducir.experiments.retrieval.index_step import IndexStep
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.study.errors import ProductError
 from adducir.study.products import read_manifest
 from adducir.version import __version__
 
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
-
 _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 
 
-def chosen_settings(study: "RetrievalStudy") -> dict[str, dict[str, dict[str, float]]]:
+def chosen_settings(study: RetrievalStudy) -> dict[str, dict[str, dict[str, float]]]:
     """For each tuned system, the setting of each fold, as the metadata of its runs tell."""
     found = {}
     first = next(iter(study.topic_sets))
@@ -38,7 +36,7 @@ def chosen_settings(study: "RetrievalStudy") -> dict[str, dict[str, dict[str, fl
     return found
 
 
-def provenance(study: "RetrievalStudy", context: "Context") -> dict[str, Any]:
+def provenance(study: RetrievalStudy, context: Context) -> dict[str, Any]:
     """What a table tells of itself; its runs must be there."""
     settings = chosen_settings(study)
     return {
@@ -58,7 +56,7 @@ def provenance(study: "RetrievalStudy", context: "Context") -> dict[str, Any]:
     }
 
 
-def _command(study: "RetrievalStudy", context: "Context") -> str:
+def _command(study: RetrievalStudy, context: Context) -> str:
     planner = study.planner
     path = Path(os.path.normpath(planner.path.absolute()))
     is_inside = path.is_relative_to(planner.folder)
@@ -78,7 +76,7 @@ def _evaluators() -> dict[str, str]:
     return found
 
 
-def _index(study: "RetrievalStudy", step: IndexStep, context: "Context") -> dict[str, Any]:
+def _index(study: RetrievalStudy, step: IndexStep, context: Context) -> dict[str, Any]:
     recipe = study.recipe.indexes[step.name]
     facts: dict[str, Any] = {
         "folder": context.shown(step.path),
@@ -86,7 +84,7 @@ def _index(study: "RetrievalStudy", step: IndexStep, context: "Context") -> dict
         "fingerprint": step.fingerprint,
         "engine": step.engine,
         **step.settings,
-        **shown_facts(study.corpora[recipe.corpus].facts, context.shown),
+        **_shown(study.corpora[recipe.corpus].facts, context.shown),
     }
     try:
         manifest = read_manifest(step.path)
@@ -102,7 +100,7 @@ def _index(study: "RetrievalStudy", step: IndexStep, context: "Context") -> dict
     return facts
 
 
-def _topic_set(study: "RetrievalStudy", name: str) -> dict[str, Any]:
+def _topic_set(study: RetrievalStudy, name: str) -> dict[str, Any]:
     topic_set, recipe = study.topic_sets[name], study.recipe.topics[name]
     return {
         "topics": recipe.source,
@@ -116,7 +114,7 @@ def _topic_set(study: "RetrievalStudy", name: str) -> dict[str, Any]:
     }
 
 
-def _run(study: "RetrievalStudy", answer: Answer, context: "Context") -> dict[str, Any]:
+def _run(study: RetrievalStudy, answer: Answer, context: Context) -> dict[str, Any]:
     if answer.is_given:
         path = study.recipe.systems[answer.system].given_path(answer.topic_set)
         return {"given": str(path), "sha256": answer.fingerprint}
@@ -134,3 +132,8 @@ def _run(study: "RetrievalStudy", answer: Answer, context: "Context") -> dict[st
         **{key: file[key] for key in about if file.get(key)},
         **part_of(facts, "platform", "software", "engines"),
     }
+
+
+def _shown(facts: Mapping[str, Any], shown: Callable[[Path], str]) -> dict[str, Any]:
+    """Facts with paths as the study's own."""
+    return {key: shown(one) if isinstance(one, Path) else one for key, one in facts.items()}

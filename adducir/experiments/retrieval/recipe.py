@@ -6,22 +6,18 @@ the figures: threads and folders do not stand here. What the sections must keep 
 is in :mod:`adducir.experiments.retrieval.consistency`, and in each system's ``check``.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import IndexRecipe, chosen_by_engine
+from adducir.experiments.retrieval.topics import TopicsRecipe
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.systems import SYSTEMS
 from adducir.experiments.systems.system import System
 from adducir.experiments.tasks import Task
 from adducir.study.choice import chosen_by_key
-from adducir.study.recipe import Recipe
-
-if TYPE_CHECKING:
-    from adducir.experiments.planner import Planner
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
 
@@ -41,14 +37,6 @@ AnySystem = Annotated[
 ]
 
 
-class TopicsRecipe(Recipe):
-    """A set of topics with its judgements: one group of columns in the table."""
-
-    source: str
-    qrels: str | tuple[str, ...]
-    field: str | None = None
-
-
 class Retrieval(Task):
     """Topics with judgements, answered by runs; see docs/recipes.md for its keys.
 
@@ -63,6 +51,7 @@ class Retrieval(Task):
         negative_grades: How judgements below 0 count.
     """
 
+    opener: ClassVar[str] = "adducir.experiments.retrieval.opening:open_study"
     task: Literal["retrieval"] = "retrieval"
     corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)
     indexes: dict[Name, AnyIndex] = Field(default_factory=dict)
@@ -83,9 +72,3 @@ class Retrieval(Task):
         if not value:
             raise ValueError("at least one is needed")
         return value
-
-    def study(self, planner: "Planner") -> "RetrievalStudy":
-        """See :meth:`adducir.experiments.tasks.Task.study`."""
-        from adducir.experiments.retrieval.study import open_study
-
-        return open_study(self, planner)

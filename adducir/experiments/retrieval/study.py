@@ -4,28 +4,75 @@ Everything is opened before anything runs, and every error is kept for one messa
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from adducir.corpora.references import file_path
-from adducir.experiments.plan import Finding, Study, tests_of
-from adducir.experiments.retrieval.consistency import Names, inconsistencies
-from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
-from adducir.experiments.retrieval.indexes import IndexStep, index_path
-from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep
-from adducir.experiments.retrieval.topics import OpenedTopics, TopicSet, open_topics
-from adducir.experiments.sections import file_name
+from adducir.experiments.plan import Study, tests_of
+from adducir.experiments.planner import Planner
+from adducir.experiments.retrieval.answers import Answer, GivenRun
+from adducir.experiments.retrieval.index_step import IndexStep, index_path
+from adducir.experiments.retrieval.names import Names
+from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
+from adducir.experiments.sections import ComparisonRecipe, TableRecipe, file_name
 from adducir.experiments.step import Step, Unknown, Waiting
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import Pool
 from adducir.runs.findings import some
 from adducir.runs.run import Run
 
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.planner import Planner
+
+class Entry(Protocol):
+    """A system of an experiment file, as far as planning knows it."""
+
+    verb: ClassVar[str]
+    is_given: ClassVar[bool]
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The systems whose runs it is made from."""
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether its hyperparameters are chosen by cross-validation."""
+
+    @property
+    def group(self) -> str | None:
+        """The section of the table that it stands in."""
+
+    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
+        """The name of the index that it searches or reads documents of."""
+
+    def given_path(self, topic_set: str) -> Path:
+        """The file of a run that is given."""
+
+    def output(self, name: str, topic_set: str, study: "RetrievalStudy") -> Answer:
+        """The step that makes its run."""
+
+    def remark(self, name: str, names: Mapping[str, str]) -> str | None:
+        """A sentence for below the table."""
+
+
+class Entries(Protocol):
+    """An experiment file, as far as planning knows it."""
+
+    description: str
+    corpora: Mapping[str, Any]
+    indexes: Mapping[str, Any]
+    topics: Mapping[str, Any]
+    systems: Mapping[str, Any]
+    depth: int | str
+    measures: tuple[str, ...]
+    negative_grades: Any
+    comparison: ComparisonRecipe | None
+    table: TableRecipe
+
+    @property
+    def most(self) -> int | None:
+        """The depth as a number; None for all documents."""
+
+    def model_dump(self, *, mode: str, exclude_unset: bool = False) -> dict[str, Any]:
+        """The file as plain values."""
 
 
 class RetrievalStudy(Study):
@@ -47,7 +94,7 @@ class RetrievalStudy(Study):
 
     makes: ClassVar[str] = "runs"
 
-    def __init__(self, recipe: Retrieval, planner: "Planner") -> None:
+    def __init__(self, recipe: Entries, planner: Planner) -> None:
         self.recipe, self.planner = recipe, planner
         self.names = Names(planner.data)
         self.corpora: dict[str, OpenedCorpus] = {}
@@ -109,7 +156,7 @@ class RetrievalStudy(Study):
 
     def _plan(self, system: str, topic_set: str) -> None:
         """Find the step of a run; one that cannot be planned waits."""
-        recipe = self.recipe.systems[system]
+        recipe: Entry = self.recipe.systems[system]
         if recipe.is_given:
             path = recipe.given_path(topic_set)
             run = self.given.get((system, topic_set))
@@ -130,7 +177,7 @@ class RetrievalStudy(Study):
             one
             for (name, _), one in self.runs.items()
             if name == system
-            and isinstance(one, RunStep)
+            and isinstance(one, Answer)
             and step.shares is not None
             and one.shares == step.shares
         )
@@ -204,45 +251,6 @@ class RetrievalStudy(Study):
         measures = " ".join(map(str, self.opened.measures))
         yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
         yield from tests_of(self.recipe.comparison)
-
-    def findings(self, context: "Context") -> Sequence[Finding]:
-        """The table."""
-        from adducir.experiments.retrieval.table import result_table
-
-        return [Finding(result_table(self, context), each="per-topic")]
-
-
-def open_study(recipe: Retrieval, planner: "Planner") -> RetrievalStudy:
-    """Open every source of an experiment file, and settle its indexes."""
-    study = RetrievalStudy(recipe, planner)
-    planner.faults.extend(inconsistencies(recipe, study.names))
-    for name, corpus in sorted(recipe.corpora.items(), key=lambda item: item[1].stage):
-        corpus.open(name, study)
-    open_topics(study)
-    for name, system in recipe.systems.items():
-        planner.faults.extend(system.check(name, study))
-    _settle_indexes(study)
-    for name, system in recipe.systems.items():
-        system.open(name, study)
-    return study
-
-
-def _settle_indexes(study: RetrievalStudy) -> None:
-    used = study.systems_used()
-    for name, index in study.recipe.indexes.items():
-        corpus = study.corpora.get(index.corpus)
-        index.check(name, study)
-        if corpus is None or name not in used:
-            continue
-        path = index_path(study.planner.folder, name)
-        step = index.step(name, path, corpus, study)
-        if step is None:
-            continue
-        study.indexes[name] = step
-        why = study.planner.opening(("indexes", name), step.why)
-        if why is not None:
-            look = partial(refuse_unknown_fields, corpus.corpus, step.fields)
-            study.planner.opening(("indexes", name, "fields"), look)
 
 
 def in_order(systems: Mapping[str, Any]) -> list[str]:

@@ -2,33 +2,31 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from adducir.experiments.comparison.compare import compare
 from adducir.experiments.comparison.results import Comparison
+from adducir.experiments.context import Context
 from adducir.experiments.evaluation.scores import Scores
 from adducir.experiments.layout import layout_of
+from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.provenance import chosen_settings, provenance
-from adducir.experiments.retrieval.topics import TopicSet
-from adducir.experiments.systems.system import TunableSystem
+from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.systems.tuned import TunableSystem
 from adducir.experiments.tables.build import build_table
 from adducir.experiments.tables.table import ResultTable
 from adducir.runs.run import Run
-
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 MOST_FOLDS_SHOWN = 3
 """The chosen settings of more folds stand in the files only."""
 
 
-def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
+def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
     """The table of an experiment whose runs are all made."""
     scores, recipe = _evaluate(study, context), study.recipe
     layout = layout_of(
-        recipe,
+        recipe.table,
         study.planner.name,
+        description=recipe.description,
         notes=[*_depths(study), *_remarks(study), *_tuned(study)],
         provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
@@ -41,7 +39,7 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     return build_table(comparisons, scores, layout=layout)
 
 
-def _evaluate(study: "RetrievalStudy", context: "Context") -> dict[str, list[Scores]]:
+def _evaluate(study: RetrievalStudy, context: Context) -> dict[str, list[Scores]]:
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
     context.progress.start("evaluating", len(study.runs), "runs")
@@ -71,7 +69,7 @@ def _judged(run: Run, topic_set: TopicSet) -> Run:
     return run
 
 
-def _compare(study: "RetrievalStudy", scores: Sequence[Scores]) -> Comparison:
+def _compare(study: RetrievalStudy, scores: Sequence[Scores]) -> Comparison:
     asked = study.recipe.comparison
     if asked is None:
         return compare(scores)
@@ -79,7 +77,7 @@ def _compare(study: "RetrievalStudy", scores: Sequence[Scores]) -> Comparison:
     return compare(scores, baseline=asked.baselines or None, **options)
 
 
-def _depths(study: "RetrievalStudy") -> list[str]:
+def _depths(study: RetrievalStudy) -> list[str]:
     """Sentences about given runs that are deeper or shorter than the measures and searches."""
     cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in study.opened.measures]
     deepest, depth, recipe = max(cutoffs), study.recipe.most, study.recipe
@@ -97,14 +95,14 @@ def _depths(study: "RetrievalStudy") -> list[str]:
     return notes
 
 
-def _remarks(study: "RetrievalStudy") -> list[str]:
+def _remarks(study: RetrievalStudy) -> list[str]:
     """What systems have to say for themselves."""
     names = study.recipe.table.system_names
     found = [one.remark(name, names) for name, one in study.recipe.systems.items()]
     return [remark for remark in found if remark is not None]
 
 
-def _tuned(study: "RetrievalStudy") -> list[str]:
+def _tuned(study: RetrievalStudy) -> list[str]:
     """Sentences about tuned systems: how, and which settings were chosen."""
     alike: dict[str, list[str]] = {}
     for name, settings in chosen_settings(study).items():

@@ -1,8 +1,6 @@
 """Opens topics, judgements and measures of a retrieval experiment."""
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import partial
 
 import polars as pl
 
@@ -11,59 +9,22 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.experiments.evaluation import providers, vectorised
 from adducir.experiments.evaluation.evaluate import Evaluator
 from adducir.experiments.evaluation.measures import Measure, parse_measure, parse_measures
-from adducir.experiments.tuning.pool import JudgedTopics, Pool
+from adducir.experiments.retrieval.opened import TopicSet
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.runs.run import Run
+from adducir.study.recipe import Recipe
 from adducir.study.yaml import KeyPath
 
-if TYPE_CHECKING:
-    from adducir.experiments.retrieval.recipe import TopicsRecipe
-    from adducir.experiments.retrieval.study import RetrievalStudy
+
+class TopicsRecipe(Recipe):
+    """A set of topics with its judgements: one group of columns in the table."""
+
+    source: str
+    qrels: str | tuple[str, ...]
+    field: str | None = None
 
 
-@dataclass(frozen=True)
-class TopicSet:
-    """Topics, their judgements, and what evaluates runs of them: one group of columns."""
-
-    name: str
-    topics: Topics
-    qrels: Qrels
-    evaluator: Evaluator
-    sources: tuple[str, str]
-
-    def identity(self) -> dict[str, str]:
-        """The fingerprints of topics and judgements."""
-        return {**self.topics.identity(), **self.qrels.identity()}
-
-
-@dataclass
-class OpenedTopics:
-    """What runs are scored by.
-
-    Attributes:
-        topic_sets: By name.
-        measures: In the file's order, each once.
-        measure_names: Printed names, by the measures' exact names.
-    """
-
-    topic_sets: dict[str, TopicSet] = field(default_factory=dict)
-    measures: tuple[Measure, ...] = ()
-    measure_names: dict[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def pool(self) -> Pool:
-        """All judged topics; sources are told as the file writes them."""
-        sets = []
-        for name, one in self.topic_sets.items():
-            topics, qrels = one.sources
-            sets.append(
-                JudgedTopics(
-                    name, replace(one.topics, source=topics), replace(one.qrels, source=qrels)
-                )
-            )
-        return Pool.of(sets)
-
-
-def open_topics(study: "RetrievalStudy") -> None:
+def open_topics(study: RetrievalStudy) -> None:
     """Open measures, topics and judgements, and put them into ``study.opened``."""
     _measures(study)
     for text, name in study.recipe.table.measure_names.items():
@@ -75,7 +36,7 @@ def open_topics(study: "RetrievalStudy") -> None:
         _topic_set(name, topics, study)
 
 
-def _measures(study: "RetrievalStudy") -> None:
+def _measures(study: RetrievalStudy) -> None:
     found: dict[Measure, None] = {}
     for number, text in enumerate(study.recipe.measures):
         place = ("measures", number)
@@ -85,7 +46,7 @@ def _measures(study: "RetrievalStudy") -> None:
     study.opened.measures = tuple(found)
 
 
-def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bool:
+def can_compute(place: KeyPath, measure: Measure, study: RetrievalStudy) -> bool:
     """Whether a measure can be computed; what is wrong with it is kept."""
     computed_by = study.planner.opening(place, partial(_computed_by, measure))
     cutoff = getattr(measure, "params", {}).get("cutoff") or 0
@@ -96,7 +57,7 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
     return computed_by is not None
 
 
-def _topic_set(name: str, recipe: "TopicsRecipe", study: "RetrievalStudy") -> None:
+def _topic_set(name: str, recipe: TopicsRecipe, study: RetrievalStudy) -> None:
     """Load topics and judgements that fit together."""
     place, planner = ("topics", name), study.planner
     found = _topics((*place, "source"), recipe, study)
@@ -116,7 +77,7 @@ def _topic_set(name: str, recipe: "TopicsRecipe", study: "RetrievalStudy") -> No
         study.topic_sets[name] = TopicSet(name, found, qrels, evaluator, (recipe.source, named))
 
 
-def _topics(place: KeyPath, recipe: "TopicsRecipe", study: "RetrievalStudy") -> Topics | None:
+def _topics(place: KeyPath, recipe: TopicsRecipe, study: RetrievalStudy) -> Topics | None:
     source = study.planner.source(place, recipe.source)
     if source is None:
         return None
@@ -124,7 +85,7 @@ def _topics(place: KeyPath, recipe: "TopicsRecipe", study: "RetrievalStudy") -> 
     return study.planner.opening(place, load)
 
 
-def _qrels(place: KeyPath, recipe: "TopicsRecipe", study: "RetrievalStudy") -> Qrels | None:
+def _qrels(place: KeyPath, recipe: TopicsRecipe, study: RetrievalStudy) -> Qrels | None:
     named = (recipe.qrels,) if isinstance(recipe.qrels, str) else recipe.qrels
     sources = [one for name in named if (one := study.planner.source(place, name)) is not None]
     if len(sources) < len(named):
@@ -133,7 +94,7 @@ def _qrels(place: KeyPath, recipe: "TopicsRecipe", study: "RetrievalStudy") -> Q
     return study.planner.opening(place, load)
 
 
-def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
+def _evaluator(qrels: Qrels, study: RetrievalStudy) -> Evaluator:
     measures = study.opened.measures or "NumRet"  # for want of one without an error
     evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
     # Some errors, such as grades that a measure does not know, show only at work.

@@ -1,13 +1,16 @@
 """``fuse:``: the runs of several systems made one, by any fusion method."""
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
-from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.answers import Answer, Made, counted
+from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name
-from adducir.experiments.systems.system import TunableSystem
+from adducir.experiments.systems.tuned import TunableSystem
 from adducir.experiments.tuning.combining import Fusion as TunableFusion
 from adducir.experiments.tuning.combining import fusion_knobs
 from adducir.experiments.tuning.grid import Knob
@@ -16,10 +19,6 @@ from adducir.runs.fusion import FUSION, FusionMethod
 from adducir.study.choice import keys_of
 from adducir.study.errors import UsageError
 from adducir.study.yaml import KeyPath
-
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 class Fusion(TunableSystem):
@@ -89,12 +88,12 @@ class Fusion(TunableSystem):
         values = self.fusion.model_dump().items()
         return {name: value for name, value in values if isinstance(value, str)}
 
-    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "FusionStep":
+    def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "FusionStep":
         """See :meth:`System.step`."""
         members = [study.run_of(member, topic_set) for member in self.fuse]
         return FusionStep(name, self, topic_set, study, members)
 
-    def decides_untuned(self, name: str, study: "RetrievalStudy") -> dict[str, Any]:
+    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
         """See :meth:`TunableSystem.decides_untuned`."""
         runs = [[study.run_of(one, each) for each in study.recipe.topics] for one in self.fuse]
         return {
@@ -104,7 +103,7 @@ class Fusion(TunableSystem):
             "members": [[run.fingerprint for run in each] for each in runs],
         }
 
-    def tunable(self, name: str, study: "RetrievalStudy", context: "Context") -> TunableFusion:
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> TunableFusion:
         """See :meth:`TunableSystem.tunable`."""
         return TunableFusion(
             {member: study.joined(member) for member in self.fuse},
@@ -137,7 +136,7 @@ class FusionStep(RunStep):
             "members": [member.fingerprint for member in self.inputs],
         }
 
-    def produce(self, context: "Context") -> Made:
+    def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`."""
         system, depth = self.recipe, self.study.recipe.depth
         run = fuse(

@@ -3,19 +3,17 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from adducir.corpora.references import file_path
+from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name
 from adducir.experiments.systems.system import System
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.study.recipe import Fault
 from adducir.study.yaml import KeyPath
-
-if TYPE_CHECKING:
-    from adducir.experiments.retrieval.runs import RunStep
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 class Given(System):
@@ -29,7 +27,7 @@ class Given(System):
     is_given: ClassVar[bool] = True
     run: str | dict[Name, str]
 
-    def check(self, name: str, study: "RetrievalStudy") -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
         """See :meth:`System.check`."""
         place, topic_sets = ("systems", name, "run"), study.names.of.get("topics", [])
         if isinstance(self.run, str):
@@ -43,7 +41,7 @@ class Given(System):
             if topic_set not in self.run:
                 yield Fault(place, f"there is no run for the topic set `{topic_set}`")
 
-    def open(self, name: str, study: "RetrievalStudy") -> None:
+    def open(self, name: str, study: RetrievalStudy) -> None:
         """Read the runs."""
         place: KeyPath = ("systems", name, "run")
         if isinstance(self.run, dict):
@@ -54,7 +52,7 @@ class Given(System):
             self._read(place, name, topic_set, self.run, study)
 
     def _read(
-        self, place: KeyPath, name: str, topic_set: str, source: str, study: "RetrievalStudy"
+        self, place: KeyPath, name: str, topic_set: str, source: str, study: RetrievalStudy
     ) -> None:
         planner = study.planner
         run = planner.opening(place, partial(_read, source, planner.folder))
@@ -81,7 +79,7 @@ class Given(System):
         """See :meth:`System.given_path`."""
         return Path(self.run if isinstance(self.run, str) else self.run[topic_set])
 
-    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "RunStep":
+    def step(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:
         """Never called: the run is there."""
         raise NotImplementedError
 

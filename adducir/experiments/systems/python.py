@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from adducir.experiments.code import Code, called, find_code
-from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.answers import Answer, Made, counted
+from adducir.experiments.retrieval.index_step import IndexStep
+from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name
 from adducir.experiments.systems.system import System
 from adducir.rerankers.texts import StoredTexts
@@ -19,9 +22,6 @@ from adducir.study.yaml import KeyPath
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 class Python(System):
@@ -55,7 +55,7 @@ class Python(System):
         """See :meth:`System.place_of`."""
         return ("input",)
 
-    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
+    def needs_index(self, name: str, study: RetrievalStudy) -> str | None:
         """See :meth:`System.needs_index`."""
         return self.texts or self.searches
 
@@ -65,7 +65,7 @@ class Python(System):
         named = {"texts": self.texts, "searches": self.searches}
         return {key: index for key, index in named.items() if index is not None}
 
-    def check(self, name: str, study: "RetrievalStudy") -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
         """See :meth:`System.check`."""
         yield from super().check(name, study)
         for key, index in self.indexes.items():
@@ -73,13 +73,13 @@ class Python(System):
         if self.texts is not None and self.input is None:
             yield Fault(("systems", name, "texts"), "means nothing without `input`")
 
-    def open(self, name: str, study: "RetrievalStudy") -> None:
+    def open(self, name: str, study: RetrievalStudy) -> None:
         """Find the code; it is not imported."""
         place = ("systems", name, "python")
         find = partial(find_code, self.python, study.planner.folder)
         study.details[name] = study.planner.opening(place, find)
 
-    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "PythonStep":
+    def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "PythonStep":
         """See :meth:`System.step`."""
         base = None if self.input is None else study.run_of(self.input, topic_set)
         indexes = {key: study.index_of(index) for key, index in self.indexes.items()}
@@ -101,7 +101,7 @@ class PythonStep(RunStep):
         name: str,
         system: Python,
         topic_set: str,
-        study: "RetrievalStudy",
+        study: RetrievalStudy,
         base: Answer | None,
         indexes: Mapping[str, IndexStep],
         code: Code,
@@ -130,7 +130,7 @@ class PythonStep(RunStep):
             "indexes": {key: index.fingerprint for key, index in self.indexes.items()},
         }
 
-    def produce(self, context: "Context") -> Made:
+    def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`."""
         import time
 
@@ -162,7 +162,7 @@ class PythonStep(RunStep):
         note = f"{counted(run, self.topics)} in {seconds:.1f} s by {self.code.name}"
         return Made(run, note, {"python": settings}, seconds)
 
-    def _frame(self, context: "Context") -> "pd.DataFrame":
+    def _frame(self, context: Context) -> "pd.DataFrame":
         """What the transformer is given."""
         import pandas as pd
 

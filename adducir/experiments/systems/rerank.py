@@ -4,23 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from adducir.corpora.references import expanded, file_path
 from adducir.deepct.folders import RECIPES
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.answers import Answer, Made, counted, part_of, run_facts
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import (
-    Answer,
-    Made,
-    RunStep,
-    counted,
-    part_of,
-    run_facts,
-)
+from adducir.experiments.retrieval.index_step import IndexStep
+from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.step import ModelStep, Step, Waiting
-from adducir.experiments.systems.system import TunableSystem, made_of
+from adducir.experiments.systems.system import made_of
+from adducir.experiments.systems.tuned import TunableSystem
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Knob
 from adducir.models.machine import using_threads
@@ -35,10 +32,6 @@ from adducir.study.recipe import Fault
 from adducir.study.yaml import KeyPath
 from adducir.training.kinds import open_training
 from adducir.training.recipe import listed
-
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 class Rerank(TunableSystem):
@@ -83,7 +76,7 @@ class Rerank(TunableSystem):
         """How many documents per topic are reranked, at most."""
         return self.depth if self.tune is None else int(max(self.tune.values["depth"]))
 
-    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
+    def needs_index(self, name: str, study: RetrievalStudy) -> str | None:
         """The index that it names, or what it reranks, or the only one that is searched."""
         systems = study.recipe.systems
         known = [systems[one] for one in (name, *made_of(study, name)) if one in systems]
@@ -97,7 +90,7 @@ class Rerank(TunableSystem):
         }
         return searched.pop() if len(searched) == 1 else None
 
-    def check(self, name: str, study: "RetrievalStudy") -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
         """See :meth:`System.check`."""
         yield from super().check(name, study)
         place, systems = ("systems", name), study.recipe.systems
@@ -114,7 +107,7 @@ class Rerank(TunableSystem):
             what = f"{self.deepest} documents a topic are reranked; `depth` of the file is"
             yield Fault((*place, *key), f"{what} {study.recipe.most}")
 
-    def open(self, name: str, study: "RetrievalStudy") -> None:
+    def open(self, name: str, study: RetrievalStudy) -> None:
         """Open the reranker, or the recipe that makes it; no model is loaded."""
         super().open(name, study)
         place, planner = ("systems", name), study.planner
@@ -130,7 +123,7 @@ class Rerank(TunableSystem):
             planner.opening((*place, "fields" if self.fields else "by"), look)
         self._refuse_unknown_queries(name, study)
 
-    def _refuse_unknown_queries(self, name: str, study: "RetrievalStudy") -> None:
+    def _refuse_unknown_queries(self, name: str, study: RetrievalStudy) -> None:
         """Refuse given candidates whose query is not known."""
         for topic_set in study.topic_sets.values():
             run = study.given.get((self.rerank, topic_set.name))
@@ -141,7 +134,7 @@ class Rerank(TunableSystem):
                 what = f"{what} `{topic_set.name}`, such as {unknown[0]!r}"
                 study.planner.faults.add(("systems", name, "rerank"), what)
 
-    def scorer(self, name: str, study: "RetrievalStudy") -> "Scorer":
+    def scorer(self, name: str, study: RetrievalStudy) -> "Scorer":
         """The reranker, opened.
 
         Raises:
@@ -152,7 +145,7 @@ class Rerank(TunableSystem):
         found: Scorer = study.details[name]
         return found
 
-    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "RerankStep":
+    def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "RerankStep":
         """See :meth:`System.step`."""
         index = study.index_of(str(self.needs_index(name, study)))
         scorer, base = self.scorer(name, study), study.run_of(self.rerank, topic_set)
@@ -162,7 +155,7 @@ class Rerank(TunableSystem):
         """All that decides its rankings, beside its candidates and their queries."""
         return scorer.decides(index.fields) | {"texts": index.fingerprint}
 
-    def decides_untuned(self, name: str, study: "RetrievalStudy") -> dict[str, Any]:
+    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
         """See :meth:`TunableSystem.decides_untuned`."""
         index = study.index_of(str(self.needs_index(name, study)))
         return {
@@ -172,21 +165,21 @@ class Rerank(TunableSystem):
             ],
         }
 
-    def tunable(self, name: str, study: "RetrievalStudy", context: "Context") -> RerankDepth:
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> RerankDepth:
         """See :meth:`TunableSystem.tunable`."""
         runs = [self._deepest(name, one, study, context).run for one in study.recipe.topics]
         first, reranked = study.joined(self.rerank), study.pool.joined(runs)
         return RerankDepth(first, reranked, depth=self.deepest, name="depth")
 
     def tuned_method(
-        self, name: str, topic_set: str, study: "RetrievalStudy", context: "Context"
+        self, name: str, topic_set: str, study: RetrievalStudy, context: Context
     ) -> dict[str, Any]:
         """See :meth:`TunableSystem.tuned_method`."""
         found = self._deepest(name, topic_set, study, context)
         return {"reranking": [self.step(name, topic_set, study).settings(found, context)]}
 
     def _deepest(
-        self, name: str, topic_set: str, study: "RetrievalStudy", context: "Context"
+        self, name: str, topic_set: str, study: RetrievalStudy, context: Context
     ) -> Reranked:
         """The candidates of a topic set, reranked to the greatest depth."""
         step = self.step(name, topic_set, study)
@@ -213,7 +206,7 @@ class RerankStep(RunStep):
         name: str,
         system: Rerank,
         topic_set: str,
-        study: "RetrievalStudy",
+        study: RetrievalStudy,
         base: Answer,
         index: IndexStep,
         scorer: "Scorer",
@@ -237,12 +230,12 @@ class RerankStep(RunStep):
             "topics": self.topics.identity(),
         }
 
-    def rerank(self, context: "Context") -> Reranked:
+    def rerank(self, context: Context) -> Reranked:
         """The candidates, reranked."""
         candidates = of_topics(self.base.read(), self.topics)
         return self.scorer.run(candidates, self, context)
 
-    def produce(self, context: "Context") -> Made:
+    def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; how the candidates were found is handed on."""
         found = self.rerank(context)
         before = {} if self.base.is_given else part_of(run_facts(self.base.path), "method")
@@ -261,7 +254,7 @@ class RerankStep(RunStep):
             found.run, f"{counted(found.run, self.topics)}, {scored}", method, found.seconds
         )
 
-    def settings(self, found: Reranked, context: "Context") -> dict[str, Any]:
+    def settings(self, found: Reranked, context: Context) -> dict[str, Any]:
         """How a run was reranked; candidates are told without the machine's paths."""
         base = self.base
         file = {} if base.is_given else {"file": context.shown(base.path)}
@@ -335,7 +328,7 @@ class Scorer:
             return listed(self.training.recipe.fields)
         return self.reranker.fields
 
-    def run(self, candidates: Any, step: RerankStep, context: "Context") -> Reranked:
+    def run(self, candidates: Any, step: RerankStep, context: Context) -> Reranked:
         """Rerank a run; scores are kept in the study, and known ones are not computed again.
 
         Raises:

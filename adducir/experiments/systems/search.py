@@ -1,14 +1,17 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
-from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import Made, RunStep, counted
+from adducir.experiments.context import Context
+from adducir.experiments.retrieval.answers import Made, counted
+from adducir.experiments.retrieval.index_step import IndexStep
+from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name
-from adducir.experiments.systems.system import TunableSystem
+from adducir.experiments.systems.tuned import TunableSystem
 from adducir.experiments.tuning.grid import Knob, knobs_of
 from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.indexes.build import engine_versions
@@ -17,10 +20,6 @@ from adducir.indexes.models import MODELS, Model
 from adducir.indexes.search import Search as Found
 from adducir.study.choice import entry, hyperparameters, keys_of
 from adducir.study.recipe import Fault, FaultsAt
-
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 _SHOWN = 10
 
@@ -111,11 +110,11 @@ class Search(TunableSystem):
             found |= {name: getattr(feedback, name) for name in feedback.model_fields_set}
         return found
 
-    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
+    def needs_index(self, name: str, study: RetrievalStudy) -> str | None:
         """See :meth:`System.needs_index`."""
         return self.index
 
-    def check(self, name: str, study: "RetrievalStudy") -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
         """See :meth:`System.check`."""
         yield from super().check(name, study)
         place = ("systems", name)
@@ -125,11 +124,11 @@ class Search(TunableSystem):
             for path, what in index.unfit(self):
                 yield Fault((*place, *path), what)
 
-    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> "SearchStep":
+    def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "SearchStep":
         """See :meth:`System.step`."""
         return SearchStep(name, self, topic_set, study, [study.index_of(self.index)])
 
-    def decides_untuned(self, name: str, study: "RetrievalStudy") -> dict[str, Any]:
+    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
         """See :meth:`TunableSystem.decides_untuned`."""
         feedback = FEEDBACK.name_of(type(self.feedback)) if self.feedback else None
         return {
@@ -141,7 +140,7 @@ class Search(TunableSystem):
             **({"fields": self.fields} if self.fields else {}),
         }
 
-    def tunable(self, name: str, study: "RetrievalStudy", context: "Context") -> LexicalSearch:
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> LexicalSearch:
         """See :meth:`TunableSystem.tunable`."""
         return LexicalSearch(
             study.index_of(self.index).open(context),
@@ -169,7 +168,7 @@ class SearchStep(RunStep):
             **index.search_settings(self.recipe),
         }
 
-    def produce(self, context: "Context") -> Made:
+    def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`."""
         (index,), topics = self.inputs, self.topics
         found = index.search(self.recipe, topics, self.tag, self.study.recipe.most, context)

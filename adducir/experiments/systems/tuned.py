@@ -1,21 +1,140 @@
 """``tune:``: hyperparameters of a system chosen by cross-validation, on any tunable system."""
 
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
 
+from pydantic import (
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from adducir.experiments.context import Context
 from adducir.experiments.evaluation.measures import parse_measure
-from adducir.experiments.retrieval.runs import Made, RunStep
+from adducir.experiments.retrieval.answers import Made
+from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.topics import can_compute
 from adducir.experiments.sections import file_name
-from adducir.experiments.systems.system import TunableSystem
+from adducir.experiments.systems.system import System, made_of
+from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.report import facts, write_report
+from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
 from adducir.indexes.build import engine_versions
+from adducir.study.recipe import Fault, FaultsAt
 
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.study import RetrievalStudy
+
+class TunableSystem(System):
+    """A system with hyperparameters, which ``tune`` has chosen by cross-validation.
+
+    Attributes:
+        tune: The grid, the folds and the measure.
+    """
+
+    tune: TuneRecipe | None = None
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether its hyperparameters are chosen by cross-validation."""
+        return self.tune is not None
+
+    @property
+    @abstractmethod
+    def hyperparameters(self) -> Mapping[str, Knob]:
+        """What can be tuned."""
+
+    @property
+    @abstractmethod
+    def fixed(self) -> dict[str, float]:
+        """The values that the file itself gives to hyperparameters."""
+
+    @abstractmethod
+    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
+        """All that decides its rankings beside topics and hyperparameters.
+
+        Raises:
+            Waiting: What it is made from is not there yet.
+        """
+
+    @abstractmethod
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> Tunable:
+        """The system with its hyperparameters left open, over the topics of all topic sets."""
+
+    def tuned_method(
+        self, name: str, topic_set: str, study: RetrievalStudy, context: Context
+    ) -> dict[str, Any]:
+        """More of the method, for the metadata of a tuned run."""
+        del name, topic_set, study, context
+        return {}
+
+    @field_validator("tune", mode="before")
+    @classmethod
+    def _given(cls, value: Any) -> Any:
+        if value is None:
+            raise ValueError("is empty; name a `grid` and `folds`, or leave it out")
+        return value
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # An empty `tune` is refused, so that what is written can be read.
+        return {key: value for key, value in rest(self).items() if key != "tune" or value}
+
+    @model_validator(mode="after")
+    def _tuning(self) -> "TunableSystem":
+        if self.tune is None:
+            return self
+        faults = [
+            *self.tune.faults(self.hyperparameters),
+            *(
+                (("grid", name), "is fixed by this system as well as tuned")
+                for name in self.fixed
+                if name in self.tune.grid
+            ),
+        ]
+        if faults:
+            raise FaultsAt(*((("tune", *path), what) for path, what in faults))
+        return self
+
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
+        """See :meth:`System.check`; members' labels of held-out topics must not be known."""
+        yield from super().check(name, study)
+        systems = study.recipe.systems
+        for number, member in enumerate(self.members if self.tune else ()):
+            of = [one for one in (member, *made_of(study, member)) if one in systems]
+            tuned = [one for one in of if systems[one].is_tuned]
+            if tuned:
+                place = ("systems", name, *self.place_of(number))
+                what = f"`{tuned[0]}` is tuned itself, so its figures know the topics held out here"
+                yield Fault(place, what)
+
+    def open(self, name: str, study: RetrievalStudy) -> None:
+        """Check the objective, and make the folds."""
+        if self.tune is None:
+            return
+        place, planner = ("systems", name, "tune"), study.planner
+        objective = (*place, "objective")
+        measure = planner.opening(objective, partial(parse_measure, self.tune.objective))
+        if measure is not None:
+            can_compute(objective, measure, study)
+        if study.topic_sets.keys() < study.recipe.topics.keys():
+            return
+        make = partial(self.tune.make_folds, study.pool, study.file)
+        folds = planner.opening((*place, "folds"), make)
+        if folds is not None:
+            study.folds[name] = folds
+
+    def output(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:
+        """See :meth:`System.output`."""
+        if self.tune is None:
+            return self.step(name, topic_set, study)
+        return TunedStep.of(name, self, topic_set, study)
 
 
 class TunedStep(RunStep):
@@ -26,7 +145,7 @@ class TunedStep(RunStep):
 
     @classmethod
     def of(
-        cls, name: str, system: TunableSystem, topic_set: str, study: "RetrievalStudy"
+        cls, name: str, system: TunableSystem, topic_set: str, study: RetrievalStudy
     ) -> "TunedStep":
         """The step of a system.
 
@@ -75,7 +194,7 @@ class TunedStep(RunStep):
             },
         }
 
-    def produce(self, context: "Context") -> Made:
+    def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; the tuning is done once for all topic sets."""
         tuning = context.opened(("tuning", self.system), lambda: self._tune(context), _nothing)
         run = tuning.pool.of_set(tuning.run, self.topic_set)
@@ -85,7 +204,7 @@ class TunedStep(RunStep):
         judged = self.study.topic_sets[self.topic_set].qrels.qids
         return Made(run, note, method, tuning.seconds, {}, engine_versions(), judged)
 
-    def _tune(self, context: "Context") -> Tuning:
+    def _tune(self, context: Context) -> Tuning:
         study, asked, progress = self.study, self.tuning, context.progress
         found = tune(
             self.recipe.tunable(self.system, study, context),

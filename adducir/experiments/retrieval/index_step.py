@@ -1,0 +1,190 @@
+"""The step that builds an index, and how it is searched."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from adducir.corpora.documents import Corpus
+from adducir.corpora.topics import Topics
+from adducir.experiments.context import Context
+from adducir.experiments.sections import file_name
+from adducir.experiments.step import MISSING, Step
+from adducir.indexes.engine import Index, open_index, remark_on
+from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.models import Model
+from adducir.indexes.search import Search as Found
+from adducir.study.errors import ProductError
+from adducir.study.fingerprint import fingerprint
+from adducir.study.products import Manifest, read_manifest, refuse_other_product
+from adducir.study.verified import changes
+
+
+class Ranker(Protocol):
+    """How words are ranked: what a search says beside its index."""
+
+    @property
+    def retrieval_model(self) -> Model:
+        """The model."""
+
+    @property
+    def feedback(self) -> FeedbackMethod | None:
+        """The feedback method; None for none."""
+
+    @property
+    def fields(self) -> Mapping[str, float] | None:
+        """Weights of fields; None where fields are joined."""
+
+
+class Asked(Ranker, Protocol):
+    """A search as an experiment file has it."""
+
+    @property
+    def index(self) -> str:
+        """The name of the index."""
+
+    @property
+    def model(self) -> str:
+        """The name of the retrieval model."""
+
+    @property
+    def tune(self) -> object | None:
+        """How hyperparameters are tuned; None for not at all."""
+
+    @property
+    def model_fields_set(self) -> set[str]:
+        """The keys that the file gives, of those that every search has."""
+
+    @property
+    def model_extra(self) -> dict[str, Any] | None:
+        """The other keys that the file gives."""
+
+
+class IndexStep(Step):
+    """An index that a system searches or reads documents of.
+
+    Attributes:
+        name: Its name in the file.
+        path: Its folder.
+        corpus: What it is built of.
+        source: The corpus in a few words.
+        kind: The kind of artifact that it is.
+    """
+
+    verb = "build"
+    stage = 1
+    name: str
+    corpus: Corpus
+    source: str
+    engine: str
+    kind: str
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Of all that decides its content.
+
+        Raises:
+            Waiting: What it is built with is not there yet.
+        """
+
+    @property
+    @abstractmethod
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the documents that are indexed."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """How it is built, as its manifest's recipe has it."""
+
+    @abstractmethod
+    def search_settings(self, ranker: Ranker) -> dict[str, Any]:
+        """All that decides a search's rankings beside index, topics and depth."""
+
+    @abstractmethod
+    def search(
+        self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
+    ) -> Found:
+        """Search every topic."""
+
+    @abstractmethod
+    def build(self, context: Context) -> Manifest:
+        """Build it, unless it is there."""
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Folder and corpus."""
+        return f"index {shown(self.path)} of {self.source}"
+
+    def why(self) -> str | None:
+        """See :meth:`Step.why`."""
+        if _is_absent(self.path):
+            return MISSING
+        manifest, wanted = read_manifest(self.path), self.fingerprint
+        if manifest.fingerprint == wanted:
+            damaged = changes(self.path, manifest)
+            return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
+        inputs = {"corpus": fingerprint(self.corpus.identity())}
+        sources = {"corpus": [self.corpus.source]}
+        refuse_other_product(self.path, manifest, self.kind, sources, inputs)
+        return _difference(manifest, self.settings)
+
+    def make(self, context: Context) -> None:
+        """Build it, and say what it holds."""
+        name, why = f"index {context.shown(self.path)}", self.why()
+        if why not in (None, MISSING):
+            context.progress.note(f"{name}: {why}")
+        counts = self.build(context).counts
+        empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
+        context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
+
+    def open(self, context: Context) -> Index:
+        """The index, if it is still the one that was planned; it is closed at the end.
+
+        Raises:
+            ProductError: It is not.
+        """
+        return context.opened(("index", self.path), partial(self._open, context), _close)
+
+    def _open(self, context: Context) -> Index:
+        index = open_index(self.path)
+        found = read_manifest(self.path).fingerprint
+        if found == index.identity["fingerprint"] == self.fingerprint:
+            remark = remark_on(index)
+            if remark:
+                context.note_once(remark)
+            return index
+        index.close()
+        raise ProductError(
+            "this is not the index that was planned: its corpus has changed since, or another "
+            "experiment has built its own here.",
+            path=self.path,
+            mend="Run this again; give indexes of two experiments that differ different names.",
+        )
+
+
+def _close(index: Index) -> None:
+    index.close()
+
+
+def _is_absent(path: Path) -> bool:
+    """Whether there is nothing, or an empty folder; another process may be at work there."""
+    try:
+        return next(path.iterdir(), None) is None
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        return False
+
+
+def _difference(manifest: Manifest, settings: Mapping[str, Any]) -> str:
+    changed = [key for key in settings if manifest.recipe.get(key) != settings[key]]
+    if changed:
+        return f"the one that is there differs in {', '.join(changed).replace('_', ' ')}"
+    return "the one that is there is of other documents, or by another version of Adducir"
+
+
+def index_path(folder: Path, name: str) -> Path:
+    """Where an index of an experiment file goes."""
+    return folder / "indexes" / file_name(name)
