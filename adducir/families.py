@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FAMILIES = {
     "tasks": "adducir.experiments.tasks:TASKS",
-    "systems": "adducir.experiments.systems:SYSTEMS",
+    "systems": "adducir.experiments.retrieval.systems:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
     "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
     "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
@@ -73,8 +73,8 @@ def listing(names: "tuple[str, ...]" = ()) -> str:
 
 
 def _lines(of: "Family[Any]") -> Iterator[str]:
-    before, many, rest = of.what.partition("kind of ")
-    yield f"## Kinds of {rest}" if many else f"## {before[0].upper()}{before[1:]}s"
+    one, many, rest = of.what.partition("kind of ")
+    yield f"## Kinds of {rest}" if many else f"## {one[0].upper()}{one[1:]}s"
     yield ""
     yield f"Entry points `adducir.{of.name}`."
     if of.base.model_fields:

@@ -20,7 +20,7 @@ from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.systems import SYSTEMS, System
+from adducir.experiments.retrieval.systems import SYSTEMS, System
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS

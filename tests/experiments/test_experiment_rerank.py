@@ -10,7 +10,7 @@ import pytest
 
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.systems.rerank import Rerank
+from adducir.experiments.retrieval.systems.rerank import Rerank
 from adducir.rerankers.registry import open_reranker, read_recipe
 from adducir.study.errors import InputError
 from adducir.study.progress import Silent

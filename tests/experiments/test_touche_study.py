@@ -6,9 +6,9 @@ import pytest
 
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.systems.given import Given
-from adducir.experiments.systems.rerank import Rerank
-from adducir.experiments.systems.search import Search
+from adducir.experiments.retrieval.systems.given import Given
+from adducir.experiments.retrieval.systems.rerank import Rerank
+from adducir.experiments.retrieval.systems.search import Search
 from adducir.rerankers.registry import read_recipe
 from adducir.study.recipe import validate
 from adducir.study.yaml import load

@@ -14,10 +14,10 @@ from adducir.corpora.readers import CorpusFormat
 from adducir.encoders.kinds import TextEncoder
 from adducir.experiments.evaluation.formulas import MeasureKind
 from adducir.experiments.retrieval.runs import Made, RunStep
+from adducir.experiments.retrieval.systems import System
 from adducir.experiments.significance.corrections import Correction
 from adducir.experiments.significance.outcome import TestResult
 from adducir.experiments.significance.tests import SignificanceTest
-from adducir.experiments.systems import System
 from adducir.experiments.tables.render import TableFormat
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain

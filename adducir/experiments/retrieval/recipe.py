@@ -12,10 +12,10 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import IndexRecipe, chosen_by_engine
+from adducir.experiments.retrieval.systems import SYSTEMS
+from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.retrieval.topics import TopicsRecipe
 from adducir.experiments.sections import Name, Natural
-from adducir.experiments.systems import SYSTEMS
-from adducir.experiments.systems.system import System
 from adducir.experiments.tasks import Task
 from adducir.study.choice import chosen_by_key
 

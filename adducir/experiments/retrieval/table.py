@@ -11,7 +11,7 @@ from adducir.experiments.layout import layout_of
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.provenance import chosen_settings, provenance
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.experiments.systems.tuned import TunableSystem
+from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.tables.build import build_table
 from adducir.experiments.tables.table import ResultTable
 from adducir.runs.run import Run

@@ -14,10 +14,10 @@ from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.systems.system import made_of
+from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.step import ModelStep, Step, Waiting
-from adducir.experiments.systems.system import made_of
-from adducir.experiments.systems.tuned import TunableSystem
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Knob
 from adducir.models.machine import using_threads

@@ -17,9 +17,9 @@ from adducir.experiments.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.answers import Made
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.systems.system import System, made_of
 from adducir.experiments.retrieval.topics import can_compute
 from adducir.experiments.sections import file_name
-from adducir.experiments.systems.system import System, made_of
 from adducir.experiments.tuning.grid import Knob
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.report import facts, write_report

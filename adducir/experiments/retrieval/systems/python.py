@@ -12,8 +12,8 @@ from adducir.experiments.retrieval.answers import Answer, Made, counted
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.sections import Name
-from adducir.experiments.systems.system import System
 from adducir.rerankers.texts import StoredTexts
 from adducir.runs.run import Run
 from adducir.study.errors import AdducirError, InputError

@@ -9,8 +9,8 @@ from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
-from adducir.experiments.systems.tuned import TunableSystem
 from adducir.experiments.tuning.combining import Fusion as TunableFusion
 from adducir.experiments.tuning.combining import fusion_knobs
 from adducir.experiments.tuning.grid import Knob

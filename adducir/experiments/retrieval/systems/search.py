@@ -10,8 +10,8 @@ from adducir.experiments.retrieval.answers import Made, counted
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
-from adducir.experiments.systems.tuned import TunableSystem
 from adducir.experiments.tuning.grid import Knob, knobs_of
 from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.indexes.build import engine_versions

@@ -4,10 +4,10 @@ The kind of a system is that whose name is one of its keys. Packages add kinds b
 group ``adducir.systems``.
 """
 
-from adducir.experiments.systems.system import System
+from adducir.experiments.retrieval.systems.system import System
 from adducir.study.registry import Family
 
-_HERE = "adducir.experiments.systems"
+_HERE = "adducir.experiments.retrieval.systems"
 
 SYSTEMS = Family(
     "systems",

@@ -8,8 +8,8 @@ from typing import ClassVar
 from adducir.corpora.references import file_path
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.sections import Name
-from adducir.experiments.systems.system import System
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.study.recipe import Fault
