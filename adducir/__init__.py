@@ -2,58 +2,58 @@
 
 from typing import TYPE_CHECKING
 
-from adducir.study.lazy import offering
+from adducir.core.lazy import offering
 from adducir.version import __version__
 
 if TYPE_CHECKING:
+    from adducir.core.errors import AdducirError
     from adducir.corpora.documents import Corpus, Document
     from adducir.corpora.qrels import Qrels, load_qrels
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import Topics, load_topics
-    from adducir.experiments.comparison.compare import compare
-    from adducir.experiments.comparison.results import Comparison
-    from adducir.experiments.evaluation.evaluate import Evaluator, evaluate
-    from adducir.experiments.evaluation.scores import Scores
+    from adducir.evaluation.evaluator import Evaluator, evaluate
+    from adducir.evaluation.scores import Scores
     from adducir.experiments.experiment import plan_experiment, run_experiment
-    from adducir.experiments.tables.build import build_table
-    from adducir.experiments.tables.render import render
-    from adducir.experiments.tables.table import ResultTable
-    from adducir.indexes.build import IndexSettings, build_index
     from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.engine import open_index
     from adducir.indexes.feedback import RM3
     from adducir.indexes.index import Index
+    from adducir.indexes.lucene_builder import IndexSettings, build_index
     from adducir.indexes.models import BM25, QLD
     from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
     from adducir.runs.fuse import fuse
     from adducir.runs.read import read_run
     from adducir.runs.run import Run
     from adducir.runs.write import write_run
-    from adducir.study.errors import AdducirError
+    from adducir.statistics.comparison.comparison import compare
+    from adducir.statistics.comparison.results import Comparison
+    from adducir.tables.builder import build_table
+    from adducir.tables.formats import render
+    from adducir.tables.table import ResultTable
 
 _HOMES = {
-    "AdducirError": "study.errors",
+    "AdducirError": "core.errors",
     "BM25": "indexes.models",
-    "Comparison": "experiments.comparison.results",
+    "Comparison": "statistics.comparison.results",
     "Corpus": "corpora.documents",
     "DenseRetriever": "indexes.dense.retriever",
     "Document": "corpora.documents",
-    "Evaluator": "experiments.evaluation.evaluate",
+    "Evaluator": "evaluation.evaluator",
     "Index": "indexes.index",
-    "IndexSettings": "indexes.build",
+    "IndexSettings": "indexes.lucene_builder",
     "LexicalRetriever": "indexes.retriever",
     "QLD": "indexes.models",
     "Qrels": "corpora.qrels",
     "QueryExpansion": "indexes.retriever",
     "RM3": "indexes.feedback",
-    "ResultTable": "experiments.tables.table",
+    "ResultTable": "tables.table",
     "Run": "runs.run",
-    "Scores": "experiments.evaluation.scores",
+    "Scores": "evaluation.scores",
     "Topics": "corpora.topics",
-    "build_index": "indexes.build",
-    "build_table": "experiments.tables.build",
-    "compare": "experiments.comparison.compare",
-    "evaluate": "experiments.evaluation.evaluate",
+    "build_index": "indexes.lucene_builder",
+    "build_table": "tables.builder",
+    "compare": "statistics.comparison.comparison",
+    "evaluate": "evaluation.evaluator",
     "fuse": "runs.fuse",
     "load_qrels": "corpora.qrels",
     "load_topics": "corpora.topics",
@@ -61,7 +61,7 @@ _HOMES = {
     "open_index": "indexes.engine",
     "plan_experiment": "experiments.experiment",
     "read_run": "runs.read",
-    "render": "experiments.tables.render",
+    "render": "tables.formats",
     "run_experiment": "experiments.experiment",
     "write_run": "runs.write",
 }

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from adducir.study.errors import UsageError
-from adducir.study.nearest import nearest
+from adducir.core.errors import UsageError
+from adducir.core.nearest import nearest
 
 if TYPE_CHECKING:
-    from adducir.study.recipe_model import Recipe
-    from adducir.study.registry import Family
+    from adducir.core.recipe_model import Recipe
+    from adducir.core.registry import Family
 
 FAMILIES = {
     "tasks": "adducir.experiments.tasks:TASKS",
@@ -25,11 +25,11 @@ FAMILIES = {
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
-    "selectors": "adducir.rerankers.complementary.selector:SELECTORS",
-    "measures": "adducir.experiments.evaluation.formulas:MEASURES",
-    "tests": "adducir.experiments.significance.tests:TESTS",
-    "corrections": "adducir.experiments.significance.corrections:CORRECTIONS",
-    "tables": "adducir.experiments.tables.render:TABLES",
+    "selectors": "adducir.selectors.selector:SELECTORS",
+    "measures": "adducir.evaluation.formulas:MEASURES",
+    "tests": "adducir.statistics.tests:TESTS",
+    "corrections": "adducir.statistics.corrections:CORRECTIONS",
+    "tables": "adducir.tables.formats:TABLES",
 }
 """Where each family is, by the name of its entry points' group behind ``adducir.``."""
 
@@ -43,7 +43,7 @@ def family(name: str) -> "Family[Any]":
     if name not in FAMILIES:
         raise UsageError(
             f"there is no family {name!r}{nearest(name, FAMILIES) or '.'}",
-            mend=f"The families are {', '.join(FAMILIES)}.",
+            hint=f"The families are {', '.join(FAMILIES)}.",
         )
     module, _, attribute = FAMILIES[name].partition(":")
     found: Family[Any] = getattr(import_module(module), attribute)
@@ -52,9 +52,9 @@ def family(name: str) -> "Family[Any]":
 
 def meaning(kind: "type[Recipe]", field: str) -> str:
     """What a field of a kind says: its description, or its place among the class's attributes."""
-    told = kind.model_fields[field].description
-    if told:
-        return told
+    details = kind.model_fields[field].description
+    if details:
+        return details
     for one in kind.__mro__:
         text = vars(one).get("__doc__") or ""
         found = re.search(rf"^( +){field}: (.+(?:\n\1 +\S.*)*)", text, re.MULTILINE)

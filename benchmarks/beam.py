@@ -11,12 +11,12 @@ Three do the same work on the same tensors:
 - all sets: the score of every set, batched over questions, distances and inner products counted
   once a question as in the beam search; the best is taken.
 
-Before any time is told: where the beam is as wide as there are sets, it finds the best of all.
+Before any time is reported: where the beam is as wide as there are sets, it finds the best of all.
 Told as well: how much of the best score the paper's beam reaches, and how often it is the best.
 Random vectors are alike in all directions, so that share says nothing of trained ones.
 
 Then the whole of ``adducir select`` for one question after another: reading and encoding its 50
-passages of 128 tokens, and selecting. The paper tells 1,990 ms and 2 ms. The networks are MiniLM
+passages of 128 tokens, and selecting. The paper shows 1,990 ms and 2 ms. The networks are MiniLM
 and one of BERT-base's size with random weights, which takes the time that BERT-base takes.
 
     python benchmarks/beam.py [--questions 200] [--rounds 7] [--threads 1] [--encode 3]
@@ -30,14 +30,14 @@ from itertools import combinations
 import torch
 from peers import in_turn, report
 
-from adducir.corpora.evidence_sets import EvidenceQuestion, Passage
+from adducir.datasets.evidence_sets import EvidenceQuestion, Passage
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.complementary.beam import BeamSettings, select_sets
-from adducir.rerankers.complementary.model import ComplementaryModel, choose
-from adducir.rerankers.complementary.network import Vectoriser
-from adducir.rerankers.complementary.scoring import Weights, distances
-from adducir.rerankers.complementary.settings import Selection, Settings
+from adducir.selectors.beam import BeamSettings, select_sets
+from adducir.selectors.model import ComplementaryModel, choose
+from adducir.selectors.network import Vectoriser
+from adducir.selectors.scoring import Weights, distances
+from adducir.selectors.settings import Selection, Settings
 
 WEIGHTS = Weights(1.0, 1.0)
 D = 768
@@ -64,14 +64,14 @@ def all_sets(relevance, vectors, question, mask, size: int) -> tuple[torch.Tenso
     relevance, vectors, question = relevance.double(), vectors.double(), question.double()
     unit = question / question.norm(dim=-1, keepdim=True)
     towards = (vectors @ unit[..., None]).squeeze(-1)
-    products = vectors @ vectors.transpose(1, 2)
+    artifacts = vectors @ vectors.transpose(1, 2)
     apart = distances(vectors)
     best_scores, best = [], []
     for q in range(len(relevance)):  # all sets of all questions at once would fill the memory
-        squared = products[q].diagonal()[every].sum(1)
+        squared = artifacts[q].diagonal()[every].sum(1)
         diversity = torch.zeros(len(every), dtype=torch.float64)
         for i, j in combinations(range(size), 2):
-            squared += 2 * products[q][every[:, i], every[:, j]]
+            squared += 2 * artifacts[q][every[:, i], every[:, j]]
             diversity += apart[q][every[:, i], every[:, j]]
         scores = relevance[q][every].sum(1) + WEIGHTS.diversity * diversity
         scores += WEIGHTS.compactness * towards[q][every].sum(1) / squared.sqrt()
@@ -157,8 +157,8 @@ def encoding(count: int) -> None:
             choose([question], states, model.settings.selection)
             figures["encoding"].append(1000 * (between - started))
             figures["selecting"].append(1000 * (time.perf_counter() - between))
-        told = ", ".join(f"{key} {statistics.median(v):,.2f} ms" for key, v in figures.items())
-        print(f"{name}: {told}")
+        details = ", ".join(f"{key} {statistics.median(v):,.2f} ms" for key, v in figures.items())
+        print(f"{name}: {details}")
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ The candidates are the 4,888 runs of three sentences of a made-up book and, wher
 ADDUCIR_COLLECTIONS is set, of David Copperfield; the queries have 150 words (of criticism of
 Dickens). Everyone starts from the queries' texts, cut by lower().split(), and delivers every
 candidate's score, or the rank of a gold candidate, or all candidates in order. Scores and ranks
-are checked against rank_bm25's and bm25s's before any time is told; compiling is told apart.
+are checked against rank_bm25's and bm25s's before any time is reported; compiling is distinguished.
 rank_bm25 ranks a few queries a round. bm25s is timed as its documentation calls it (get_scores;
 retrieve with its numba backend) and, for scores, once more with its numba scorer switched on by
 hand. rank_bm25 and get_scores know no threads.
@@ -129,7 +129,7 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
     by_hand.get_scores(passages[0])
     retrieve()
     adducir, one = f"adducir, {threads} threads", "adducir, 1 thread"
-    tell(
+    show_times(
         "every score",
         rounds,
         {
@@ -142,7 +142,7 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
             ),
         },
     )
-    tell(
+    show_times(
         "the gold candidate's rank",
         rounds,
         {
@@ -164,7 +164,7 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
             ),
         },
     )
-    tell(
+    show_times(
         "all candidates in order",
         rounds,
         {
@@ -175,7 +175,7 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
             f"bm25s retrieve, {threads} threads": rate(count, retrieve),
         },
     )
-    tell(
+    show_times(
         "from sentences to a set of passages (sets a second)",
         rounds,
         {
@@ -195,7 +195,7 @@ def joined(sentences: list[str]) -> list[list[str]]:
     return [list(chain.from_iterable(window)) for window in windows]
 
 
-def tell(what: str, rounds: int, peers: dict[str, Callable[[], dict[str, float]]]) -> None:
+def show_times(what: str, rounds: int, peers: dict[str, Callable[[], dict[str, float]]]) -> None:
     """Time peers in turn and print their rates."""
     print(f"\n{what}")
     figures, ours = in_turn(peers, rounds), next(iter(peers))
@@ -235,7 +235,7 @@ def units(rounds: int, threads: int) -> None:
 
 def dense(gold: np.ndarray, rounds: int) -> None:
     """Rank the units by vectors."""
-    from adducir.encoders.ranking import by_vectors, standings
+    from adducir.encoders.ranking import by_vectors, context_ranks
 
     draw = np.random.default_rng(8)
     candidates, contexts = (
@@ -244,7 +244,7 @@ def dense(gold: np.ndarray, rounds: int) -> None:
     once = np.ones(UNITS, dtype=np.int64)
 
     def ours() -> np.ndarray:
-        return standings(by_vectors(contexts, candidates), gold, once).ranks
+        return context_ranks(by_vectors(contexts, candidates), gold, once).ranks
 
     def plain() -> list[int]:
         ranks = []
@@ -258,7 +258,7 @@ def dense(gold: np.ndarray, rounds: int) -> None:
     if np.count_nonzero(apart) > len(gold) / 100 or apart.max() > 2:
         sys.exit("the ranks disagree: no times")
     print(f"\nby vectors of {WIDTH} numbers; ranks alike but for {np.count_nonzero(apart)}")
-    tell(
+    show_times(
         "contexts ranked",
         rounds,
         {"adducir": rate(CONTEXTS, ours), "numpy, a context at a time": rate(CONTEXTS, plain)},

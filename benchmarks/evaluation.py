@@ -21,8 +21,8 @@ import numpy as np
 import pytrec_eval
 
 from adducir.corpora.qrels import load_qrels
-from adducir.experiments.evaluation.evaluate import evaluate
-from adducir.experiments.evaluation.measures import parse_measures
+from adducir.evaluation.evaluator import evaluate
+from adducir.evaluation.measures import parse_measures
 from adducir.runs.read import read_run
 
 MEASURES = parse_measures("nDCG(judged_only=True)@5 Bpref AP R@1 R@3 R@5 R@10 R@50 R@100")

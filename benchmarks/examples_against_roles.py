@@ -5,11 +5,11 @@ on by three people; "Answer - Example" is one (Xu, Li and Choi, 2022: How do we 
 questions? Discourse structure of long-form answers). A unit is right where a sentence of this role
 overlaps it.
 
-Three things keep the figures apart from 1, and none is a fault of the extraction: examples without
+Three things keep the figures apart from 1, and none is an error of the extraction: examples without
 a marker, which EGRET leaves out; examples that go on for several sentences, of which the marker is
 in one; and roles that are one a sentence, so that a clause in parentheses is seldom what its
-sentence is labelled for. Hence recall is told over runs of example sentences and over those that
-hold a marker as well, and precision by form, and once more where any of the three people said
+sentence is labelled for. Hence recall is reported over runs of example sentences and over those
+that hold a marker as well, and precision by form, and once more where any of the three people said
 "example".
 
     ADDUCIR_COLLECTIONS=... python benchmarks/examples_against_roles.py [--show 20]
@@ -24,8 +24,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from adducir.corpora.spans.sentences import Sentences
-from adducir.corpora.spans.units import SENTENCE, find_units
+from adducir.datasets.spans.sentences import Sentences
+from adducir.datasets.spans.units import SENTENCE, find_units
 
 EXAMPLE = "Answer - Example"
 MARKER = re.compile(r"for\s+example|\be\.?\s?g\b", re.IGNORECASE)

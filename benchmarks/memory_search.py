@@ -3,9 +3,9 @@
 Every system indexes the same documents and gets the same query texts. Its time runs from texts to
 a data frame of query, docno and score, analysis of the queries included, all queries in one call
 if it can take them; that is repeated, and the best time of a process counts. Each process warms up
-with a few queries. The processor time of all threads is told beside the time, because it depends
-less on what else the machine does. bm25s runs with numba; PISA with the better of MaxScore and
-block-max WAND; tantivy gives numbers of documents by a fast field, which we turn into docnos.
+with a few queries. The processor time of all threads is reported beside the time, because it
+depends less on what else the machine does. bm25s runs with numba; PISA with the better of MaxScore
+and block-max WAND; tantivy gives numbers of documents by a fast field, which we turn into docnos.
 
 Peers that are not installed are left out. They can live in another environment, which must have
 numpy, pandas and polars:
@@ -49,7 +49,7 @@ def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -
     from adducir.corpora.sources import open_corpus
     from adducir.indexes import build_index, open_index
     from adducir.indexes.feedback import RM3
-    from adducir.indexes.memory.build import build_memory_index
+    from adducir.indexes.memory.builder import build_memory_index
     from adducir.indexes.models import BM25
 
     corpus, path = open_corpus(folder / "documents"), folder / engine

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from adducir.corpora.quotations import Built, find_quotations, read_book, read_work, rules_of
-from adducir.corpora.quotations.sources import Source, text_files
-from adducir.corpora.spans.gutenberg import body
-from adducir.study.files import read_text
+from adducir.core.files import read_text
+from adducir.datasets.quotations import Built, find_quotations, read_book, read_work, rules_of
+from adducir.datasets.quotations.sources import Source, text_files
+from adducir.datasets.spans.gutenberg import body
 
 LEAST = 26
 WORD = re.compile(r"[^\W_]+")

@@ -4,8 +4,8 @@ The model is MiniLM (22M parameters) with a classifier of random weights: what i
 what it costs is not. Both get the same pairs of the bundled collection, in turn, each at its
 defaults (sentence-transformers: batches of 32 pairs; here: of 2,048 padded tokens), with the same
 threads. Texts are single arguments, or several joined, so that lengths differ as documents' do.
-Processor time is told beside time, since it hardly depends on what else the machine does (with one
-thread; two wait for each other, which counts). Before times are compared, scores must agree to
+Processor time is reported beside time, since it hardly depends on what else the machine does (with
+one thread; two wait for each other, which counts). Before times are compared, scores must agree to
 1e-4, and every topic must be ordered alike.
 
     python benchmarks/reranking.py [--rounds 3] [--topics 12] [--depth 16] [--threads 2] [--kept]
@@ -101,7 +101,7 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
 
 
 def kept(folder: Path, pairs: list[tuple[str, str]], rounds: int) -> None:
-    """Looking scores up against computing them; opening the cache is told by itself."""
+    """Looking scores up against computing them; opening the cache is recognised by itself."""
     documents = np.arange(len(pairs))
     cache = folder.with_name("scores")  # not in the model's folder, whose content is its identity
     reranker = open_reranker(str(folder), device="cpu")

@@ -2,16 +2,16 @@
 
 The answers of collections/eli5 whose sentences were labelled by people come cut into sentences.
 A tool had cut them before they were labelled ("K." stands alone in one), so this is agreement
-with good cuts, not truth. A boundary is told by the first letter or digit behind it, so that it
-does not matter which sentence a bullet, quotation mark or bracket at the seam belongs to.
+with good cuts, not gold item. A boundary is recognised by the first letter or digit behind it, so
+that it does not matter which sentence a bullet, quotation mark or bracket at the seam belongs to.
 Answers whose sentences cannot be found in their text are left out and counted.
 
-Then the books of collections/gutenberg between their START and END lines are cut, and it is told
-how fast (processor time, since the machine may be shared), how many of the boundaries each has that
-Adducir has not, and the other way round. Books have no labels: --show prints a sample of these
-differences, to be read.
+Then the books of collections/gutenberg between their START and END lines are cut, and it is
+reported how fast (processor time, since the machine may be shared), how many of the boundaries each
+has that Adducir has not, and the other way round. Books have no labels: --show prints a sample of
+these differences, to be read.
 
-Rivals that are not installed are passed over: pip install pysbd sentencex blingfire
+Rivals that are not installed are ignored: pip install pysbd sentencex blingfire
 sentence-splitter segtok
 
     ADDUCIR_COLLECTIONS=... python benchmarks/segmenting.py [--show 10] [--books novels/98-*]
@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 
-from adducir.corpora.spans.gutenberg import body_bounds
-from adducir.corpora.spans.segmenting import sentence_bounds
+from adducir.datasets.spans.gutenberg import body_bounds
+from adducir.datasets.spans.segmenting import sentence_bounds
 
 Cutter = Callable[[str], Iterable[int]]
 SLOW_LETTERS = 200_000

@@ -4,7 +4,7 @@ Paired t: Adducir's one covariance product against a loop over scipy.stats.ttest
 one call of it on all pairs stacked. Randomisation with 100,000 permutations: Adducir for all 1,225
 pairs and for one pair, scipy.stats.permutation_test and ranx's Fisher test for one pair. ranx is
 left out, and named, where it is not installed. All in one process, taken in turn; figures are
-checked against each other before any time is told.
+checked against each other before any time is reported.
 
     python benchmarks/significance.py [--systems 50] [--topics 1000] [--permutations 100000]
 """
@@ -18,10 +18,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from adducir.experiments.comparison.compare import compare
-from adducir.experiments.evaluation.scores import Scores
-from adducir.experiments.significance.all_pairs import all_pairs, all_pairs_randomisation
-from adducir.experiments.significance.paired import randomisation
+from adducir.evaluation.scores import Scores
+from adducir.statistics.all_pairs import all_pairs, all_pairs_randomisation
+from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.paired import randomisation
 
 
 def synthetic(systems: int, topics: int) -> np.ndarray:
@@ -77,7 +77,7 @@ def ranx_randomisation(permutations: int) -> Callable[[np.ndarray, np.ndarray], 
     return lambda a, b: fisher_randomization_test(a, b, permutations)[0]
 
 
-def tell(title: str, rounds: int, peers: dict[str, Callable[[], object]]) -> None:
+def show_times(title: str, rounds: int, peers: dict[str, Callable[[], object]]) -> None:
     """Time each peer in turn, several rounds, and print medians and ratios to the first."""
     taken: dict[str, list[float]] = {name: [] for name in peers}
     for _ in range(rounds):
@@ -112,7 +112,7 @@ def main() -> None:
     if single != every.p[0, 2] or any(abs(p - single) > error for p in peers.values()):
         raise SystemExit("the figures disagree: no times")
 
-    tell(
+    show_times(
         f"\nPaired t, {pairs}, {options.topics:,} topics",
         options.rounds,
         {
@@ -129,7 +129,7 @@ def main() -> None:
         one["ranx fisher_randomization_test, ONE pair"] = lambda: ranx(a, b)
     else:
         print("\nranx is not installed: left out")
-    tell(
+    show_times(
         f"\nRandomisation, {drawn:,} permutations, {options.topics:,} topics",
         options.rounds,
         {
@@ -139,7 +139,7 @@ def main() -> None:
     )
     qids = tuple(str(topic) for topic in range(options.topics))
     systems = [Scores(f"s{k}", qids, ("AP",), row[:, None]) for k, row in enumerate(values)]
-    tell(
+    show_times(
         "\nA whole comparison of the systems with effects, intervals and equivalence",
         options.rounds,
         {

@@ -9,7 +9,7 @@ Then the fuzzy search of one novel in one work of criticism is held against all 
 own ``cdist`` (C++, same threads, same cut-off), and the plain loop in Python, extrapolated from the
 first sentences of the novel. The matches of both must be the same, or what ours lost is printed. At
 last all sought sentences of the novel are planted in that work with letters lost, changed and added
-by chance, and it is told how many of those that are still alike are no candidates.
+by chance, and it is reported how many of those that are still alike are no candidates.
 
     ADDUCIR_COLLECTIONS=... python benchmarks/spans.py [--rounds 3]
 """
@@ -29,13 +29,13 @@ from peers import in_turn, report
 from rapidfuzz.fuzz import QRatio
 from rapidfuzz.process import cdist
 
-from adducir.corpora.quotations.build import find_quotations
-from adducir.corpora.quotations.grams import candidate_pairs
-from adducir.corpora.quotations.matching import Present, Sought, find_matches, present, seek
-from adducir.corpora.quotations.rules import NAMES, RELIC, rules_of
-from adducir.corpora.quotations.sources import read_book, read_work, text_files
-from adducir.corpora.spans.examples import extract_examples
-from adducir.corpora.spans.texts import read_texts
+from adducir.datasets.quotations.builder import find_quotations
+from adducir.datasets.quotations.grams import candidate_pairs
+from adducir.datasets.quotations.matching import Present, Sought, find_matches, present, seek
+from adducir.datasets.quotations.rules import NAMES, RELIC, rules_of
+from adducir.datasets.quotations.sources import read_book, read_work, text_files
+from adducir.datasets.spans.examples import extract_examples
+from adducir.datasets.spans.texts import read_texts
 
 NOVEL = "158-*.txt"
 FEW = 40
@@ -56,7 +56,7 @@ def megabytes(paths: Sequence[Path]) -> float:
     return sum(path.stat().st_size for path in paths) / 1e6
 
 
-def tell(what: str, sizes: Sequence[float], times: Sequence[float]) -> None:
+def show_times(what: str, sizes: Sequence[float], times: Sequence[float]) -> None:
     """Print rates, and the slope where two sizes were timed."""
     for size, taken in zip(sizes, times, strict=True):
         print(f"{what}: {size:.1f} MB in {taken:.2f} s, {size / taken:.1f} MB/s")
@@ -79,14 +79,14 @@ def examples(folder: Path, rounds: int) -> None:
             return sum(1 for _ in extract_examples(read_texts(part)))
 
         times = [seconds(lambda part=part: run(part), rounds) for part in parts]
-        tell(what, [megabytes(part) for part in parts], times)
+        show_times(what, [megabytes(part) for part in parts], times)
 
 
 def quotations(folder: Path, rounds: int) -> None:
     novels = text_files([folder / "gutenberg" / "novels"])
     works = text_files([folder / "gutenberg" / "criticism"])
     reading = seconds(lambda: [read_book(path) for path in novels], rounds)
-    tell("reading novels", [megabytes(novels)], [reading])
+    show_times("reading novels", [megabytes(novels)], [reading])
     books = [read_book(path) for path in novels]
     parts = [works[::2], works]
     read = [[read_work(path) for path in part] for part in parts]
@@ -97,7 +97,7 @@ def quotations(folder: Path, rounds: int) -> None:
             seconds(lambda part=part, rules=rules: find_quotations(books, part, rules), rounds)
             for part in read
         ]
-        tell(f"seeking {len(books)} novels in criticism, {name} rules", sizes, times)
+        show_times(f"seeking {len(books)} novels in criticism, {name} rules", sizes, times)
 
 
 def fuzzy(folder: Path, rounds: int) -> None:
@@ -106,11 +106,11 @@ def fuzzy(folder: Path, rounds: int) -> None:
     gutenberg = folder / "gutenberg"
     book = seek(read_book(next((gutenberg / "novels").glob(NOVEL))).sentences, rules.words)
     works = [present(read_work(path).sentences) for path in text_files([gutenberg / "criticism"])]
-    work = max(works, key=lambda one: len(find_matches(0, book, one, rules.alike)))
+    work = max(works, key=lambda one: len(find_matches(0, book, one, rules.min_similarity)))
     texts = [book.texts[place] for place in book.places]
 
     def ours() -> set[tuple[int, int, int]]:
-        found = find_matches(0, book, work, rules.alike)
+        found = find_matches(0, book, work, rules.min_similarity)
         return {(one.first, one.last, one.sentence) for one in found}
 
     def all_pairs() -> set[tuple[int, int, int]]:
@@ -118,7 +118,7 @@ def fuzzy(folder: Path, rounds: int) -> None:
             texts,
             work.pieces,
             scorer=QRatio,
-            score_cutoff=rules.alike,
+            score_cutoff=rules.min_similarity,
             dtype=np.float32,
             workers=2,
         )
@@ -150,13 +150,13 @@ def fuzzy(folder: Path, rounds: int) -> None:
     began = time.perf_counter()
     for text in texts[:FEW]:
         for piece in work.pieces:
-            QRatio(text, piece, score_cutoff=rules.alike)
+            QRatio(text, piece, score_cutoff=rules.min_similarity)
     plain = (time.perf_counter() - began) * len(texts) / FEW
     print(f"the plain loop, EXTRAPOLATED from {FEW} of {len(texts):,} sentences: {plain:.0f} s")
-    candidates = len(candidate_pairs(book.grams, work.grams, rules.alike)[0])
+    candidates = len(candidate_pairs(book.grams, work.grams, rules.min_similarity)[0])
     print(f"{len(texts) * len(work.pieces):,} pairs, {candidates:,} compared\n")
     for rate in NOISE:
-        tell_noise(book, work, rate, rules.alike)
+        show_noise(book, work, rate, rules.min_similarity)
 
 
 def blurred(text: str, rate: float, draw: random.Random) -> str:
@@ -171,7 +171,7 @@ def blurred(text: str, rate: float, draw: random.Random) -> str:
     return "".join(made)
 
 
-def tell_noise(book: Sought, work: Present, rate: float, alike: float) -> None:
+def show_noise(book: Sought, work: Present, rate: float, alike: float) -> None:
     """How many sentences that were disturbed and are still alike would not be compared."""
     draw = random.Random(7)
     texts = [book.texts[place] for place in book.places]

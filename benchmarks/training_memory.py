@@ -117,7 +117,7 @@ class Synthetic(TrainingTask):
         raise NotImplementedError
 
     def card(self, counts: Any) -> Card:
-        """Not told."""
+        """Not reported."""
         raise NotImplementedError
 
 
@@ -161,9 +161,9 @@ def measure(way: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def measured(way: str, examples: int, tokens: int = 64, steps: int = 20) -> dict[str, Any]:
     """Train in one way, in a process of its own."""
-    asked = [f"--examples={examples}", f"--tokens={tokens}", f"--steps={steps}", f"--way={way}"]
+    requested = [f"--examples={examples}", f"--tokens={tokens}", f"--steps={steps}", f"--way={way}"]
     done = subprocess.run(
-        [sys.executable, __file__, *asked], check=True, capture_output=True, text=True
+        [sys.executable, __file__, *requested], check=True, capture_output=True, text=True
     )
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures

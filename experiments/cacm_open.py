@@ -1,4 +1,4 @@
-"""A transformer of one's own for experiments/cacm-open.yaml: neighbouring query words count more."""
+"""A transformer of the author, for cacm-open.yaml: neighbouring query words count more."""
 
 import math
 import re

@@ -5,36 +5,36 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.corpora.evidence_sets.chosen import read_chosen
-from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa
-from adducir.corpora.evidence_sets.mnli import read_mnli
-from adducir.corpora.evidence_sets.record_files import read_questions
+from adducir.core.yaml import load
 from adducir.corpora.qrels_files import read_qrels
-from adducir.corpora.quotations.pools import read_pools
-from adducir.corpora.quotations.relic_files import read_relic
-from adducir.corpora.quotations.sources import read_book, read_work
-from adducir.corpora.quotations.submission import read_submission
 from adducir.corpora.readers.cacm import read_cacm
 from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.corpora.readers.trec import read_trec
 from adducir.corpora.readers.tsv import read_tsv
-from adducir.corpora.spans.book import open_book
-from adducir.corpora.spans.examples import extract_examples
-from adducir.corpora.spans.record import read_spans
-from adducir.corpora.spans.texts import read_texts
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
+from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
+from adducir.datasets.evidence_sets.mnli import read_mnli
+from adducir.datasets.evidence_sets.record_files import read_questions
+from adducir.datasets.evidence_sets.selected import read_selected
+from adducir.datasets.quotations.pools import read_pools
+from adducir.datasets.quotations.relic_files import read_relic
+from adducir.datasets.quotations.sources import read_book, read_work
+from adducir.datasets.quotations.submission import read_submission
+from adducir.datasets.spans.book import open_book
+from adducir.datasets.spans.examples import extract_examples
+from adducir.datasets.spans.record import read_spans
+from adducir.datasets.spans.texts import read_texts
 from adducir.deepct.stopwords import stop_words
-from adducir.experiments.agreement.reading import read_ratings
-from adducir.experiments.evaluation.rank_files import read_ranks
-from adducir.experiments.proxy.choices import read_choices
-from adducir.experiments.proxy.files import read_key
+from adducir.evaluation.agreement.reading import read_ratings
+from adducir.evaluation.proxy.choices import read_choices
+from adducir.evaluation.proxy.files import read_key
+from adducir.evaluation.rank_files import read_ranks
 from adducir.experiments.tuning.folds import _entries as fold_entries
 from adducir.models.settings import read_settings
 from adducir.runs.check import check_file
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
-from adducir.study.yaml import load
 
 
 class Reader(NamedTuple):
@@ -89,7 +89,7 @@ _ARRAY = [
 _RELIC = json.dumps(
     {"A book": {"quotes": {"1": [["l"], 0, 1, ["r"]]}, "sentences": ["One."] * 100}}
 )
-_KEY = "item,truth,group,docno_1,docno_2,task\nq1,1,g,d1,d2,m\n"
+_KEY = "item,gold,group,docno_1,docno_2,task\nq1,1,g,d1,d2,m\n"
 _BOOK = (
     "Title: A Book\n\n*** START OF THE PROJECT GUTENBERG EBOOK A BOOK ***\n\nProduced by A. B.\n\n"
     "CHAPTER I\n\nSome fish live in salt and in fresh water (e.g. flounder). It was, for example,\n"
@@ -163,7 +163,9 @@ READERS = (
     Reader("HotpotQA", "hotpot.json", json.dumps(_ARRAY), _all(read_hotpotqa)),
     Reader("MNLI", "mnli.txt", _MNLI, _all(read_mnli)),
     Reader("questions", "questions.jsonl", _line(_QUESTION), _all(read_questions)),
-    Reader("chosen sets", "chosen.jsonl", '{"id": "q1", "chosen": ["p1"]}\n', _all(read_chosen)),
+    Reader(
+        "selected sets", "chosen.jsonl", '{"id": "q1", "chosen": ["p1"]}\n', _all(read_selected)
+    ),
     Reader("ranks", "a.tsv", "qid\trank\tcandidates\nq1\t1\t9\nq2\t\t9\n", _ranks),
     Reader(
         "ranks as JSON lines", "a.ranks.jsonl", '{"qid": "q", "rank": 1, "candidates": 2}\n', _ranks

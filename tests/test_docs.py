@@ -16,6 +16,10 @@ from pydantic_core import PydanticUndefined
 
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, GROUPS, build_group, load_command
+from adducir.core import errors
+from adducir.core.recipe import validate
+from adducir.core.registry import Family
+from adducir.core.yaml import load
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
@@ -24,12 +28,8 @@ from adducir.experiments.retrieval.systems import SYSTEMS, System
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
-from adducir.rerankers.complementary.recipe import ComplementaryRecipe
 from adducir.runs.fusion import FUSION
-from adducir.study import errors
-from adducir.study.recipe import validate
-from adducir.study.registry import Family
-from adducir.study.yaml import load
+from adducir.selectors.recipe import ComplementaryRecipe
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(
@@ -282,12 +282,12 @@ def test_the_term_weights_of_the_readme(
     figures = re.findall(r"^(trained|tf-idf|constant) +(0\.\d+)", out, re.M)
     found = {name: float(figure) for name, figure in figures}
     assert found["trained"] > 1.5 * max(found["tf-idf"], found["constant"])
-    told = re.search(
+    message = re.search(
         r"precision (\.\d+), where tf-idf has (\.\d+) and\nconstant weights (\.\d+)",
         text("README.md"),
     )
-    assert told is not None
-    for name, figure in zip(("trained", "tf-idf", "constant"), told.groups(), strict=True):
+    assert message is not None
+    for name, figure in zip(("trained", "tf-idf", "constant"), message.groups(), strict=True):
         assert found[name] == pytest.approx(float(figure), abs=0.05 if name == "trained" else 0.005)
 
 

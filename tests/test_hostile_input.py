@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hostile_readers import READERS, Reader
 
-from adducir.study.errors import AdducirError, InputError
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
 from adducir.training.recipe import TrainingRecipe
 
 DEEP = "[" * 3000 + "]" * 3000
@@ -136,7 +136,7 @@ def test_repetitions_take_time_in_proportion_to_their_length(reader, tmp_path):
         ("ranks", "qid\trank\tcandidates\nq\t" + "9" * 30 + "\t2\n", 2, "not a whole number"),
         ("documents as JSON lines", f'{{"id": "d", "x": {DEEP}}}', 1, "nested more than 100 deep"),
         ("masked spans", f'{{"id": {"[" * 150}{"]" * 150}}}', 1, "nested more than 100 deep"),
-        ("key", "item,truth,docno_1,docno_2,task\nq,²,a,b,m\n", 2, "truth '²'"),
+        ("key", "item,gold,docno_1,docno_2,task\nq,²,a,b,m\n", 2, "gold item '²'"),
         (
             "RELiC",
             '{"A": {"quotes": {}, "sentences": [], "candidates": {"²": []}}}',

@@ -11,10 +11,10 @@ from hostile_readers import READERS
 from pydantic import Field
 
 from adducir.cli.app import main
+from adducir.core.errors import UsageError
+from adducir.core.registry import Family
 from adducir.families import FAMILIES, family, listing
 from adducir.runs.fusion import FusionMethod
-from adducir.study.errors import UsageError
-from adducir.study.registry import Family
 from adducir.testing import check_kind
 
 KINDS = [(name, kind) for name in FAMILIES for kind in family(name)]
@@ -77,9 +77,9 @@ def test_the_document_lists_what_is_registered() -> None:
 
 def test_a_family_is_listed_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kinds", "fusion"]) == 0
-    told = capsys.readouterr().out
-    assert "| `rrf` | Reciprocal rank fusion. | `k` (60.0): how much" in told
-    assert "bonferroni" not in told
+    message = capsys.readouterr().out
+    assert "| `rrf` | Reciprocal rank fusion. | `k` (60.0): how much" in message
+    assert "bonferroni" not in message
     assert main(["kinds", "fussion"]) == 2
     assert "did you mean `fusion`" in capsys.readouterr().err
 

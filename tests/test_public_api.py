@@ -11,7 +11,7 @@ import pytest
 
 import adducir
 from adducir import Qrels, Run, Topics
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 
 def test_every_public_name_is_there_and_documented() -> None:

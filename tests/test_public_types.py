@@ -15,14 +15,14 @@ import polars as pl
 import pytest
 
 import adducir
+from adducir.core.checking import checked, described, fits
+from adducir.core.errors import UsageError
 from adducir.corpora import Qrels, Topics, load_qrels, open_corpus, text_of
 from adducir.indexes import CandidateSet, IndexSettings, MemoryIndex
 from adducir.indexes import build_memory_index as build
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
 from adducir.runs import Run, check_runs, read_run, write_run
-from adducir.study.checking import checked, described, fits
-from adducir.study.errors import UsageError
 
 PACKAGES = ("corpora", "indexes", "runs", "training", "experiments", "rerankers")
 NOT_CALLED = {
@@ -36,7 +36,7 @@ METHODS = {
     "adducir.indexes.memory.index": ["MemoryIndex.search", "MemoryIndex.expand"],
     "adducir.indexes.candidates.sets": ["CandidateSet.scores", "CandidateSet.rank"],
     "adducir.indexes.documents": ["DocumentStore.__init__", "DocumentStore.texts"],
-    "adducir.experiments.evaluation.evaluate": ["Evaluator.score"],
+    "adducir.evaluation.evaluator": ["Evaluator.score"],
     "adducir.corpora.qrels": ["Qrels.restricted"],
 }
 STATISTICS = {"paired_t": "paired", "tost": "equivalence", "all_pairs": "all_pairs"}
@@ -96,7 +96,7 @@ def test_every_parameter_refuses_what_is_strange(name):
 @pytest.mark.parametrize("name", STATISTICS)
 @pytest.mark.parametrize("wrong", ["some text", None, Strange(), [["a"], ["b"]]])
 def test_statistics_refuse_what_is_no_number(name, wrong):
-    module = import_module(f"adducir.experiments.significance.{STATISTICS[name]}")
+    module = import_module(f"adducir.statistics.{STATISTICS[name]}")
     more = {"paired_t": (wrong,), "tost": (wrong, 0.1), "all_pairs": ()}[name]
     with pytest.raises(UsageError):
         getattr(module, name)(wrong, *more)

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 import adducir
-from adducir.cli import agreement_options as asked
+from adducir.cli import agreement_options as opts
 from adducir.cli import options
 from adducir.cli.choices import kind_of
 from adducir.cli.effects import with_any
 from adducir.cli.evaluate_options import Testing
 from adducir.cli.outputs import SOURCE
-from adducir.experiments.significance.corrections import CORRECTIONS
-from adducir.experiments.significance.tests import TESTS
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.tests import TESTS
 
 
 def agreement(
@@ -28,13 +28,13 @@ def agreement(
         SOURCE,
     ],
     level: Annotated[
-        asked.Level, typer.Option("--level", help="What ratings mean to Krippendorff's alpha.")
-    ] = asked.Level.ORDINAL,
+        opts.Level, typer.Option("--level", help="What ratings mean to Krippendorff's alpha.")
+    ] = opts.Level.ORDINAL,
     unigrams: Annotated[
         bool,
         typer.Option(
             "--unigrams",
-            help="Ratings are texts that raters marked: tell how far they have the same words.",
+            help="Ratings are texts that raters marked: measure the overlap of their words.",
         ),
     ] = False,
     mean_ranks: Annotated[
@@ -70,17 +70,17 @@ def agreement(
     ] = None,
     alpha: Annotated[
         float | None,
-        typer.Option("--alpha", help="Level of the tests.", show_default="0.05"),
+        typer.Option("--alpha", help="Significance level (alpha).", show_default="0.05"),
         with_any("baseline"),
     ] = None,
-    confidence: asked.Confidence = 0.95,
-    samples: asked.Samples = 2000,
-    seed: asked.Seed = 0,
-    decimals: asked.Decimals = 3,
+    confidence: opts.Confidence = 0.95,
+    samples: opts.Samples = 2000,
+    seed: opts.Seed = 0,
+    decimals: opts.Decimals = 3,
     format_name: options.TableFormat = None,
     output: options.Output = None,
 ) -> None:
-    """Tell how far raters agree, and how they rate and rank each system.
+    """Inter-annotator agreement, and how raters rate and rank each system.
 
     Krippendorff's alpha and Fleiss' kappa (of two raters Cohen's, too) with bootstrap intervals,
     the rates at which all and none agree, mean ratings and mean ranks with t intervals over items.
@@ -88,16 +88,16 @@ def agreement(
     testing = Testing(
         tuple(baseline or ()), test, correction, None, alpha, None, None, None, None, None
     )
-    if unigrams and level not in (asked.Level.ORDINAL, asked.Level.NOMINAL):
+    if unigrams and level not in (opts.Level.ORDINAL, opts.Level.NOMINAL):
         raise UsageError("--unigrams takes texts, which have no level but nominal.")
 
     from adducir.cli.tables import show_table
-    from adducir.experiments.agreement.reading import read_ratings
-    from adducir.experiments.agreement.summary import Drawing
-    from adducir.experiments.agreement.systems import with_mean_ranks
-    from adducir.experiments.agreement.table import Study, agreement_table
-    from adducir.experiments.tables.style import Style
-    from adducir.study.files import file_digest
+    from adducir.core.files import file_digest
+    from adducir.evaluation.agreement.reading import read_ratings
+    from adducir.evaluation.agreement.summary import Drawing
+    from adducir.evaluation.agreement.systems import with_mean_ranks
+    from adducir.tables.agreement import Study, agreement_table
+    from adducir.tables.style import Style
 
     found = read_ratings(ratings)
     if mean_ranks:
@@ -108,7 +108,7 @@ def agreement(
         level="nominal" if unigrams else level.value,
         unigrams=unigrams,
         drawing=Drawing(samples, seed, confidence),
-        testing=testing.said() if testing.differences else {},
+        testing=testing.arguments() if testing.differences else {},
         style=Style(decimals=decimals),
         provenance={
             "adducir": adducir.__version__,

@@ -9,7 +9,7 @@ from adducir.cli.evaluate_options import NOT_IN_CSV
 
 
 class Level(StrEnum):
-    """What ratings mean (:mod:`adducir.experiments.agreement.counts`)."""
+    """What ratings mean (:mod:`adducir.evaluation.agreement.counts`)."""
 
     NOMINAL = "nominal"
     ORDINAL = "ordinal"

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments without the program's name; by default those of the process.
 
     Returns:
-        The exit code (:mod:`adducir.study.errors` lists them). Nothing is raised.
+        The exit code (:mod:`adducir.core.errors` lists them). Nothing is raised.
     """
     arguments, seen = _without_anywhere(list(sys.argv[1:] if argv is None else argv))
     if _VERIFY in seen:
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(arguments or ["--help"])
         sys.stdout.flush()  # here, so that a reader who went away is noticed here
     except BaseException as error:  # noqa: BLE001  (the last place that can explain it)
-        from adducir.cli.faults import report
+        from adducir.cli.error_report import report
 
         return report(error, debug=_DEBUG in seen)
     return code

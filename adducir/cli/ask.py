@@ -9,16 +9,16 @@ import typer
 
 from adducir.cli import options
 from adducir.cli.effects import Effect, without
-from adducir.study.errors import MachineError, UsageError
-from adducir.study.texts import visible
+from adducir.core.errors import MachineError, UsageError
+from adducir.core.texts import visible
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rich.text import Text
 
-    from adducir.corpora.spans.book import Book
-    from adducir.indexes.asking import Passage
+    from adducir.datasets.spans.book import Book
+    from adducir.indexes.book_search import Passage
 
 BM25, BOTH, MINILM = "bm25", "both", "minilm"
 WIDEST = 96
@@ -77,15 +77,15 @@ def ask(
     precision: Annotated[options.EncodingPrecision, ENCODING] = options.AnyPrecision.AUTO,
     threads: Annotated[options.Threads, ENCODING] = None,
 ) -> None:
-    """Find the passages of a book that fit a prompt best.
+    """Search a book for the passages that best match a prompt.
 
     They are printed with chapter and place. Words are matched by BM25, meaning by an encoder; where
     both rank, the two rankings are fused.
     """
     from adducir.cli.console import note, open_progress
-    from adducir.corpora.spans.book import open_book
-    from adducir.indexes.asking import Asked
-    from adducir.study.folders import cache_folder
+    from adducir.core.folders import cache_folder
+    from adducir.datasets.spans.book import open_book
+    from adducir.indexes.book_search import SearchableBook
 
     if any(not prompt.strip() for prompt in prompts):
         raise UsageError("a prompt is empty.")
@@ -109,7 +109,7 @@ def ask(
             }
         with _threads(threads if encoders else None):
             cache = None if no_keep else cache_folder()
-            asked = Asked(
+            searchable = SearchableBook(
                 opened,
                 sentences,
                 words=BM25 in names,
@@ -118,8 +118,8 @@ def ask(
                 precision=precision.value,
                 progress=progress,
             )
-            found = [asked.best(prompt, top) for prompt in prompts]
-    _print(opened, prompts, found, f"{len(asked.starts):,} passages of {_count(sentences)}")
+            found = [searchable.best(prompt, top) for prompt in prompts]
+    _print(opened, prompts, found, f"{len(searchable.starts):,} passages of {_count(sentences)}")
 
 
 def _threads(count: int | None) -> "AbstractContextManager[None]":
@@ -185,8 +185,8 @@ def _head(passage: "Passage") -> list[tuple[str, str]]:
     """Chapter and place, and how each ranking had it."""
     chapter = [(f"{visible(passage.chapter)} · ", "cyan")] if passage.chapter else []
     ranks = passage.ranks.items()
-    told = " · ".join(f"{name} {'–' if rank is None else f'#{rank:,}'}" for name, rank in ranks)
-    return [*chapter, (f"{passage.place:.0%}", "cyan"), (f"   {told}", "dim")]
+    placed = " · ".join(f"{name} {'–' if rank is None else f'#{rank:,}'}" for name, rank in ranks)
+    return [*chapter, (f"{passage.place:.0%}", "cyan"), (f"   {placed}", "dim")]
 
 
 def _marked(text: str, prompt: str) -> "Text":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
-from adducir.study.errors import EXIT_PROBLEMS_FOUND, InputError
+from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError
 
 if TYPE_CHECKING:
     from adducir.runs.check import Finding
@@ -42,7 +42,7 @@ def check(
         typer.Option("--measures", "-m", help="Measures that are to be computed from the runs."),
     ] = None,
 ) -> int:
-    """Find the faults of runs that other tools pass over.
+    """Validate run files.
 
     Duplicate documents, scores that are no numbers, ties, missing, unknown and truncated topics
     and documents, qrels of another collection, too few documents for a measure, and more. The exit
@@ -55,15 +55,15 @@ def check(
 
     wanted = None
     if measures:
-        from adducir.experiments.evaluation.measures import parse_measures
+        from adducir.evaluation.measures import parse_measures
 
         wanted = parse_measures(measures)
     with open_progress() as progress:
         judged = load_qrels(qrels, progress=progress) if qrels else None
-        asked = load_topics(topics, progress=progress) if topics else None
+        requested = load_topics(topics, progress=progress) if topics else None
     docnos = _docnos(index) if index else None
     found: dict[str, Sequence[Finding]] = {
-        str(path): check_file(path, judged, asked, docnos, wanted) for path in runs
+        str(path): check_file(path, judged, requested, docnos, wanted) for path in runs
     }
     if len(runs) > 1:
         found[TOGETHER] = check_runs(_readable(runs))

@@ -18,7 +18,7 @@ from threading import Thread
 from typing import Literal, NamedTuple
 
 import adducir
-from adducir.study.errors import AdducirError
+from adducir.core.errors import AdducirError
 
 State = Literal["ok", "note", "missing"]
 _GB = 1 << 30
@@ -35,14 +35,14 @@ class Finding:
         state: ``ok``; ``note`` for what is optional or worth knowing; ``missing`` for what
             Adducir cannot do without.
         detail: What was found.
-        mend: What to do about it, empty where there is nothing to do.
+        hint: What to do about it, empty where there is nothing to do.
     """
 
     part: str
     name: str
     state: State
     detail: str
-    mend: str = ""
+    hint: str = ""
 
 
 class Package(NamedTuple):
@@ -189,30 +189,30 @@ def _java() -> Iterator[Finding]:
     try:
         from adducir.indexes import jvm
     except ImportError as error:
-        mend = _AGAIN
-        yield Finding("Java", "Java", "missing", f"not looked for: {_one_line(error)}", mend)
+        hint = _AGAIN
+        yield Finding("Java", "Java", "missing", f"not looked for: {_one_line(error)}", hint)
         return
     try:
         java = jvm.find_java()
     except AdducirError as error:
-        yield Finding("Java", "Java", "missing", error.what, error.mend or "")
+        yield Finding("Java", "Java", "missing", error.what, error.hint or "")
     else:
         yield Finding("Java", "Java", "ok", f"{java.version}, from {java.found} ({java.home})")
         for other in jvm.all_java():
             if not other.usable:
                 version = f"Java {other.version}" if other.version else "Java of unknown version"
                 detail = f"{version}, from {other.found} ({other.home}): too old or incomplete"
-                yield Finding("Java", "passed over", "note", detail)
+                yield Finding("Java", "ignored", "note", detail)
     try:
         megabytes = jvm.heap_megabytes()
     except AdducirError as error:
-        yield Finding("Java", "heap", "missing", error.what, error.mend or "")
+        yield Finding("Java", "heap", "missing", error.what, error.hint or "")
     else:
         yield Finding("Java", "heap", "ok", f"at most {megabytes:,} MB (ADDUCIR_JAVA_HEAP sets it)")
     try:
         jar = jvm.anserini_jar()
     except AdducirError as error:
-        yield Finding("Java", "Anserini", "missing", error.what, error.mend or "")
+        yield Finding("Java", "Anserini", "missing", error.what, error.hint or "")
     else:
         yield Finding("Java", "Anserini", "ok", f"{jar.name}, from pyserini {_version('pyserini')}")
 
@@ -226,10 +226,10 @@ def _lucene() -> Finding:
         version = jvm.java_class("org.apache.lucene.util.Version").LATEST.toString()
         jvm.java_class("adducir.BulkSearcher")
     except AdducirError as error:
-        return Finding("Java", "Lucene", "missing", error.what, error.mend or "")
+        return Finding("Java", "Lucene", "missing", error.what, error.hint or "")
     except Exception as error:  # noqa: BLE001  (pyjnius raises its own classes, and plain ones)
-        mend = "pip install --force-reinstall pyserini pyjnius"
-        return Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", mend)
+        hint = "pip install --force-reinstall pyserini pyjnius"
+        return Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", hint)
     seconds = time.perf_counter() - started
     return Finding("Java", "Lucene", "ok", f"{version}, started in {seconds:.1f} s")
 
@@ -265,7 +265,7 @@ def _precision() -> Iterator[Finding]:
         from adducir.models.probe import probe
 
         yield Finding("Packages", "auto precision", "ok", probe(choose_device()).reason)
-    except Exception as error:  # noqa: BLE001  (torch that does not load is told above)
+    except Exception as error:  # noqa: BLE001  (torch that does not load is reported above)
         yield Finding("Packages", "auto precision", "note", f"not known: {_one_line(error)}")
 
 
@@ -279,7 +279,7 @@ def _loaded(package: Package) -> object:
 
 
 def _will_do(version: str, versions: str) -> bool:
-    """Whether a version is one of those asked for; True where that cannot be told."""
+    """Whether a version is one of those asked for; True where that cannot be determined."""
     try:
         from packaging.specifiers import InvalidSpecifier, SpecifierSet
         from packaging.version import InvalidVersion

@@ -4,8 +4,8 @@ from typing import Any
 
 import typer
 
-from adducir.study.nearest import nearest
-from adducir.study.registry import Family
+from adducir.core.nearest import nearest
+from adducir.core.registry import Family
 
 
 def kind_of(family: Family[Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where the rooms' results and their progress come out.
+"""Where the packages' results and their progress come out.
 
 Results go to stdout, or to the file that the user names. All else (progress, notes, errors) goes to
 stderr: as bars on a terminal, as plain lines elsewhere.
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-from adducir.study.texts import visible
+from adducir.core.texts import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -55,7 +55,7 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
         stream.write(text if text.endswith("\n") else text + "\n")
         stream.flush()
         return
-    from adducir.study.files import writing_text
+    from adducir.core.files import writing_text
 
     with writing_text(output) as handle:
         handle.write(text if text.endswith("\n") else text + "\n")
@@ -63,7 +63,7 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
 
 
 def note(message: str) -> None:
-    """Tell the user one line on stderr; control characters from data are written out."""
+    """Show the user one line on stderr; control characters from data are written out."""
     print(visible(message), file=sys.stderr)
 
 
@@ -84,7 +84,7 @@ def open_progress() -> "PlainProgress | BarProgress":
 
 
 class PlainProgress:
-    """Progress as lines: none for quick work, then one every 5 seconds up to one a minute.
+    """Progress as lines: none for quick work, then one every 5 seconds up to one per minute.
 
     Args:
         stream: Where the lines go.
@@ -136,7 +136,7 @@ class PlainProgress:
             self.note(work.last_line(self._clock() - work.began))
 
     def note(self, message: str) -> None:
-        """Tell the user one line."""
+        """Show the user one line."""
         print(visible(message), file=self._stream, flush=True)
 
 
@@ -238,7 +238,7 @@ class BarProgress:
             self._stop()
 
     def note(self, message: str) -> None:
-        """Tell the user one line, above the bars."""
+        """Show the user one line, above the bars."""
         if self._bars is None:
             note(message)
         else:

@@ -81,9 +81,9 @@ def _claim(
 ) -> None:
     """Check all that is to be written, and hold it until the command ends."""
     from adducir.cli.console import leaving_stdout_to_data
-    from adducir.study.origins import Origin, replacing_anything
-    from adducir.study.standard_output import is_standard_output
-    from adducir.study.together import publishing_together
+    from adducir.core.origins import Origin, replacing_anything
+    from adducir.core.standard_output import is_standard_output
+    from adducir.core.together import publishing_together
 
     claims.enter_context(replacing_anything(force))
     principal = [role for role, (mark, *_) in roles.items() if mark.is_principal]
@@ -110,7 +110,7 @@ def _claim(
 
 def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:
     """The values, where a table for standard output is what it is anyway: not for a file."""
-    from adducir.study.standard_output import is_standard_output
+    from adducir.core.standard_output import is_standard_output
 
     tables = {key for key, one in writes.items() if one.what == "table" and values.get(key)}
     return {

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
-from adducir.cli.outputs import PRODUCT, SOURCE
+from adducir.cli.outputs import ARTIFACT, SOURCE
 
 
 def convert(
@@ -28,7 +28,7 @@ def convert(
             help="The folder of the converted model.",
             show_default="models/ and the last part of the name",
         ),
-        PRODUCT,
+        ARTIFACT,
     ] = None,
     tokenizer: Annotated[
         str | None,

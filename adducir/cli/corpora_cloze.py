@@ -15,7 +15,7 @@ def corpora_cloze(
         int, typer.Option("--every", min=2, help="Sentences from one mask to the next.")
     ] = 10,
     longest: Annotated[
-        int, typer.Option("--longest", min=1, max=20, help="Sentences of a mask, at most.")
+        int, typer.Option("--max-sentences", min=1, max=20, help="Sentences of a mask, at most.")
     ] = 1,
     words: parts.ContextWords = 256,
     min_words: Annotated[int, typer.Option("--min-words", min=1, help="Words of a mask.")] = 8,
@@ -23,14 +23,14 @@ def corpora_cloze(
         int, typer.Option("--max-words", min=1, help="Words of a mask, for each of its sentences.")
     ] = 60,
 ) -> None:
-    """Mask sentences of texts, for encoders to be pretrained on.
+    """Mask sentences of texts to pretrain encoders on.
 
     Sentences are masked evenly over each answer or book; what stands around them is the query.
     """
     from adducir.cli.console import note, open_progress
-    from adducir.corpora.spans.cloze import mask_sentences
-    from adducir.corpora.spans.record import write_spans
-    from adducir.corpora.spans.texts import read_texts
+    from adducir.datasets.spans.cloze import mask_sentences
+    from adducir.datasets.spans.record import write_spans
+    from adducir.datasets.spans.texts import read_texts
 
     with open_progress() as progress:
         progress.start("Masking sentences", None, "masks")

@@ -10,7 +10,7 @@ from adducir.cli import parts
 if TYPE_CHECKING:
     from collections import Counter
 
-    from adducir.corpora.spans.examples import Tally
+    from adducir.datasets.spans.examples import Tally
 
 
 class UnitRules(StrEnum):
@@ -36,7 +36,7 @@ def corpora_examples(
         typer.Option("--rules", help="The edges of units; paper: as EGRET's paper has them."),
     ] = UnitRules.STRICT,
 ) -> None:
-    """Take examples in context out of answers and books.
+    """Extract examples in context from answers and books.
 
     Sentences that hold "for example" or "e.g.", and parenthesised clauses that open with them,
     become masked spans. Prints how many there are, how long, and what was dropped and why.
@@ -44,9 +44,9 @@ def corpora_examples(
     from collections import Counter
 
     from adducir.cli.console import note, open_progress, show
-    from adducir.corpora.spans.examples import Tally, extract_examples
-    from adducir.corpora.spans.record import write_spans
-    from adducir.corpora.spans.texts import read_texts
+    from adducir.datasets.spans.examples import Tally, extract_examples
+    from adducir.datasets.spans.record import write_spans
+    from adducir.datasets.spans.texts import read_texts
 
     tally, skipped = Tally(), Counter[str]()
     with open_progress() as progress:

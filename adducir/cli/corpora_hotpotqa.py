@@ -10,13 +10,13 @@ from adducir.cli.effects import without
 from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
 from adducir.cli.parts import counts_of
 from adducir.cli.shares import Shares, part_path, shares_of
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adducir.corpora.evidence_sets.hotpotqa import HotpotQuestion
-    from adducir.corpora.evidence_sets.record import EvidenceQuestion
+    from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion
+    from adducir.datasets.evidence_sets.record import EvidenceQuestion
 
 
 class Gold(StrEnum):
@@ -31,7 +31,7 @@ def corpora_hotpotqa(
         list[Path],
         typer.Argument(
             metavar="SOURCE",
-            help="HotpotQA's JSON, or the same objects one a line; plain or .gz.",
+            help="HotpotQA's JSON, or the same objects one per line; plain or .gz.",
             show_default=False,
         ),
         SOURCE,
@@ -80,7 +80,7 @@ def corpora_hotpotqa(
     shares: Shares = None,
     seed: Annotated[int, typer.Option("--seed", help="Decides parts and pairs.")] = 0,
 ) -> None:
-    """Give HotpotQA's questions pools of paragraphs.
+    """Build pools of paragraphs for HotpotQA's questions.
 
     The pools come from bigram BM25, as those of HotpotQA-50. Searched are the paragraphs of all
     questions and those of --paragraphs. Prints how many true pairs are at hand and found: the upper
@@ -89,9 +89,9 @@ def corpora_hotpotqa(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, show
-    from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa
-    from adducir.corpora.evidence_sets.record_files import write_questions
-    from adducir.corpora.evidence_sets.splitting import split
+    from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
+    from adducir.datasets.evidence_sets.record_files import write_questions
+    from adducir.datasets.evidence_sets.splitting import split
 
     questions = [question for path in sources for question in read_hotpotqa(path)]
     if not questions:
@@ -111,8 +111,8 @@ def corpora_hotpotqa(
 def _own(
     questions: "Sequence[HotpotQuestion]", gold: Gold, negatives: int, seed: int
 ) -> "tuple[list[EvidenceQuestion], str]":
-    from adducir.corpora.evidence_sets.hotpotqa import own_passages
-    from adducir.corpora.evidence_sets.sampling import with_sets
+    from adducir.datasets.evidence_sets.hotpotqa import own_passages
+    from adducir.datasets.evidence_sets.sampling import with_sets
 
     whole = [with_sets(own_passages(q), negatives=negatives, seed=seed) for q in questions]
     found = [question for question in whole if not any(question.missing)]
@@ -134,7 +134,7 @@ def _pools(
     negatives: int,
     seed: int,
 ) -> "tuple[list[EvidenceQuestion], str]":
-    from adducir.corpora.evidence_sets.hotpotqa import paragraphs_of, paragraphs_of_corpus
+    from adducir.datasets.evidence_sets.hotpotqa import paragraphs_of, paragraphs_of_corpus
     from adducir.indexes.models import BM25
     from adducir.indexes.pools import bm25_pools
 

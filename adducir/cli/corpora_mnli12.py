@@ -10,7 +10,7 @@ from adducir.cli.parts import counts_of
 from adducir.cli.shares import Shares, part_path, shares_of
 
 if TYPE_CHECKING:
-    from adducir.corpora.evidence_sets.mnli12 import Dropped
+    from adducir.datasets.evidence_sets.mnli12 import Dropped
 
 
 def corpora_mnli12(
@@ -41,7 +41,7 @@ def corpora_mnli12(
         int, typer.Option("--seed", help="Decides parts, cuts, other premises, order and pairs.")
     ] = 0,
 ) -> None:
-    """Make MNLI-12 out of MultiNLI.
+    """Build MNLI-12 from MultiNLI.
 
     The task is to find the two halves of what a premise entails. Each hypothesis is cut in two; a
     question has the six halves of its premise's hypotheses and six of another's. Parts share no
@@ -50,9 +50,9 @@ def corpora_mnli12(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, show
-    from adducir.corpora.evidence_sets.mnli import read_mnli
-    from adducir.corpora.evidence_sets.mnli12 import build_mnli12, group_premises, split_premises
-    from adducir.corpora.evidence_sets.record_files import write_questions
+    from adducir.datasets.evidence_sets.mnli import read_mnli
+    from adducir.datasets.evidence_sets.mnli12 import build_mnli12, group_premises, split_premises
+    from adducir.datasets.evidence_sets.record_files import write_questions
 
     premises = group_premises((path, read_mnli(path)) for path in sources)
     parts = {"": premises} if wanted is None else split_premises(premises, wanted, seed)

@@ -9,12 +9,12 @@ import typer
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
 from adducir.cli.shares import Shares, part_path, shares_of
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.corpora.quotations.build import Built
-    from adducir.corpora.quotations.report import Report
-    from adducir.corpora.quotations.rules import Rules
+    from adducir.datasets.quotations.builder import Built
+    from adducir.datasets.quotations.report import Report
+    from adducir.datasets.quotations.rules import Rules
 
 
 class RulesName(StrEnum):
@@ -72,20 +72,20 @@ def corpora_quotations(
     context: Annotated[
         int, typer.Option("--context", help="Sentences of criticism on each side.")
     ] = 4,
-    longest: Annotated[
-        int, typer.Option("--longest", max=5, help="Sentences of a quotation, at most.")
+    max_sentences: Annotated[
+        int, typer.Option("--max-sentences", max=5, help="Sentences of a quotation, at most.")
     ] = 5,
     parts_: Annotated[
         int | None,
         typer.Option("--parts", help="strict: windows of a longer one.", show_default="3"),
     ] = None,
-    fewest: Annotated[
-        int, typer.Option("--fewest", help="Matches of a book that a work has, at least.")
+    min_matches: Annotated[
+        int, typer.Option("--min-matches", help="Matches of a book that a work has, at least.")
     ] = 3,
-    most: Annotated[
+    max_matches: Annotated[
         int | None,
         typer.Option(
-            "--most",
+            "--max-matches",
             help="Matches of a book that a work has, at most.",
             show_default="half of its sentences; relic: 500",
         ),
@@ -98,9 +98,11 @@ def corpora_quotations(
             show_default="8; relic: 25",
         ),
     ] = None,
-    alike: Annotated[
+    min_similarity: Annotated[
         float | None,
-        typer.Option("--alike", help="relic: QRatio that makes a match.", show_default="80"),
+        typer.Option(
+            "--min-similarity", help="relic: QRatio that makes a match.", show_default="80"
+        ),
     ] = None,
     run: Annotated[
         int | None,
@@ -109,7 +111,7 @@ def corpora_quotations(
         ),
     ] = None,
 ) -> None:
-    """Find quotations of books in criticism.
+    """Find quotations from books in literary criticism.
 
     What the criticism has of a book's words becomes a masked quotation with the critic's sentences
     around it. Prints the counts of each book, and what was dropped and
@@ -118,17 +120,17 @@ def corpora_quotations(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, open_progress, show
-    from adducir.corpora.quotations.construction import construct
+    from adducir.datasets.quotations.construction import construct
 
     numbers = {
         "words": words,
         "context": context,
-        "longest": longest,
+        "max_sentences": max_sentences,
         "parts": parts_,
-        "fewest": fewest,
-        "most": most,
+        "min_matches": min_matches,
+        "max_matches": max_matches,
         "echo": echo,
-        "alike": alike,
+        "min_similarity": min_similarity,
         "run": run,
     }
     chosen = _rules(rules, {name: value for name, value in numbers.items() if value is not None})
@@ -147,12 +149,14 @@ def _rules(name: RulesName, numbers: dict[str, int | float]) -> "Rules":
     Raises:
         UsageError: A number means nothing to them, or is out of its range.
     """
-    from adducir.corpora.quotations.rules import ONLY, rules_of
+    from adducir.datasets.quotations.rules import ONLY, rules_of
 
     for other, only in ONLY.items():
         odd = [one for one in only if one in numbers]
         if other != name.value and odd:
-            raise UsageError(f"--{odd[0]} means nothing with --rules {name.value}.")
+            raise UsageError(
+                f"--{odd[0].replace('_', '-')} means nothing with --rules {name.value}."
+            )
     return rules_of(name.value, numbers)
 
 
@@ -164,9 +168,9 @@ def _write(
     seed: int,
 ) -> list[tuple[Path, int]]:
     """Write all files; what was written, with the quotations of each."""
-    from adducir.corpora.quotations.construction import relic_of, spans_of, split_relic
-    from adducir.corpora.quotations.relic_files import write_relic
-    from adducir.corpora.spans.record import write_spans
+    from adducir.datasets.quotations.construction import relic_of, spans_of, split_relic
+    from adducir.datasets.quotations.relic_files import write_relic
+    from adducir.datasets.spans.record import write_spans
 
     books = relic_of(built)
     divided = {"": books} if shares is None else split_relic(books, shares, seed)
@@ -183,7 +187,7 @@ def _write(
 
 def _report(report: "Report") -> str:
     """The counts of each book as a table, and what the reasons of dropping mean."""
-    from adducir.corpora.quotations.report import REASONS, as_rows
+    from adducir.datasets.quotations.report import REASONS, as_rows
 
     rows = as_rows(report.books)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

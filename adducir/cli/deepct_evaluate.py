@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 
 def deepct_evaluate(
@@ -32,7 +32,7 @@ def deepct_evaluate(
     precision: options.PrecisionOption = options.Precision.FLOAT32,
     threads: options.Threads = None,
 ) -> None:
-    """Tell how well a term weighter recovers the reference terms of passages held out.
+    """Measure how well a term weighter recovers the reference terms of passages held out.
 
     Average precision per passage, with bootstrap intervals over documents: of the model, of the
     same model before training, of tf-idf, and of constant weights. The passages are those of the

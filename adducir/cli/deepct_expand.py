@@ -9,8 +9,8 @@ import typer
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import LINES, SOURCE
-from adducir.study.errors import UsageError
-from adducir.study.standard_output import is_standard_output
+from adducir.core.errors import UsageError
+from adducir.core.standard_output import is_standard_output
 
 
 class Transform(StrEnum):
@@ -83,11 +83,11 @@ def deepct_expand(
     threads: options.Threads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
-    """Weigh every word of a corpus and write it with its words repeated by their weights.
+    """Predict every word's weight in a corpus and write its words repeated by them.
 
     Every document is written, with all its fields and the field `weighted`. The weights are made
-    in shards: work that was killed goes on behind the last one, and another rendering of the same
-    weights costs no weighing.
+    in shards: work that was killed resumes after the last complete shard, and another rendering of
+    the same weights costs no prediction.
     """
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
@@ -95,7 +95,7 @@ def deepct_expand(
     from adducir.deepct.folders import model_folder
     from adducir.deepct.rendering import Rendering
     from adducir.deepct.settings import load_settings
-    from adducir.deepct.weighing import weigh_corpus
+    from adducir.deepct.weighting import predict_corpus_weights
     from adducir.deepct.writing import write_expanded, write_pairs
 
     if scale <= 0:
@@ -112,7 +112,7 @@ def deepct_expand(
             progress=progress,
         )
         settings = load_settings(folder)
-        manifest = weigh_corpus(
+        manifest = predict_corpus_weights(
             folder,
             documents,
             target,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
-from adducir.study.texts import visible
+from adducir.core.texts import visible
 
 if TYPE_CHECKING:
-    from adducir.deepct.weighing import Weighted
+    from adducir.deepct.weighting import Weighted
 
 
 def deepct_show(
@@ -33,12 +33,12 @@ def deepct_show(
     from adducir.cli.console import is_terminal, show
     from adducir.deepct.folders import model_folder
     from adducir.deepct.model import TermWeighter
-    from adducir.deepct.weighing import weigh
+    from adducir.deepct.weighting import predict_weights
     from adducir.models.machine import choose_device
 
     shown = sys.stdin.read() if text == "-" else text
     weighter = TermWeighter.load(model_folder(model)).to(choose_device(device.value))
-    (found,) = weigh(weighter, [shown])
+    (found,) = predict_weights(weighter, [shown])
     if is_terminal(sys.stdout):
         _print_coloured(shown, found)
     else:

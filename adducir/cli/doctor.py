@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adducir.study.errors import EXIT_PROBLEMS_FOUND
+from adducir.core.errors import EXIT_PROBLEMS_FOUND
 
 if TYPE_CHECKING:
     from adducir.cli.checks import Finding
@@ -18,7 +18,7 @@ _SIGNS = {"ok": "ok", "note": "note", "missing": "MISSING"}
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
-    """Say what works on this machine, and how to mend the rest.
+    """Check the installation, and say how to fix what is missing.
 
     Every part is really tried: Java is started, and packages that Adducir uses are imported. The
     exit code is 1 where something is missing that Adducir cannot do without, 0 otherwise.
@@ -52,6 +52,6 @@ def doctor(
 
 
 def line(finding: "Finding") -> str:
-    """One finding, aligned with the others, with its mend below it."""
+    """One finding, aligned with the others, with its hint below it."""
     text = f"  {_SIGNS[finding.state]:<7}  {finding.name:<{_WIDTH}}  {finding.detail}"
-    return f"{text}\n{' ' * (_WIDTH + 13)}mend: {finding.mend}" if finding.mend else text
+    return f"{text}\n{' ' * (_WIDTH + 13)}hint: {finding.hint}" if finding.hint else text

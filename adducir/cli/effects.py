@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 Values = Mapping[str, Any]
 
@@ -28,14 +28,14 @@ class Effect:
 
 def with_any(*names: str) -> Effect:
     """It needs one of these options to be given."""
-    told = " or ".join(map(_shown, names))
-    return Effect(f"without {told}", lambda values: any(map(bool, map(values.get, names))))
+    condition = " or ".join(map(_shown, names))
+    return Effect(f"without {condition}", lambda values: any(map(bool, map(values.get, names))))
 
 
 def where(name: str, *wanted: str | None) -> Effect:
     """It needs the option ``name`` to have one of these values; None: not to be given."""
-    told = f"without {_shown(name)} {' or '.join(one for one in wanted if one is not None)}"
-    return Effect(told, lambda values: values.get(name) in wanted)
+    condition = f"without {_shown(name)} {' or '.join(one for one in wanted if one is not None)}"
+    return Effect(condition, lambda values: values.get(name) in wanted)
 
 
 def without(name: str) -> Effect:

@@ -8,8 +8,8 @@ import typer
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
-from adducir.cli.outputs import PRODUCT
-from adducir.study.errors import UsageError
+from adducir.cli.outputs import ARTIFACT
+from adducir.core.errors import UsageError
 
 
 class SpanSide(StrEnum):
@@ -33,7 +33,7 @@ def encode(
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the vectors."),
-        PRODUCT,
+        ARTIFACT,
     ],
     corpus: Annotated[
         str | None,
@@ -80,8 +80,8 @@ def encode(
 ) -> None:
     """Encode a corpus, or contexts and spans, into vectors.
 
-    The vectors are made in shards: work that was killed goes on behind the last one. A digest ties
-    them to their docnos.
+    The vectors are made in shards: work that was killed resumes after the last complete shard. A
+    digest ties them to their docnos.
     """
     if (corpus is None) == (spans is None):
         raise UsageError("give one of --corpus and --spans.")

@@ -6,38 +6,38 @@ from pathlib import Path
 from typing import Any
 
 import adducir
-from adducir.cli import evaluate_options as asked
+from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 
 
 def evaluate(
     runs: options.RunPaths,
-    qrels: asked.QrelsSources,
-    measures: asked.Measures = None,
-    negative_grades: asked.NegativeGrades = options.Negative.ZERO,
-    baseline: asked.Baselines = None,
-    test: asked.TestName = None,
-    correction: asked.CorrectionName = None,
-    family: asked.FamilyName = None,
-    alpha: asked.Alpha = None,
-    equivalence: asked.EquivalenceBound = None,
-    against: asked.Against = None,
-    permutations: asked.Permutations = None,
-    seed: asked.Seed = None,
-    confidence: asked.Confidence = None,
-    show: asked.Shown = None,
-    per_topic: asked.PerTopic = False,
-    decimals: asked.Decimals = 3,
+    qrels: opts.QrelsSources,
+    measures: opts.Measures = None,
+    negative_grades: opts.NegativeGrades = options.Negative.ZERO,
+    baseline: opts.Baselines = None,
+    test: opts.TestName = None,
+    correction: opts.CorrectionName = None,
+    family: opts.FamilyName = None,
+    alpha: opts.Alpha = None,
+    equivalence: opts.EquivalenceBound = None,
+    against: opts.Against = None,
+    permutations: opts.Permutations = None,
+    seed: opts.Seed = None,
+    confidence: opts.Confidence = None,
+    show: opts.Shown = None,
+    per_topic: opts.PerTopic = False,
+    decimals: opts.Decimals = 3,
     format_name: options.TableFormat = None,
     output: options.Output = None,
 ) -> None:
-    """Measure runs, test their differences and print the table.
+    """Evaluate runs, test their differences and print the table.
 
     A system is named after its run's file, without the endings .gz, .trec, .txt, .run and .res;
-    where two names are equal, the folders above tell them apart. Every topic of the qrels counts;
+    where two names are equal, the folders above distinguish them. Every topic of the qrels counts;
     a topic that a run lacks counts 0.
     """
-    testing = asked.Testing(
+    testing = opts.Testing(
         tuple(baseline or ()),
         test,
         correction,
@@ -55,12 +55,12 @@ def evaluate(
     from adducir.cli.console import open_progress
     from adducir.cli.tables import show_table
     from adducir.corpora.qrels import load_qrels
-    from adducir.experiments.comparison.compare import compare
-    from adducir.experiments.evaluation.evaluate import Evaluator
-    from adducir.experiments.tables.build import Layout, build_table
-    from adducir.experiments.tables.style import Style
+    from adducir.evaluation.evaluator import Evaluator
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
+    from adducir.statistics.comparison.comparison import compare
+    from adducir.tables.builder import Layout, build_table
+    from adducir.tables.style import Style
 
     with open_progress() as progress:  # ir_datasets may have to download them
         judged = load_qrels(qrels, progress=progress)
@@ -74,7 +74,7 @@ def evaluate(
         evaluator.score(read_run(path, allow_empty=metadata_for(path).is_file()), system=system)
         for path, system in systems.items()
     ]
-    comparison = compare(scores, **testing.said())
+    comparison = compare(scores, **testing.arguments())
     layout = Layout(
         style=Style(decimals=decimals, details=details),
         provenance=_provenance(systems, judged.source),
@@ -83,7 +83,7 @@ def evaluate(
     show_table(table, format_name, output, per_topic=per_topic)
 
 
-def _systems(runs: Sequence[Path], testing: asked.Testing) -> tuple[dict[Path, str], asked.Testing]:
+def _systems(runs: Sequence[Path], testing: opts.Testing) -> tuple[dict[Path, str], opts.Testing]:
     """Name the systems, and call baselines and the like by those names.
 
     A baseline that is a file and not among the runs is put before them.
@@ -106,7 +106,7 @@ def _systems(runs: Sequence[Path], testing: asked.Testing) -> tuple[dict[Path, s
 
 
 def _provenance(systems: dict[Path, str], qrels: str) -> dict[str, Any]:
-    from adducir.study.files import file_digest
+    from adducir.core.files import file_digest
 
     runs = {
         system: {"path": str(path), "sha256": file_digest(path)} for path, system in systems.items()

@@ -8,27 +8,21 @@ import typer
 
 from adducir.cli.choices import kind_of
 from adducir.cli.effects import Effect, Values, where, with_any
-from adducir.cli.options import (
-    DEFAULT_MEASURES,
-    Family,
-    Negative,
-    format_of,
-    listed,
-)
+from adducir.cli.options import DEFAULT_MEASURES, Family, Negative, format_of, listed
 from adducir.cli.outputs import SOURCE
-from adducir.experiments.significance.corrections import CORRECTIONS
-from adducir.experiments.significance.tests import TESTS
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.tests import TESTS
 
 MEASURING = "Measures"
 TESTING = "Testing differences"
 LOOK = "The table"
 DETAILS = ("difference", "ci", "effect", "wtl", "p", "p_corrected", "equivalence_p")
-"""What ``--show`` offers: a table's details (:mod:`adducir.experiments.tables.style`)."""
+"""What ``--show`` offers: a table's details (:mod:`adducir.tables.style`)."""
 DETAIL_ALIASES = {"wins": "wtl"}
 
 
-def format_asked(values: Values) -> str:
+def requested_format(values: Values) -> str:
     """The format of the table that is asked for: by name, or by the ending of its file."""
     return format_of(values.get("output"), values.get("format_name"))
 
@@ -45,10 +39,12 @@ TESTED = Effect(
 INTERVALS = Effect(
     "without --show ci, where the format is not CSV, JSON or HTML",
     lambda values: (
-        "ci" in listed(values.get("show")) or format_asked(values) in ("csv", "json", "html")
+        "ci" in listed(values.get("show")) or requested_format(values) in ("csv", "json", "html")
     ),
 )
-NOT_IN_CSV = Effect("in CSV, which holds everything unrounded", lambda v: format_asked(v) != "csv")
+NOT_IN_CSV = Effect(
+    "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
+)
 
 QrelsSources = Annotated[
     list[str],
@@ -110,7 +106,8 @@ FamilyName = Annotated[
     Family | None,
     typer.Option(
         "--family",
-        help="What is corrected together: the tests of one measure, those of all measures, or "
+        help="Scope of the multiple-testing correction: the tests of "
+        "one measure, those of all measures, or "
         "those of all pairs of systems on one measure.",
         show_default="measure",
         rich_help_panel=TESTING,
@@ -120,7 +117,7 @@ FamilyName = Annotated[
 Alpha = Annotated[
     float | None,
     typer.Option(
-        "--alpha", help="Level of the tests.", show_default="0.05", rich_help_panel=TESTING
+        "--alpha", help="Significance level (alpha).", show_default="0.05", rich_help_panel=TESTING
     ),
     TESTED,
 ]
@@ -192,7 +189,9 @@ Shown = Annotated[
 PerTopic = Annotated[
     bool,
     typer.Option("--per-topic", help="Show the values of each topic.", rich_help_panel=LOOK),
-    Effect("in HTML, which shows each topic anyway", lambda values: format_asked(values) != "html"),
+    Effect(
+        "in HTML, which shows each topic anyway", lambda values: requested_format(values) != "html"
+    ),
 ]
 Decimals = Annotated[
     int,
@@ -222,7 +221,7 @@ class Testing:
         for name in wanted:
             if name not in DETAILS:
                 raise UsageError(
-                    f"--show knows no {name!r}.", mend=f"Choose of {', '.join(DETAILS)}."
+                    f"--show knows no {name!r}.", hint=f"Choose of {', '.join(DETAILS)}."
                 )
         equivalence = self.equivalence is not None
         if "equivalence_p" in wanted and not equivalence:
@@ -236,7 +235,7 @@ class Testing:
         """Whether differences are tested."""
         return bool(self.baseline) or self.family == Family.PAIRS
 
-    def said(self) -> dict[str, Any]:
-        """What was said, under the names of ``adducir.experiments.comparison.compare.compare``."""
+    def arguments(self) -> dict[str, Any]:
+        """What was requested, under the names of ``compare``'s parameters."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in pairs if value is not None}

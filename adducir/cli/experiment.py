@@ -8,7 +8,7 @@ import typer
 from adducir.cli import options
 from adducir.cli.effects import without
 from adducir.cli.outputs import SOURCE
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -49,7 +49,7 @@ def experiment(
     format_name: Annotated[options.TableFormat, without("dry_run")] = None,
     output: options.Output = None,
 ) -> None:
-    """Make a whole table from one experiment file.
+    """Run an experiment file: build what is missing, evaluate, test and print the table.
 
     All of the file is checked before anything runs. Only what is missing or out of date is built;
     runs go to runs/, the table in all formats to a folder beside the file.
@@ -94,7 +94,7 @@ def run(
         if output is not None and plan.study.tables > 1:
             raise UsageError(
                 f"this study has {plan.study.tables} tables, and --output is one file.",
-                mend=f"Leave it out: all formats go to {near(plan.output)}.",
+                hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
         with _results(file, plan.output):
             outcome = run_experiment(
@@ -114,8 +114,8 @@ def run(
 def _results(file: Path, folder: Path) -> "AbstractContextManager[None]":
     """Write the results of an experiment file, and replace none of another file's."""
     from adducir.cli.outputs import claiming
-    from adducir.study.folders import name_in_study
-    from adducir.study.origins import Origin
+    from adducir.core.folders import name_in_study
+    from adducir.core.origins import Origin
 
     origin = Origin("adducir experiment", {"file": (name_in_study(file),)})
     return claiming([folder], "results", origin)

@@ -8,8 +8,8 @@ import typer
 from adducir.cli import options
 from adducir.cli.hyperparameters import kind_option, with_hyperparameters
 from adducir.cli.outputs import SOURCE
+from adducir.core.errors import UsageError
 from adducir.runs.fusion import FUSION
-from adducir.study.errors import UsageError
 
 
 @with_hyperparameters(FUSION)
@@ -20,7 +20,7 @@ def fuse(
     weights: Annotated[
         list[str] | None,
         typer.Option(
-            "--weights", help="One a run, with commas or repeated.", show_default="1 for each"
+            "--weights", help="One per run, with commas or repeated.", show_default="1 for each"
         ),
     ] = None,
     depth: options.Depth = 1000,
@@ -28,7 +28,7 @@ def fuse(
     *,
     hyperparameters: dict[str, str],
 ) -> None:
-    """Combine several runs into one.
+    """Fuse several runs into one.
 
     Topics that only some of the runs have are fused from those, and reported.
     """

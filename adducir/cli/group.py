@@ -1,8 +1,8 @@
 """The list of commands, known without importing any of them.
 
-A command is a module of this room with a function of the same name; the function's parameters are
-the command's arguments and options, the first line of its docstring is repeated here. A command of
-two words, such as ``deepct show``, is one of a group; its module is ``deepct_show``.
+A command is a module of this package with a function of the same name; the function's parameters
+are the command's arguments and options, the first line of its docstring is repeated here. A command
+of two words, such as ``deepct show``, is one of a group; its module is ``deepct_show``.
 """
 
 import inspect
@@ -33,63 +33,65 @@ class Entry(NamedTuple):
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
     "search": Entry("Search an index for every topic and write a TREC run.", CORE),
-    "rerank": Entry(
-        "Put the best documents of a run in the order that a neural model gives them.", CORE
+    "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
+    "fuse": Entry("Fuse several runs into one.", CORE),
+    "evaluate": Entry("Evaluate runs, test their differences and print the table.", CORE),
+    "check": Entry("Validate run files.", CORE),
+    "tune": Entry("Tune parameters by cross-validated grid search.", CORE),
+    "experiment": Entry(
+        "Run an experiment file: build what is missing, evaluate, test and print the table.", CORE
     ),
-    "fuse": Entry("Combine several runs into one.", CORE),
-    "evaluate": Entry("Measure runs, test their differences and print the table.", CORE),
-    "check": Entry("Find the faults of runs that other tools pass over.", CORE),
-    "tune": Entry("Choose parameters by cross-validated grid search.", CORE),
-    "experiment": Entry("Make a whole table from one experiment file.", CORE),
     "train": Entry("Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS),
     "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", MODELS),
     "deepct evaluate": Entry(
-        "Tell how well a term weighter recovers the reference terms of passages held out.", MODELS
+        "Measure how well a term weighter recovers the reference terms of passages held out.",
+        MODELS,
     ),
     "deepct expand": Entry(
-        "Weigh every word of a corpus and write it with its words repeated by their weights.",
+        "Predict every word's weight in a corpus and write its words repeated by them.",
         MODELS,
     ),
     "deepct show": Entry(
         "Print a text with the weight of each word, coloured in the terminal.", MODELS
     ),
     "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STUDIES),
-    "select": Entry("Choose the set of passages that answers a question together.", STUDIES),
-    "ask": Entry("Find the passages of a book that fit a prompt best.", STUDIES),
-    "ranks": Entry("Test and tabulate the ranks that systems give to one truth.", STUDIES),
-    "sets": Entry("Test and tabulate chosen sets of passages against the true ones.", STUDIES),
-    "rouge": Entry(
-        "Compare the candidates that systems rank first with the gold text, by ROUGE-L.", STUDIES
+    "select": Entry("Select the set of passages that together answer a question.", STUDIES),
+    "ask": Entry("Search a book for the passages that best match a prompt.", STUDIES),
+    "ranks": Entry("Evaluate known-item search from the ranks of the gold items.", STUDIES),
+    "sets": Entry("Evaluate selected sets of passages against the gold sets.", STUDIES),
+    "rouge": Entry("Compare top-ranked candidates with the gold text by ROUGE-L.", STUDIES),
+    "corpora examples": Entry("Extract examples in context from answers and books.", DATA),
+    "corpora cloze": Entry("Mask sentences of texts to pretrain encoders on.", DATA),
+    "corpora quotations": Entry("Find quotations from books in literary criticism.", DATA),
+    "corpora hotpotqa": Entry("Build pools of paragraphs for HotpotQA's questions.", DATA),
+    "corpora mnli12": Entry("Build MNLI-12 from MultiNLI.", DATA),
+    "agreement": Entry(
+        "Inter-annotator agreement, and how raters rate and rank each system.", DATA
     ),
-    "corpora examples": Entry("Take examples in context out of answers and books.", DATA),
-    "corpora cloze": Entry("Mask sentences of texts, for encoders to be pretrained on.", DATA),
-    "corpora quotations": Entry("Find quotations of books in criticism.", DATA),
-    "corpora hotpotqa": Entry("Give HotpotQA's questions pools of paragraphs.", DATA),
-    "corpora mnli12": Entry("Make MNLI-12 out of MultiNLI.", DATA),
-    "agreement": Entry("Tell how far raters agree, and how they rate and rank each system.", DATA),
     "proxy make": Entry(
-        "Make a choice among the truth and a run's best other candidates, for human judges.", DATA
+        "Make a multiple-choice task for human judges: the gold item among distractors.", DATA
     ),
     "proxy score": Entry(
-        "Score what judges, and models, chose: accuracy with its interval, and agreement.", DATA
+        "Score the choices of judges and models: accuracy, intervals and agreement.", DATA
     ),
-    "new": Entry("Make the folders of a new study.", HELP),
+    "new": Entry("Create the folders of a new study.", HELP),
     "demo": Entry("Run the bundled experiment, from corpus to table.", HELP),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
-    "doctor": Entry("Say what works on this machine, and how to mend the rest.", HELP),
+    "doctor": Entry("Check the installation, and say how to fix what is missing.", HELP),
 }
 
 GROUPS = {
-    "corpora": Entry("Make collections for studies out of texts.", DATA),
+    "corpora": Entry("Build the studies' data sets from texts.", DATA),
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
-    "proxy": Entry("Let people, or models, choose the truth among a few candidates.", DATA),
+    "proxy": Entry("Multiple-choice tasks for human judges and models.", DATA),
 }
 """The groups of commands, by their first word."""
 
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
-    "file, 4 something missing on the machine, 5 a missing or foreign product, 70 a fault in "
+    "file, 4 something missing on the machine, 5 a missing artifact, or one that Adducir did not "
+    "create, 70 an error in "
     "Adducir itself, 130 interrupted, 141 nobody read the output."
 )
 

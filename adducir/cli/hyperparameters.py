@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple, get_args
 import typer
 from pydantic.fields import FieldInfo
 
-from adducir.study.errors import UsageError
-from adducir.study.registry import Family
+from adducir.core.errors import UsageError
+from adducir.core.registry import Family
 
 Choices = Mapping[str, tuple[Family[Any], str | None]]
 """By option, a family and the name of the kind that was chosen; None where none was."""
@@ -37,7 +37,7 @@ def with_hyperparameters(
         default: What the help calls the defaults; None for those of the kinds.
 
     The command takes those that were typed as ``hyperparameters``, a dict of texts by name, which
-    :func:`chosen`, or :meth:`adducir.study.registry.Family.make` for a single family, converts and
+    :func:`chosen`, or :meth:`adducir.core.registry.Family.make` for a single family, converts and
     checks.
     """
     stated: dict[str, list[_Stated]] = {}
@@ -78,7 +78,7 @@ def chosen(hyperparameters: Mapping[str, str], choices: Choices) -> list[Any]:
     Raises:
         UsageError: No kind that was chosen has a hyperparameter; there is no kind of a name; a
             value is not allowed.
-        MachineError: As :meth:`adducir.study.registry.Family.kind`.
+        MachineError: As :meth:`adducir.core.registry.Family.kind`.
     """
     fields = {
         option: family.kind(name).model_fields if name is not None else {}

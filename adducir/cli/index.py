@@ -7,11 +7,11 @@ import typer
 
 from adducir.cli import options
 from adducir.cli.effects import where, without
-from adducir.cli.outputs import PRODUCT, SOURCE
-from adducir.study.errors import UsageError
+from adducir.cli.outputs import ARTIFACT, SOURCE
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.study.products import Manifest
+    from adducir.core.artifacts import Manifest
 
 
 DENSE_PANEL = "Dense (--engine dense)"
@@ -36,7 +36,7 @@ def index(
         typer.Option(
             "--output", "-o", metavar="FOLDER", help="The index's folder, such as indexes/NAME."
         ),
-        PRODUCT,
+        ARTIFACT,
     ],
     fields: Annotated[
         list[str] | None,
@@ -188,17 +188,17 @@ def index(
 ) -> None:
     """Build an index from a corpus.
 
-    An index that is there already and would be built alike is left as it is. A docno that comes
+    An index that is up to date is not rebuilt. A docno that comes
     twice and a malformed record end the work; nothing half-made is left.
     """
     if source is None and weights is None:
         raise UsageError("name a SOURCE, or --weights.")
     source = source if source is not None else str(weights)
     if engine == options.Engine.DENSE:
-        from adducir.cli.index_dense import Asked, index_dense
+        from adducir.cli.index_dense import Request, index_dense
 
         index_dense(
-            Asked(
+            Request(
                 source,
                 output,
                 tuple(options.listed(fields)),
@@ -217,9 +217,9 @@ def index(
     from adducir.cli.console import open_progress
     from adducir.corpora.sources import open_corpus
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.build import IndexSettings
-    from adducir.indexes.building import builder
+    from adducir.indexes.builders import builder
     from adducir.indexes.languages.lucene import PRETOKENIZED
+    from adducir.indexes.lucene_builder import IndexSettings
 
     settings = IndexSettings(
         fields=tuple(options.listed(fields)),

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.cli import options
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What the user asked for; see the options of ``adducir index``."""
 
     source: str
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     rebuild: bool
 
 
-def index_dense(asked: Asked) -> None:
+def index_dense(request: Request) -> None:
     """Build a dense index and say what it holds.
 
     Raises:
@@ -33,38 +33,40 @@ def index_dense(asked: Asked) -> None:
     from adducir.cli.console import near, open_progress
     from adducir.corpora.sources import open_corpus
     from adducir.encoders.sources import encoder_source
-    from adducir.indexes.dense.build import Running, build_dense_index
+    from adducir.indexes.dense.builder import Running, build_dense_index
     from adducir.indexes.dense.settings import dense_settings
 
-    if asked.encoder is None:
+    if request.encoder is None:
         raise UsageError(
-            "--engine dense needs --encoder.", mend="'--encoder minilm' needs no download."
+            "--engine dense needs --encoder.", hint="'--encoder minilm' needs no download."
         )
-    settings = dense_settings(asked.kind.value, asked.changes)
+    settings = dense_settings(request.kind.value, request.changes)
     with open_progress() as progress:
         corpus = open_corpus(
-            asked.source,
-            docno_field=asked.docno_field,
-            format=asked.format,
+            request.source,
+            docno_field=request.docno_field,
+            format=request.format,
             progress=progress,
         )
         manifest = build_dense_index(
             corpus,
-            asked.output,
-            encoder_source(asked.encoder),
+            request.output,
+            encoder_source(request.encoder),
             settings,
-            fields=asked.fields,
+            fields=request.fields,
             running=Running(
-                device=asked.device.value, threads=asked.threads, precision=asked.precision.value
+                device=request.device.value,
+                threads=request.threads,
+                precision=request.precision.value,
             ),
-            rebuild=asked.rebuild,
+            rebuild=request.rebuild,
             progress=progress,
         )
         counts = manifest.counts
         measured = counts.get("recall") or {}
         recall = f", recall@{measured['at']} {measured['recall']:.3f}" if measured else ""
         progress.note(
-            f"{near(asked.output)}: {counts['documents']:,} documents, vectors of "
+            f"{near(request.output)}: {counts['documents']:,} documents, vectors of "
             f"{counts['width']:,} numbers computed in {manifest.recipe['precision']}, "
-            f"{asked.kind.value}{recall}"
+            f"{request.kind.value}{recall}"
         )

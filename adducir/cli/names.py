@@ -2,13 +2,13 @@
 
 The rule: a run's name is its file's name without the endings ``.gz``, ``.trec``, ``.txt``, ``.run``
 and ``.res``. Runs of the same name in different folders are called by as many of the folders above
-them as it takes to tell them apart: ``2020/bm25``, ``2021/bm25``.
+them as it takes to distinguish them: ``2020/bm25``, ``2021/bm25``.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 _ENDINGS = (".gz", ".trec", ".txt", ".run", ".res")
 
@@ -30,9 +30,9 @@ def system_names(runs: Sequence[Path]) -> dict[Path, str]:
     places = [path.resolve() for path in runs]
     for path, place in zip(runs, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(f"the run {path} is given twice.", mend="Give each run once.")
+            raise UsageError(f"the run {path} is given twice.", hint="Give each run once.")
     labels = [place.with_name(stem(place)) for place in places]
-    # bm25.trec and bm25.trec.gz in one folder: only the endings tell them apart.
+    # bm25.trec and bm25.trec.gz in one folder: only the endings distinguish them.
     labels = [
         place if labels.count(label) > 1 else label
         for place, label in zip(places, labels, strict=True)

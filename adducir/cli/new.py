@@ -9,7 +9,7 @@ import typer
 def new(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
 ) -> None:
-    """Make the folders of a new study.
+    """Create the folders of a new study.
 
     The study holds an experiment file that runs as it is, on the collection that comes with
     Adducir.

@@ -1,6 +1,7 @@
 """Arguments and options that commands share, and the choices they offer.
 
-The rooms decide what the choices mean; here they stand once more so that ``--help`` needs no room.
+The packages decide what the choices mean; here they stand once more so that ``--help`` imports
+nothing heavy.
 ``tests/cli/test_options.py`` holds the two together.
 """
 
@@ -13,10 +14,10 @@ import typer
 
 from adducir.cli.choices import kind_of
 from adducir.cli.outputs import RUN, TABLE
+from adducir.core.numbers import whole_number
+from adducir.core.standard_output import is_standard_output
 from adducir.corpora.readers import FORMATS
-from adducir.experiments.tables.render import TABLES
-from adducir.study.numbers import whole_number
-from adducir.study.standard_output import is_standard_output
+from adducir.tables.formats import TABLES
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 METADATA_ENDING = ".ir-metadata.yml"
@@ -33,7 +34,7 @@ def format_of(output: Path | None, wanted: str | None = None) -> str:
 
 
 class Family(StrEnum):
-    """What is corrected together."""
+    """Scope of the multiple-testing correction."""
 
     MEASURE = "measure"
     TABLE = "table"
@@ -118,7 +119,7 @@ RunPaths = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUN",
-        help=f"TREC runs, plain or .gz; metadata beside them ({METADATA_ENDING}) is passed over.",
+        help=f"TREC runs, plain or .gz; metadata beside them ({METADATA_ENDING}) is ignored.",
         show_default=False,
         callback=_without_metadata,
     ),
@@ -139,7 +140,7 @@ RunOutput = Annotated[
     RUN,
 ]
 CorpusFormat = typer.Option(
-    "--format", help="The format of the files, where their names do not tell.", **kind_of(FORMATS)
+    "--format", help="The format of the files, if their names do not show it.", **kind_of(FORMATS)
 )
 TableFormat = Annotated[
     str | None,
@@ -151,14 +152,14 @@ TableFormat = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one a core")
+    int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one per core")
 ]
 TrainingThreads = Annotated[
     int | None,
     typer.Option(
         "--threads",
         min=1,
-        help="Threads: the same as --set training.threads=N, which decides the weights.",
+        help="Threads: the same as --set training.threads=N, which determines the weights.",
         show_default="the recipe's, or 1",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Where commands write, and what they may replace there (:mod:`adducir.study.origins`)."""
+"""Where commands write, and what they may replace there (:mod:`adducir.core.origins`)."""
 
 import re
 import shlex
@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adducir.study.errors import InputError, UsageError
-from adducir.study.origins import Origin, refuse_other
-from adducir.study.standard_output import is_standard_output
-from adducir.study.writable import refuse_unwritable
+from adducir.core.errors import InputError, UsageError
+from adducir.core.origins import Origin, refuse_other
+from adducir.core.standard_output import is_standard_output
+from adducir.core.writable import refuse_unwritable
 
 _OTHERS = (
     *(
@@ -39,8 +39,8 @@ class Writes:
     """Marks a parameter that names what a command writes; part of its annotation.
 
     Attributes:
-        what: ``run``, ``table``, ``file``; ``folder`` for files in a folder; ``product`` for a
-            folder that tells its own origin; ``study``.
+        what: ``run``, ``table``, ``file``; ``folder`` for files in a folder; ``artifact`` for a
+            folder that shows its own origin; ``study``.
         endings: Those that a file's name may have, ``.gz`` apart; none where any will do.
         chosen_by: The parameter that chooses the format where it is given, whatever the ending.
         parts: The parameter with the shares of the parts that the file is divided into.
@@ -55,7 +55,7 @@ class Writes:
         """Those that a file's name may have: of a table, those of all its formats."""
         if self.what != "table":
             return self.endings
-        from adducir.experiments.tables.render import TABLES
+        from adducir.tables.formats import TABLES
 
         return tuple(one.ending for one in TABLES.kinds().values())
 
@@ -88,7 +88,7 @@ TABLE = Writes("table", chosen_by="format_name")
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 LINES_IN_PARTS = Writes("file", (".jsonl", ".ndjson", ".json"), parts="shares")
 JSON_IN_PARTS = Writes("file", (".json",), parts="shares")
-PRODUCT = Writes("product")
+ARTIFACT = Writes("artifact")
 STUDY = Writes("study")
 FILES = Writes("folder")
 SOURCE = Source()
@@ -115,7 +115,7 @@ def check_name(option: str, path: Path, writes: Writes, values: Mapping[str, Any
         if ending.lower() in _OTHERS:
             raise UsageError(
                 f"{option} {path}: no run ends in {ending}.",
-                mend="Let it end in .trec or .trec.gz.",
+                hint="Let it end in .trec or .trec.gz.",
             )
         return
     known = writes.known_endings()
@@ -124,7 +124,7 @@ def check_name(option: str, path: Path, writes: Writes, values: Mapping[str, Any
             return
         raise UsageError(
             f"{option} {path}: the ending {ending} is not known here.",
-            mend=f"Use one of {', '.join(known)}"
+            hint=f"Use one of {', '.join(known)}"
             + (", or say --format." if writes.chosen_by else " (with .gz to compress)."),
         )
 
@@ -138,7 +138,7 @@ def refuse_overwriting(option: str, path: Path, inputs: Iterable[Path | str]) ->
     for one in map(Path, inputs):
         if path.exists() and one.exists() and one.samefile(path):
             raise UsageError(
-                f"{option} is {one}, which this command reads.", mend="Name another file."
+                f"{option} is {one}, which this command reads.", hint="Name another file."
             )
 
 
@@ -152,7 +152,7 @@ def refuse_one_for_several(outputs: Mapping[str, Path]) -> None:
     for option, path in outputs.items():
         other = options.setdefault(path.resolve(), option)
         if other != option:
-            raise UsageError(f"{other} and {option} are one file.", mend="Name two.")
+            raise UsageError(f"{other} and {option} are one file.", hint="Name two.")
 
 
 def _is_ending(text: str) -> bool:
@@ -166,22 +166,22 @@ def claiming(paths: Sequence[Path], what: str, origin: Origin) -> Iterator[None]
     Nothing is replaced that another origin has; what the block writes is known as this one's.
 
     Raises:
-        ProductError: Something stands there that this origin did not make.
-        MachineError, InputError: As :func:`adducir.study.writable.refuse_unwritable`.
+        ArtifactError: Something stands there that this origin did not make.
+        MachineError, InputError: As :func:`adducir.core.writable.refuse_unwritable`.
     """
-    from adducir.study import register
+    from adducir.core import register
 
     kept = [path for path in paths if _can_be_lost(path)]
     with ExitStack() as ended:
         for path in sorted(kept) if what != "results" else ():  # an experiment has its own lock
-            ended.enter_context(register.held(path, partial(_tell_of_waiting, path)))
+            ended.enter_context(register.held(path, partial(_report_waiting, path)))
         _refuse_others(kept, what, origin)
         for path in kept:
             ended.callback(register.begin(path, origin))
         yield
 
 
-def _tell_of_waiting(path: Path) -> None:
+def _report_waiting(path: Path) -> None:
     from adducir.cli.console import note
 
     note(f"waiting for another process that writes {path}")
@@ -206,16 +206,16 @@ def _is_empty(path: Path) -> bool:
 
 
 def _origin(path: Path, what: str) -> Origin | None:
-    from adducir.study import register
+    from adducir.core import register
 
-    told = {"run": _origin_of_run, "results": _origin_of_results}.get(what)
-    return register.origin_of(path) or (told(path) if told else None)
+    origin_of = {"run": _origin_of_run, "results": _origin_of_results}.get(what)
+    return register.origin_of(path) or (origin_of(path) if origin_of else None)
 
 
 def _origin_of_run(path: Path) -> Origin | None:
-    """What the metadata beside a run tell, where they are this run's."""
+    """What the metadata beside a run records, where they are this run's."""
+    from adducir.core.files import file_digest
     from adducir.runs.metadata import metadata_for, read_metadata
-    from adducir.study.files import file_digest
 
     if not metadata_for(path).is_file():
         return None

@@ -22,7 +22,7 @@ class TextFormat(StrEnum):
 
     @property
     def wanted(self) -> str | None:
-        """The format, or None where the files tell."""
+        """The format, or None where the files show it."""
         return None if self is TextFormat.AUTO else self.value
 
 

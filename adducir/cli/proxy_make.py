@@ -8,11 +8,11 @@ import typer
 from adducir.cli import options
 from adducir.cli.effects import with_any, without
 from adducir.cli.outputs import READ, SOURCE, Writes
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.experiments.proxy.tasks import Question
-    from adducir.study.progress import Progress
+    from adducir.core.progress import Progress
+    from adducir.evaluation.proxy.tasks import Question
 
 
 TASK = Writes("file", (".csv", ".jsonl"))
@@ -49,17 +49,19 @@ def proxy_make(
     ] = None,
     qrels: Annotated[
         list[str] | None,
-        typer.Option("--qrels", "-q", help="The truths: one relevant document a topic."),
+        typer.Option("--qrels", "-q", help="The gold items: one relevant document per topic."),
         READ,
         without("spans"),
     ] = None,
     spans: Annotated[
         Path | None,
-        typer.Option("--spans", help="Masked spans, which name their truths, instead of topics."),
+        typer.Option(
+            "--spans", help="Masked spans, which name their gold items, instead of topics."
+        ),
         SOURCE,
     ] = None,
     others: Annotated[
-        int, typer.Option("--others", min=1, help="Candidates beside the truth.")
+        int, typer.Option("--num-distractors", min=1, help="Distractors beside the gold item.")
     ] = 2,
     sample: Annotated[
         int | None,
@@ -89,16 +91,16 @@ def proxy_make(
         ),
     ] = None,
 ) -> None:
-    """Make a choice among the truth and a run's best other candidates, for human judges.
+    """Make a multiple-choice task for human judges: the gold item among distractors.
 
-    The judges' file tells neither docnos nor the truth; the key file does. Both bear the same
+    The judges' file shows neither docnos nor the gold item; the key file does. Both bear the same
     mark, so that choices are never scored by another key.
     """
     from adducir.cli.console import note, open_progress
     from adducir.corpora.sources import open_corpus
-    from adducir.experiments.proxy.files import check_task_name, write_key, write_task
-    from adducir.experiments.proxy.loading import ranking_of, texts_of
-    from adducir.experiments.proxy.tasks import make_task
+    from adducir.evaluation.proxy.files import check_task_name, write_key, write_task
+    from adducir.evaluation.proxy.loading import ranking_of, texts_of
+    from adducir.evaluation.proxy.tasks import make_task
     from adducir.runs.read import read_run
 
     check_task_name(output)
@@ -125,12 +127,12 @@ def _questions(
 ) -> "list[Question]":
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
-    from adducir.experiments.proxy.loading import questions_of_spans, questions_of_topics
+    from adducir.evaluation.proxy.loading import questions_of_spans, questions_of_topics
 
     if spans is not None:
         return questions_of_spans(spans)
     if not topics or not qrels:
-        raise UsageError("the contexts are missing.", mend="Give --topics and --qrels, or --spans.")
+        raise UsageError("the contexts are missing.", hint="Give --topics and --qrels, or --spans.")
     groups = load_topics(topics, field=group_field) if group_field else None
     contexts = load_topics(topics, field=topic_field, progress=progress)
     return questions_of_topics(contexts, load_qrels(qrels, progress=progress), groups)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import adducir
-from adducir.cli import agreement_options as asked
+from adducir.cli import agreement_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.experiments.proxy.choices import Choices
-    from adducir.experiments.proxy.files import Key
+    from adducir.evaluation.proxy.choices import Choices
+    from adducir.evaluation.proxy.files import Key
 
 
 def proxy_score(
@@ -25,7 +25,7 @@ def proxy_score(
         list[Path] | None,
         typer.Argument(
             metavar="CHOICES",
-            help="The task file filled in, one a judge, or all judges' with a column rater.",
+            help="The task file filled in, one per judge, or all judges' with a column rater.",
             show_default=False,
         ),
     ] = None,
@@ -38,26 +38,26 @@ def proxy_score(
     by_group: Annotated[
         bool, typer.Option("--by-group", help="Also show the groups of the items.")
     ] = False,
-    confidence: asked.Confidence = 0.95,
-    samples: asked.Samples = 2000,
-    seed: asked.Seed = 0,
-    decimals: asked.Decimals = 3,
+    confidence: opts.Confidence = 0.95,
+    samples: opts.Samples = 2000,
+    seed: opts.Seed = 0,
+    decimals: opts.Decimals = 3,
     format_name: options.TableFormat = None,
     output: options.Output = None,
 ) -> None:
-    """Score what judges, and models, chose: accuracy with its interval, and agreement.
+    """Score the choices of judges and models: accuracy, intervals and agreement.
 
     A judge is named after the file, without its ending, unless a column rater says otherwise.
     """
     inputs = [key, *(choices or []), *(runs or [])]
     if not choices and not runs:
-        raise UsageError("there is nothing to score.", mend="Name files of choices, or --run.")
+        raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
 
     from adducir.cli.tables import show_table
-    from adducir.experiments.agreement.summary import Drawing
-    from adducir.experiments.proxy.files import read_key
-    from adducir.experiments.proxy.table import Look, proxy_table
-    from adducir.experiments.tables.style import Style
+    from adducir.evaluation.agreement.summary import Drawing
+    from adducir.evaluation.proxy.files import read_key
+    from adducir.tables.proxy import Look, proxy_table
+    from adducir.tables.style import Style
 
     answers = read_key(key)
     judges = _judges(choices or [], answers)
@@ -74,7 +74,7 @@ def proxy_score(
 
 def _judges(paths: Sequence[Path], key: "Key") -> "list[Choices]":
     from adducir.cli.names import stem
-    from adducir.experiments.proxy.choices import read_choices
+    from adducir.evaluation.proxy.choices import read_choices
 
     found: list[Choices] = []
     for path in paths:
@@ -83,7 +83,7 @@ def _judges(paths: Sequence[Path], key: "Key") -> "list[Choices]":
             if one.name in [other.name for other in found]:
                 raise UsageError(
                     f"{path} holds choices of {one.name}, as a file before it.",
-                    mend="Give every judge a file name, or a rater, of their own.",
+                    hint="Give every judge a file name, or a rater, of their own.",
                 )
             found.append(one)
     return found
@@ -92,8 +92,8 @@ def _judges(paths: Sequence[Path], key: "Key") -> "list[Choices]":
 def _models(paths: Sequence[Path], key: "Key") -> "tuple[list[Choices], list[str]]":
     """The models' choices, and what is to be said about candidates that they do not score."""
     from adducir.cli.names import system_names
-    from adducir.experiments.proxy.choices import choices_of_scores
-    from adducir.experiments.proxy.loading import scores_of
+    from adducir.evaluation.proxy.choices import choices_of_scores
+    from adducir.evaluation.proxy.loading import scores_of
     from adducir.runs.read import read_run
 
     found, notes = [], []
@@ -109,6 +109,6 @@ def _models(paths: Sequence[Path], key: "Key") -> "tuple[list[Choices], list[str
 
 
 def _digests(paths: Iterable[Path]) -> dict[str, dict[str, str]]:
-    from adducir.study.files import file_digest
+    from adducir.core.files import file_digest
 
     return {"files": {str(path): file_digest(path) for path in paths}}

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import adducir
-from adducir.cli import evaluate_options as asked
+from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.experiments.evaluation.ranks import GoldRanks
+    from adducir.evaluation.gold_ranks import GoldRanks
 
 
 class Ties(StrEnum):
-    """How ties count (:mod:`adducir.experiments.evaluation.ranks`)."""
+    """How ties count (:mod:`adducir.evaluation.gold_ranks`)."""
 
     PESSIMISTIC = "pessimistic"
     EXPECTED = "expected"
@@ -31,7 +31,7 @@ Baselines = Annotated[
         "-b",
         metavar="SYSTEM",
         help="The system that all others are tested against; can be repeated.",
-        rich_help_panel=asked.TESTING,
+        rich_help_panel=opts.TESTING,
     ),
 ]
 
@@ -58,7 +58,8 @@ def ranks(
         Ties,
         typer.Option(
             "--ties",
-            help="Count candidates that tie with the truth as better, or take the exact mean over "
+            help="Count candidates that tie with the gold item as "
+            "better, or take the exact mean over "
             "all orders.",
         ),
     ] = Ties.PESSIMISTIC,
@@ -70,24 +71,24 @@ def ranks(
         typer.Option("--by", metavar="KEY", help="Show groups of queries by a further column."),
     ] = None,
     baseline: Baselines = None,
-    test: asked.TestName = None,
-    correction: asked.CorrectionName = None,
-    family: asked.FamilyName = None,
-    alpha: asked.Alpha = None,
-    permutations: asked.Permutations = None,
-    seed: asked.Seed = None,
-    confidence: asked.Confidence = None,
-    show: asked.Shown = None,
-    decimals: asked.Decimals = 3,
+    test: opts.TestName = None,
+    correction: opts.CorrectionName = None,
+    family: opts.FamilyName = None,
+    alpha: opts.Alpha = None,
+    permutations: opts.Permutations = None,
+    seed: opts.Seed = None,
+    confidence: opts.Confidence = None,
+    show: opts.Shown = None,
+    decimals: opts.Decimals = 3,
     format_name: options.TableFormat = None,
     output: options.Output = None,
 ) -> None:
-    """Test and tabulate the ranks that systems give to one truth.
+    """Evaluate known-item search from the ranks of the gold items.
 
     R@k, mean reciprocal rank, mean and median rank. A file without a column system is of one
     system, named after the file.
     """
-    testing = asked.Testing(
+    testing = opts.Testing(
         tuple(baseline or ()),
         test,
         correction,
@@ -102,11 +103,11 @@ def ranks(
     details = testing.details(show)
 
     from adducir.cli.tables import show_table
-    from adducir.experiments.evaluation.ranks import CUTOFFS
-    from adducir.experiments.tables.build import Layout
-    from adducir.experiments.tables.ranks import rank_table
-    from adducir.experiments.tables.style import Style
-    from adducir.study.files import file_digest
+    from adducir.core.files import file_digest
+    from adducir.evaluation.gold_ranks import CUTOFFS
+    from adducir.tables.builder import Layout
+    from adducir.tables.ranks import rank_table
+    from adducir.tables.style import Style
 
     digests = {str(path): file_digest(path) for path in files}
     table = rank_table(
@@ -115,7 +116,7 @@ def ranks(
         cutoffs=_numbers(cutoffs) or CUTOFFS,
         ties=ties.value,
         random=random,
-        testing=testing.said() if testing.differences else {},
+        testing=testing.arguments() if testing.differences else {},
         layout=Layout(
             style=Style(decimals=decimals, details=details),
             provenance={"adducir": adducir.__version__, "ranks": digests},
@@ -126,7 +127,7 @@ def ranks(
 
 def _systems(files: Sequence[Path]) -> "dict[str, GoldRanks]":
     from adducir.cli.names import stem
-    from adducir.experiments.evaluation.rank_files import read_ranks
+    from adducir.evaluation.rank_files import read_ranks
 
     found: dict[str, GoldRanks] = {}
     for path in files:
@@ -134,7 +135,7 @@ def _systems(files: Sequence[Path]) -> "dict[str, GoldRanks]":
             if name in found:
                 raise UsageError(
                     f"{path} holds ranks of {name}, as a file before it.",
-                    mend="Give every system a name of its own.",
+                    hint="Give every system a name of its own.",
                 )
             found[name] = one
     return found

@@ -8,14 +8,14 @@ import typer
 from adducir.cli import options
 from adducir.cli.effects import without
 from adducir.cli.outputs import SOURCE
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from adducir.core.progress import Progress
     from adducir.rerankers.registry import Reranker
     from adducir.rerankers.rerank import Reranked
     from adducir.rerankers.texts import Texts
     from adducir.runs.run import Run
-    from adducir.study.progress import Progress
 
 
 def rerank(
@@ -55,7 +55,9 @@ def rerank(
     ] = 100,
     topic_field: Annotated[
         str | None,
-        typer.Option("--topic-field", help="The field to ask with.", show_default="as for search"),
+        typer.Option(
+            "--topic-field", help="Topic field used as the query.", show_default="as for search"
+        ),
     ] = None,
     fields: Annotated[
         list[str] | None,
@@ -82,7 +84,7 @@ def rerank(
     threads: options.Threads = None,
     tag: options.Tag = None,
 ) -> None:
-    """Put the best documents of a run in the order that a neural model gives them.
+    """Rerank the top documents of a run with a neural model.
 
     Documents below the depth keep their order, below. Scores are kept by model, query text and
     document text: a deeper rerank, or one that was killed, computes only what is new.
@@ -91,13 +93,13 @@ def rerank(
         raise UsageError("give one of --index and --corpus, which the texts come from.")
 
     from adducir.cli.console import near, open_progress
+    from adducir.core.folders import study_folder
     from adducir.corpora.topics import load_topics
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.runs.read import read_run
     from adducir.runs.write import write_run
-    from adducir.study.folders import study_folder
 
     kept = None if no_cache else cache or study_folder(output) / "rerankers" / ".scores"
     candidates = read_run(run)
@@ -117,7 +119,7 @@ def rerank(
             progress=progress,
         )
         write_run(found.run, output, _metadata(run, found), topics=queries.qids)
-        progress.note(_told(near(output), found, reranker))
+        progress.note(_described(near(output), found, reranker))
 
 
 def _texts(
@@ -138,7 +140,7 @@ def _texts(
 
 
 def _metadata(run: Path, found: "Reranked") -> dict[str, Any]:
-    """What to tell beside the run; how its candidates were found is handed on."""
+    """What to record beside the run; how its candidates were found is handed on."""
     from adducir.runs.metadata import metadata_for, read_metadata
 
     before: dict[str, Any] = {}
@@ -156,7 +158,7 @@ def _metadata(run: Path, found: "Reranked") -> dict[str, Any]:
     return {"method": {**before, "reranking": [found.settings]}}
 
 
-def _told(output: str, found: "Reranked", reranker: "Reranker") -> str:
+def _described(output: str, found: "Reranked", reranker: "Reranker") -> str:
     what = "windows" if reranker.is_listwise else "pairs"
     rate = found.computed / found.seconds if found.seconds else 0.0
     return (

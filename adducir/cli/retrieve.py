@@ -9,7 +9,7 @@ import typer
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import SOURCE, Writes
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
@@ -102,7 +102,7 @@ def retrieve(
     with open_progress() as progress, using_threads(threads):
         how: dict[str, Any] = {"precision": precision.value, "progress": progress}
         if relic is not None and submits:
-            from adducir.corpora.quotations import read_relic, write_submission
+            from adducir.datasets.quotations import read_relic, write_submission
 
             books = read_relic(relic)
             count = write_submission(relic_rankings(encoder, books, depth, **how), books, output)
@@ -118,7 +118,7 @@ def retrieve(
 
 
 def _submitted() -> int:
-    from adducir.corpora.quotations.submission import DEPTH
+    from adducir.datasets.quotations.submission import DEPTH
 
     return DEPTH
 
@@ -131,18 +131,18 @@ def _opened(model: str, left: int | None, right: int | None, device: str) -> "Du
     from adducir.models.machine import choose_device
 
     source = encoder_source(model)
-    asked = {key: value for key, value in (("left", left), ("right", right)) if value is not None}
+    lengths = {key: value for key, value in (("left", left), ("right", right)) if value is not None}
     own = (source.settings or Settings()).context
-    encoder = DualEncoder.load(source, context=own.model_copy(update=asked))
+    encoder = DualEncoder.load(source, context=own.model_copy(update=lengths))
     return encoder.to(choose_device(device))
 
 
 def _tasks(spans: list[Path], candidates: list[Path], relic: Path | None) -> "Iterator[SpanTask]":
-    from adducir.corpora.spans.record import read_spans
+    from adducir.datasets.spans.record import read_spans
     from adducir.encoders.ranking import book_tasks, collection_task
 
     if relic is not None:
-        from adducir.corpora.quotations import read_relic
+        from adducir.datasets.quotations import read_relic
 
         yield from book_tasks(read_relic(relic), hidden=True)
         return

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 import adducir
-from adducir.cli import evaluate_options as asked
+from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
 from adducir.cli.ranks import Baselines
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 
 def rouge(
@@ -49,23 +49,23 @@ def rouge(
         typer.Option("--without-gold", help="Leave the gold candidate itself out of the runs."),
     ] = False,
     baseline: Baselines = None,
-    test: asked.TestName = None,
-    correction: asked.CorrectionName = None,
-    family: asked.FamilyName = None,
-    alpha: asked.Alpha = None,
-    permutations: asked.Permutations = None,
-    seed: asked.Seed = None,
-    confidence: asked.Confidence = None,
-    show: asked.Shown = None,
-    decimals: asked.Decimals = 3,
+    test: opts.TestName = None,
+    correction: opts.CorrectionName = None,
+    family: opts.FamilyName = None,
+    alpha: opts.Alpha = None,
+    permutations: opts.Permutations = None,
+    seed: opts.Seed = None,
+    confidence: opts.Confidence = None,
+    show: opts.Shown = None,
+    decimals: opts.Decimals = 3,
     format_name: options.TableFormat = None,
     output: options.Output = None,
 ) -> None:
-    """Compare the candidates that systems rank first with the gold text, by ROUGE-L.
+    """Compare top-ranked candidates with the gold text by ROUGE-L.
 
     A span that a run lacks counts 0 and is reported.
     """
-    testing = asked.Testing(
+    testing = opts.Testing(
         tuple(baseline or ()),
         test,
         correction,
@@ -82,14 +82,14 @@ def rouge(
 
     from adducir.cli import names
     from adducir.cli.tables import show_table
-    from adducir.corpora.spans.record import read_spans
-    from adducir.experiments.evaluation.rouge import RougeL, rouge_of_run
-    from adducir.experiments.evaluation.scores import Scores
-    from adducir.experiments.tables.build import Layout
-    from adducir.experiments.tables.sets import set_table
-    from adducir.experiments.tables.style import Style
+    from adducir.core.files import file_digest
+    from adducir.datasets.spans.record import read_spans
+    from adducir.evaluation.rouge import RougeL, rouge_of_run
+    from adducir.evaluation.scores import Scores
     from adducir.runs.read import read_run
-    from adducir.study.files import file_digest
+    from adducir.tables.builder import Layout
+    from adducir.tables.sets import set_table
+    from adducir.tables.style import Style
 
     gold = [span for path in spans for span in read_spans(path)]
     others = [span for path in more for span in read_spans(path)]
@@ -98,7 +98,7 @@ def rouge(
     for path in runs:
         name = Path(names.stem(path)).stem
         if name in (one.system for one in scores):
-            raise UsageError(f"two runs are systems called {name}.", mend="Rename one of them.")
+            raise UsageError(f"two runs are systems called {name}.", hint="Rename one of them.")
         scores.append(
             rouge_of_run(
                 name,
@@ -113,7 +113,7 @@ def rouge(
     digests = {str(path): file_digest(path) for path in (*runs, *spans, *more)}
     table = set_table(
         {"": scores},
-        testing=testing.said() if testing.differences else {},
+        testing=testing.arguments() if testing.differences else {},
         layout=Layout(
             style=Style(decimals=decimals, details=details),
             provenance={"adducir": adducir.__version__, "files": digests},

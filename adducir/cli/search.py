@@ -10,9 +10,9 @@ from adducir.cli.effects import with_any
 from adducir.cli.hyperparameters import Choices, chosen, kind_option, with_hyperparameters
 from adducir.cli.outputs import SOURCE
 from adducir.cli.search_notes import metadata, notes
+from adducir.core.errors import UsageError
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
-from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
@@ -77,12 +77,12 @@ def search(
     The run's metadata is written beside it. A topic without hits cannot stand in a run: it is
     reported here and named in the metadata.
     """
-    from adducir.cli.search_dense import Asked, is_dense, search_dense
+    from adducir.cli.search_dense import Request, is_dense, search_dense
 
     if is_dense(index):
         given = {"model": model, "feedback": feedback, "field_weights": field_weights}
         _refuse_lexical({**given, **hyperparameters})
-        search_dense(Asked(index, topics, output, topic_field, depth, threads, tag))
+        search_dense(Request(index, topics, output, topic_field, depth, threads, tag))
         return
 
     from adducir.cli.console import open_progress, show
@@ -125,7 +125,7 @@ def _weights(given: list[str] | None) -> dict[str, float] | None:
             found[name.strip()] = float(weight)
         except ValueError:
             raise UsageError(
-                f"{text!r} is no weight of a field.", mend="Write --field-weights title=2,text=1."
+                f"{text!r} is no weight of a field.", hint="Write --field-weights title=2,text=1."
             ) from None
     return found or None
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from adducir.cli import options
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What the user asked for; see the options of ``adducir search``."""
 
     folder: Path
@@ -20,12 +20,12 @@ class Asked(NamedTuple):
 
 def is_dense(index: Path) -> bool:
     """Whether a folder is a dense index."""
-    from adducir.study.products import MANIFEST, read_manifest
+    from adducir.core.artifacts import MANIFEST, read_manifest
 
     return (index / MANIFEST).is_file() and read_manifest(index).kind == "dense-index"
 
 
-def search_dense(asked: Asked) -> None:
+def search_dense(request: Request) -> None:
     """Search a dense index for every topic and write the run."""
     from adducir.cli.console import open_progress
     from adducir.cli.search_notes import metadata, notes
@@ -35,14 +35,14 @@ def search_dense(asked: Asked) -> None:
     from adducir.runs.write import write_run
 
     with open_progress() as progress:
-        queries = load_topics(asked.topics, field=asked.topic_field, progress=progress)
+        queries = load_topics(request.topics, field=request.topic_field, progress=progress)
         found = search_topics_dense(
-            DenseIndex(asked.folder),
+            DenseIndex(request.folder),
             queries,
-            tag=options.tag_of(asked.output, asked.tag),
-            depth=asked.depth,
-            threads=asked.threads,
+            tag=options.tag_of(request.output, request.tag),
+            depth=request.depth,
+            threads=request.threads,
         )
-        write_run(found.run, asked.output, metadata(found, queries), topics=queries.qids)
-        for line in notes(found, queries, asked.output):
+        write_run(found.run, request.output, metadata(found, queries), topics=queries.qids)
+        for line in notes(found, queries, request.output):
             progress.note(line)

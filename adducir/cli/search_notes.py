@@ -1,4 +1,4 @@
-"""What is told of a search: beside its run, and to the user."""
+"""What is reported of a search: beside its run, and to the user."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def metadata(found: "Search", topics: "Topics") -> dict[str, Any]:
-    """What to tell beside the run about how it was made."""
+    """What to record beside the run about how it was made."""
     return {
         "method": {"retrieval": [found.settings]},
         "data": {"topics": {"source": topics.source, "field": topics.field}},
@@ -17,7 +17,7 @@ def metadata(found: "Search", topics: "Topics") -> dict[str, Any]:
 
 
 def notes(found: "Search", topics: "Topics", output: Path) -> list[str]:
-    """What to tell the user about a search."""
+    """What to show the user about a search."""
     rate = len(topics) / found.seconds if found.seconds else 0.0
     lines = [
         f"{output}: {len(topics):,} topics, {len(found.run):,} hits, {found.seconds:.1f} s "

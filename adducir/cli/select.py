@@ -8,7 +8,7 @@ import typer
 from adducir.cli import options
 from adducir.cli.hyperparameters import with_hyperparameters
 from adducir.cli.outputs import LINES, SOURCE
-from adducir.rerankers.complementary.selector import SELECTORS
+from adducir.selectors.selector import SELECTORS
 
 
 @with_hyperparameters(SELECTORS, default="the model's")
@@ -35,7 +35,7 @@ def select(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="The chosen sets, JSONL, such as X.jsonl.gz."
+            "--output", "-o", metavar="FILE", help="The selected sets, JSONL, such as X.jsonl.gz."
         ),
         LINES,
     ],
@@ -45,26 +45,26 @@ def select(
     *,
     hyperparameters: dict[str, str],
 ) -> None:
-    """Choose the set of passages that answers a question together.
+    """Select the set of passages that together answer a question.
 
     Passages are encoded once a question; the set is found by beam search in the vector space. Where
     nothing else is asked for, settings are those chosen on the recipe's validation questions.
     """
     from adducir.cli.console import note, open_progress
-    from adducir.corpora.evidence_sets.chosen import write_chosen
-    from adducir.corpora.evidence_sets.record_files import read_questions
+    from adducir.datasets.evidence_sets.record_files import read_questions
+    from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads
-    from adducir.rerankers.complementary import selecting
+    from adducir.selectors import selecting
 
-    asked = [question for path in questions for question in read_questions(path)]
+    requested = [question for path in questions for question in read_questions(path)]
     with open_progress() as progress, using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device.value))
         chosen = selecting.select(
             loaded,
-            asked,
+            requested,
             selecting.changed(loaded.settings.selection, hyperparameters),
             precision=precision.value,
             progress=progress,
         )
-        count = write_chosen(chosen, output)
+        count = write_selected(chosen, output)
     note(f"wrote {output}: sets for {count:,} questions")

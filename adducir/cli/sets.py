@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 import adducir
-from adducir.cli import evaluate_options as asked
+from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
 from adducir.cli.ranks import Baselines
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 
 def sets(
@@ -28,7 +28,7 @@ def sets(
             "--questions",
             "-q",
             metavar="FILE",
-            help="The questions with their true sets, JSONL; can be repeated.",
+            help="The questions with their gold sets, JSONL; can be repeated.",
         ),
         SOURCE,
     ],
@@ -39,24 +39,24 @@ def sets(
         ),
     ] = False,
     baseline: Baselines = None,
-    test: asked.TestName = None,
-    correction: asked.CorrectionName = None,
-    family: asked.FamilyName = None,
-    alpha: asked.Alpha = None,
-    permutations: asked.Permutations = None,
-    seed: asked.Seed = None,
-    confidence: asked.Confidence = None,
-    show: asked.Shown = None,
-    decimals: asked.Decimals = 3,
+    test: opts.TestName = None,
+    correction: opts.CorrectionName = None,
+    family: opts.FamilyName = None,
+    alpha: opts.Alpha = None,
+    permutations: opts.Permutations = None,
+    seed: opts.Seed = None,
+    confidence: opts.Confidence = None,
+    show: opts.Shown = None,
+    decimals: opts.Decimals = 3,
     format_name: options.TableFormat = None,
     output: options.Output = None,
 ) -> None:
-    """Test and tabulate chosen sets of passages against the true ones.
+    """Evaluate selected sets of passages against the gold sets.
 
-    EM (exact match), F1, and Cover (a whole true set is among what was chosen), over all questions
-    that have a true set; a question without a chosen set counts 0 and is reported.
+    EM (exact match), F1, and Cover (a whole gold set is among what was chosen), over all questions
+    that have a gold set; a question without a selected set counts 0 and is reported.
     """
-    testing = asked.Testing(
+    testing = opts.Testing(
         tuple(baseline or ()),
         test,
         correction,
@@ -72,28 +72,28 @@ def sets(
 
     from adducir.cli.names import stem
     from adducir.cli.tables import show_table
-    from adducir.experiments.evaluation.set_files import read_sets, read_truth
-    from adducir.experiments.tables.build import Layout
-    from adducir.experiments.tables.sets import set_table
-    from adducir.experiments.tables.style import Style
-    from adducir.study.files import file_digest
+    from adducir.core.files import file_digest
+    from adducir.evaluation.set_files import read_gold_sets, read_sets
+    from adducir.tables.builder import Layout
+    from adducir.tables.sets import set_table
+    from adducir.tables.style import Style
 
     digests = {str(path): file_digest(path) for path in (*files, *questions)}
-    truth = read_truth(questions)
+    gold = read_gold_sets(questions)
     chosen: dict[str, dict[str, tuple[str, ...]]] = {}
     for path in files:
         name = Path(stem(path)).stem
         if name in chosen:
-            raise UsageError(f"two files are systems called {name}.", mend="Rename one of them.")
-        chosen[name] = read_sets(path, truth)
+            raise UsageError(f"two files are systems called {name}.", hint="Rename one of them.")
+        chosen[name] = read_sets(path, gold)
     bounds = None
     if upper_bound:
         most = max((len(one) for some in chosen.values() for one in some.values()), default=1)
-        bounds = {"": truth.bound(max(1, most))}
+        bounds = {"": gold.bound(max(1, most))}
     table = set_table(
-        {"": [truth.scores(name, some) for name, some in chosen.items()]},
+        {"": [gold.scores(name, some) for name, some in chosen.items()]},
         bounds=bounds,
-        testing=testing.said() if testing.differences else {},
+        testing=testing.arguments() if testing.differences else {},
         layout=Layout(
             style=Style(decimals=decimals, details=details),
             provenance={"adducir": adducir.__version__, "files": digests},

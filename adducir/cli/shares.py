@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from adducir.study.errors import UsageError
-from adducir.study.standard_output import is_standard_output
+from adducir.core.errors import UsageError
+from adducir.core.standard_output import is_standard_output
 
 Shares = Annotated[
     str | None,
@@ -27,7 +27,7 @@ def shares_of(text: str | None) -> dict[str, float] | None:
     """
     if text is None:
         return None
-    from adducir.corpora.spans.splitting import PARTS, check_shares
+    from adducir.datasets.spans.splitting import PARTS, check_shares
 
     try:
         numbers = [float(one) for one in text.split(",")]

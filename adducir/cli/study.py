@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from adducir.study.errors import ProductError, UsageError
+from adducir.core.errors import ArtifactError, UsageError
 
 FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
 STARTER = Path(__file__).parent / "starter"
@@ -16,19 +16,19 @@ def make_study(folder: Path) -> None:
     """Make a study in a folder that does not exist yet, or is empty but for ``.git``.
 
     Raises:
-        ProductError: The folder holds something.
+        ArtifactError: The folder holds something.
         UsageError: It is a file.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file.", mend="Name a folder that does not exist yet.")
+        raise UsageError(f"{folder} is a file.", hint="Name a folder that does not exist yet.")
     held = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     strange = [name for name in held if name not in _HARMLESS]
     if strange:
-        raise ProductError(
+        raise ArtifactError(
             f"this folder is not empty: it holds {', '.join(strange[:3])}"
             f"{' and more' if len(strange) > 3 else ''}.",
             path=folder,
-            mend="Name a folder that is empty or does not exist yet.",
+            hint="Name a folder that is empty or does not exist yet.",
         )
     existed = folder.is_dir()
     beside = folder if existed else folder.resolve().parent

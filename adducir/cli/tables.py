@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.cli.console import is_terminal, show
 from adducir.cli.options import format_of
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.experiments.tables.table import ResultTable
+    from adducir.tables.table import ResultTable
 
 WIDTH = 100
 """Columns of the terminal format where it does not go to a terminal."""
@@ -40,8 +40,8 @@ def show_table(
 def _texts(
     table: "ResultTable", format_name: str, output: Path | None, per_topic: bool
 ) -> Iterator[str]:
-    from adducir.experiments.tables.render import TABLES, render
-    from adducir.experiments.tables.topics import topic_table
+    from adducir.tables.formats import TABLES, render
+    from adducir.tables.topics import topic_table
 
     topics = TABLES.kind(format_name).topics
     options = _terminal_options(output) if format_name == "terminal" else {}
@@ -51,7 +51,7 @@ def _texts(
     if per_topic and topics == "nowhere":
         raise UsageError(
             "the values of all topics are too many for a LaTeX table.",
-            mend="Take --format csv for them.",
+            hint="Take --format csv for them.",
         )
     if per_topic and topics == "tables":
         for column in table.columns:

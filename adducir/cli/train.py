@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli import options
-from adducir.cli.outputs import PRODUCT
+from adducir.cli.outputs import ARTIFACT
 
 
 def train(
@@ -25,7 +25,7 @@ def train(
             help="The model's folder.",
             show_default="the recipe's name without its ending",
         ),
-        PRODUCT,
+        ARTIFACT,
     ] = None,
     changes: options.Changes = None,
     device: options.Device = options.DeviceName.AUTO,
@@ -37,7 +37,7 @@ def train(
     The recipe's key `kind` says what is trained: deepct, dual-encoder, cross-encoder, monobert,
     complementary or drn. The weights are those of the lowest validation loss. A training that was
     killed goes on from its last snapshot, at most a minute back; a model that is there already and
-    would be trained alike is not rebuilt.
+    would be trained with the same settings is not rebuilt.
     """
     from adducir.cli.console import near, note, open_progress, show
     from adducir.training.artifacts import train_model
@@ -51,7 +51,9 @@ def train(
         )
     counts = manifest.counts
     loss = counts["validation_loss"]
-    told = "" if loss is None else f", validation loss {loss:.5f} at step {counts['best_step']:,}"
+    loss_text = (
+        "" if loss is None else f", validation loss {loss:.5f} at step {counts['best_step']:,}"
+    )
     for line in plan.report(counts):
         show(line)
-    note(f"{near(target)}: {counts['steps']:,} steps{told}")
+    note(f"{near(target)}: {counts['steps']:,} steps{loss_text}")

@@ -7,62 +7,62 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adducir.cli import options
-from adducir.cli import tune_options as asked
+from adducir.cli import tune_options as opts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import FILES, SOURCE
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from adducir.core.progress import Progress
     from adducir.experiments.tuning.pool import JudgedTopics
     from adducir.experiments.tuning.tuning import Tuning
-    from adducir.study.progress import Progress
 
 
 def tune(
-    topics: Annotated[asked.TopicsSources, SOURCE],
-    qrels: asked.QrelsSources,
-    grid: asked.GridRanges,
+    topics: Annotated[opts.TopicsSources, SOURCE],
+    qrels: opts.QrelsSources,
+    grid: opts.GridRanges,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go."),
         FILES,
     ],
-    index: asked.Index = None,
-    topic_field: asked.TopicField = None,
-    model: asked.ModelName = None,
-    feedback: asked.Feedback = None,
-    fuse: asked.Fuse = None,
-    method: asked.FusionMethod = None,
-    rerank: asked.Rerank = None,
-    measure: asked.Objective = asked.DEFAULT_OBJECTIVE,
-    negative_grades: asked.NegativeGrades = options.Negative.ZERO,
-    folds: asked.FoldsRule = None,
-    folds_file: asked.FoldsFile = None,
-    seed: asked.Seed = None,
+    index: opts.Index = None,
+    topic_field: opts.TopicField = None,
+    model: opts.ModelName = None,
+    feedback: opts.Feedback = None,
+    fuse: opts.Fuse = None,
+    method: opts.FusionMethod = None,
+    rerank: opts.Rerank = None,
+    measure: opts.Objective = opts.DEFAULT_OBJECTIVE,
+    negative_grades: opts.NegativeGrades = options.Negative.ZERO,
+    folds: opts.FoldsRule = None,
+    folds_file: opts.FoldsFile = None,
+    seed: opts.Seed = None,
     depth: Annotated[options.Depth, with_any("index", "fuse")] = 1000,
     threads: Annotated[options.Threads, with_any("index")] = None,
 ) -> None:
-    """Choose parameters by cross-validated grid search.
+    """Tune parameters by cross-validated grid search.
 
     For each fold the setting with the best mean over the topics of all other folds is chosen.
     Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
     map, the settings, the folds, and the pooled run, to be evaluated like any other.
     """
-    system = asked.System(index, model, feedback, tuple(fuse or ()), method, rerank)
+    system = opts.System(index, model, feedback, tuple(fuse or ()), method, rerank)
     system.check()
-    rule = asked.rule_of(folds, folds_file, seed, several=len(topics) > 1)
+    rule = opts.rule_of(folds, folds_file, seed, several=len(topics) > 1)
 
     from adducir.cli.console import open_progress, show
-    from adducir.experiments.evaluation.measures import parse_measure
+    from adducir.core.results import refuse_other_folder
+    from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.pool import Pool
     from adducir.experiments.tuning.report import write_report
     from adducir.experiments.tuning.tune import tune as tune_system
-    from adducir.study.results import refuse_other_folder
 
     objective = parse_measure(measure)
     if depth is not None and objective.params.get("cutoff", 0) > depth:
-        raise UsageError(f"{objective} needs more documents a topic than --depth {depth}.")
-    ranges = asked.ranges(grid)
+        raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
+    ranges = opts.ranges(grid)
     refuse_other_folder(output)
     with open_progress() as progress:
         pool = Pool.of(_topic_sets(topics, qrels, topic_field, progress))
@@ -103,7 +103,7 @@ def _topic_sets(
         parts = [judged if len(topics) == 1 else judged.restricted(one.qids) for one in loaded]
     else:
         parts = [load_qrels(source, progress=progress) for source in qrels]
-    names = asked.set_names(topics)
+    names = opts.set_names(topics)
     return [
         JudgedTopics(name, one, part) for name, one, part in zip(names, loaded, parts, strict=True)
     ]
@@ -126,8 +126,8 @@ def summary(tuning: "Tuning") -> str:
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
         for line in lines
     ]
-    told = (
+    summary = (
         f"{tuning.objective}, held out: {tuning.result:.4f} over {len(tuning.pool)} topics "
         f"({tuning.folds.rule}; {len(tuning.grid)} settings)"
     )
-    return "\n".join([*rows, "", told])
+    return "\n".join([*rows, "", summary])

@@ -10,9 +10,9 @@ import typer
 from adducir.cli.effects import with_any
 from adducir.cli.hyperparameters import kind_option, numbers_of
 from adducir.cli.options import Negative
+from adducir.core.errors import UsageError
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
-from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -182,8 +182,8 @@ class System:
 
         if not pool.has_own_qids:
             raise UsageError(
-                "topic sets share qids, which the topics of one run cannot tell apart.",
-                mend="Tune each topic set by itself.",
+                "topic sets share qids, which the topics of one run cannot distinguish.",
+                hint="Tune each topic set by itself.",
             )
         if self.rerank is not None:
             return RerankDepth(*(read_run(path) for path in self.rerank))

@@ -1,6 +1,6 @@
 """Documents, topics and judgements: from ir_datasets, from local files, from the bundle."""
 
-from adducir.study.lazy import offering
+from adducir.core.lazy import offering
 
 _HOMES = {
     "Corpus": "documents",

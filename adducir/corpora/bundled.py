@@ -5,7 +5,7 @@ Its sources are named ``bundled:arguments``, ``bundled:topics`` and ``bundled:qr
 
 from pathlib import Path
 
-from adducir.study.errors import InputError
+from adducir.core.errors import InputError
 
 BUNDLED = Path(__file__).parent / "bundled"
 """The folder that holds the collection."""
@@ -38,5 +38,5 @@ def bundled(name: str) -> Path:
     file = _FILES.get(name.removeprefix(PREFIX))
     if file is None:
         known = ", ".join(PREFIX + known for known in _FILES)
-        raise InputError(f"nothing named {name!r} comes with Adducir.", mend=f"There are {known}.")
+        raise InputError(f"nothing named {name!r} comes with Adducir.", hint=f"There are {known}.")
     return BUNDLED / file

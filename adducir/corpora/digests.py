@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from adducir.study.files import file_digest
+from adducir.core.files import file_digest
 
 _SETTLED = 2_000_000_000
-"""Nanoseconds after which a file's time stamp surely tells a later change."""
+"""Nanoseconds after which a file's time stamp surely shows a later change."""
 
 _known: dict[tuple[str, int, int, int], str] = {}
 

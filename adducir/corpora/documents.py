@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from adducir.study.checking import checked
-from adducir.study.errors import InputError, UsageError
+from adducir.core.checking import checked
+from adducir.core.errors import InputError, UsageError
 
 LONGEST_DOCNO = 1024
 """Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""
@@ -69,7 +69,7 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
     if isinstance(fields, str):  # this is called for every document: no more is checked
         raise UsageError(
             f"text_of: fields must be a sequence of str, not str ({fields!r}).",
-            mend="Put a single one into a list: [...].",
+            hint="Put a single one into a list: [...].",
         )
     texts = (document.fields.get(name, "") for name in fields)
     return "\n".join(text for text in texts if text)
@@ -87,7 +87,7 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
             f"the docno {docno[:40]!r}... is longer than {LONGEST_DOCNO:,} bytes.",
             path=path,
             line=line,
-            mend="Is it the right field? Name another with --docno-field, or shorten the docnos.",
+            hint="Is it the right field? Name another with --docno-field, or shorten the docnos.",
         )
     if docno.split() == [docno] and "\0" not in docno:
         return
@@ -100,7 +100,7 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
         f"{what}, which a TREC run cannot hold.",
         path=path,
         line=line,
-        mend="Give every document a docno without white space.",
+        hint="Give every document a docno without white space.",
     )
 
 
@@ -128,11 +128,11 @@ def _duplicate(corpus: Corpus, docno: str) -> InputError:
     places = corpus.places(docno)
     what = f"the docno {docno!r} comes twice in {corpus.source}."
     if len(places) < 2:
-        return InputError(what, mend="Keep one of the two documents.")
+        return InputError(what, hint="Keep one of the two documents.")
     first, second = places[0], places[1]
     return InputError(
         f"the docno {docno!r} was there before, at {first}.",
         path=second.path,
         line=second.line,
-        mend="Keep one of the two documents, or give them different docnos.",
+        hint="Keep one of the two documents, or give them different docnos.",
     )

@@ -1,7 +1,7 @@
 """Which format a file or a folder of documents has, and which files of a folder belong to it.
 
 Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
-files are passed over; so is what has no such name, and a ``.txt`` or ``.xml`` file without
+files are ignored; so is what has no such name, and a ``.txt`` or ``.xml`` file without
 ``<DOC>`` (a README). Where there is nothing but such ``.txt`` files, each of them is a document. A
 file whose name has no suffix at all but that of its compression, such as ``wiki_00.bz2``, is
 ``jsonl`` if it begins like a JSON object. Files of two formats are refused, unless the format is
@@ -14,35 +14,35 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from adducir.core.errors import InputError
+from adducir.core.json_objects import is_json
+from adducir.core.streams import BrokenStream, blocks, is_compressed, suffix_of
+from adducir.core.system_errors import reading_error
 from adducir.corpora.readers import FORMATS, CorpusFormat
-from adducir.study.errors import InputError
-from adducir.study.faults import reading_fault
-from adducir.study.json_objects import is_json
-from adducir.study.streams import BrokenStream, blocks, is_compressed, suffix_of
 
 _HEAD = 1 << 16
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's name tells.
+    """The format that a file's name shows.
 
     Raises:
-        InputError: It tells none.
+        InputError: It shows none.
     """
     formats = FORMATS.kinds()
     kind = _format_by_name(path, formats) or _format_by_content(path)
     if kind is None:
         raise InputError(
-            "its name does not tell the format.",
+            "its name does not show the format.",
             path=path,
-            mend=f"Name the format, one of {', '.join(FORMATS)}, or rename it: "
+            hint=f"Name the format, one of {', '.join(FORMATS)}, or rename it: "
             f"{_known_suffixes(formats)}.",
         )
     return kind
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
-    """The format of a folder, its files of that format, and those that are passed over.
+    """The format of a folder, its files of that format, and those that are ignored.
 
     Args:
         folder: An existing folder.
@@ -75,7 +75,7 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
         raise InputError(
             f"the folder holds files of several formats: {examples}.",
             path=folder,
-            mend="Name the format to read, or the file.",
+            hint="Name the format to read, or the file.",
         )
     kind = wanted or next(iter(by_format), None)
     chosen = by_format.get(kind or "", [])
@@ -85,7 +85,7 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
         raise InputError(
             f"there is no readable file among the {len(files)} of this folder.",
             path=folder,
-            mend=f"Readable by their names are {_known_suffixes(formats)}, also with .gz or .bz2; "
+            hint=f"Readable by their names are {_known_suffixes(formats)}, also with .gz or .bz2; "
             "for other names give the format.",
         )
     return kind, chosen
@@ -107,7 +107,7 @@ def _visible_files(folder: Path) -> Iterable[Path]:
 
 
 def _forbidden(error: OSError) -> NoReturn:
-    raise reading_fault(error, Path(error.filename)) from error
+    raise reading_error(error, Path(error.filename)) from error
 
 
 def _known_suffixes(formats: Mapping[str, type[CorpusFormat]]) -> str:
@@ -140,4 +140,4 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(_HEAD)
     except OSError as error:
-        raise reading_fault(error, path) from error
+        raise reading_error(error, path) from error

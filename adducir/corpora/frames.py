@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,13 +17,13 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from adducir.study.absent import may_download, without_downloads
-from adducir.study.errors import InputError, MachineError
-from adducir.study.progress import SILENT, Progress
+from adducir.core.absent import may_download, without_downloads
+from adducir.core.errors import InputError, MachineError
+from adducir.core.progress import SILENT, Progress
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
 
-_FAULTS = (
+_ERRORS = (
     *(OSError, RuntimeError, ImportError, ValueError, KeyError, EOFError, AssertionError),
     *(SyntaxError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
 )
@@ -92,19 +92,19 @@ def open_dataset(name: str, part: str, progress: Progress = SILENT) -> Any:
     except (ImportError, OSError) as error:
         raise MachineError(
             f"ir_datasets cannot be used: {error}.",
-            mend="Its folder must be writable; IR_DATASETS_HOME names another.",
+            hint="Its folder must be writable; IR_DATASETS_HOME names another.",
         ) from error
     with quietly(progress) as notes:
         try:
             dataset = ir_datasets.load(name)
         except KeyError:
             what = f"{name!r} is neither a file here nor an ir_datasets id."
-            raise InputError(what, mend=_near(name, part)) from None
-        except _FAULTS as error:  # some ids download a list of files at once
+            raise InputError(what, hint=_near(name, part)) from None
+        except _ERRORS as error:  # some ids download a list of files at once
             raise _unavailable(name, part, error, notes) from error
         if not dataset.has(part):
             what = f"{name} of ir_datasets has no {_PARTS[part]}."
-            raise InputError(what, mend=_near(name, part))
+            raise InputError(what, hint=_near(name, part))
     return dataset
 
 
@@ -128,14 +128,14 @@ def records(dataset: Any, name: str, part: str, progress: Progress = SILENT) -> 
     with quietly(progress) as notes:
         try:
             iterator = iter(getattr(dataset, f"{part}_iter")())
-        except _FAULTS as error:
+        except _ERRORS as error:
             raise _unavailable(name, part, error, notes) from error
         while True:
             try:
                 record = next(iterator)
             except StopIteration:
                 return
-            except _FAULTS as error:
+            except _ERRORS as error:
                 raise _unavailable(name, part, error, notes) from error
             yield record
 
@@ -159,6 +159,6 @@ def _unavailable(name: str, part: str, error: Exception, notes: _Notes) -> Machi
     hint = f"{notes.hint}; " if notes.hint else "Check the network, "
     return MachineError(
         f"the {_PARTS[part]} of {name} could not be had from ir_datasets ({reason}).",
-        mend=f"{hint}or name a local file instead of the id.",
+        hint=f"{hint}or name a local file instead of the id.",
         absent=True,
     )

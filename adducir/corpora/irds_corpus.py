@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adducir.core.absent import fetched_later
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Document, Place, check_docno
 from adducir.corpora.irds import is_here, open_dataset, quietly, records
 from adducir.corpora.values import ARGUMENT_FIELDS, argument_fields, as_text
-from adducir.study.absent import fetched_later
-from adducir.study.errors import InputError
-from adducir.study.progress import SILENT, Progress
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class IrdsCorpus:
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        """Told from the documents' class; nothing is downloaded."""
+        """Determined from the documents' class; nothing is downloaded."""
         if self._is_argument:
             return ARGUMENT_FIELDS
         names = self._names
@@ -90,7 +90,7 @@ class IrdsCorpus:
         return count if isinstance(count, int) else None
 
     def places(self, docno: str) -> list[Place]:
-        """Not known: ir_datasets does not tell."""
+        """Not known: ir_datasets does not say."""
         return []
 
 

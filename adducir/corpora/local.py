@@ -10,13 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adducir.core.errors import InputError, UsageError
 from adducir.corpora.digests import digest
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import choose_files, format_of, is_packed
 from adducir.corpora.readers import FORMATS, CorpusFormat
 from adducir.corpora.readers.text import docno_of
 from adducir.corpora.values import default_fields_of
-from adducir.study.errors import InputError, UsageError
 
 _CHUNK = 1 << 22
 _PEEKED = 20
@@ -52,7 +52,7 @@ class LocalCorpus:
 
     @cached_property
     def default_fields(self) -> tuple[str, ...]:
-        """The format's own, or told from the first documents."""
+        """The format's own, or determined from the first documents."""
         if self._reader.default_fields is not None:
             return self._reader.default_fields
         names: dict[str, None] = {}
@@ -128,7 +128,7 @@ def open_local(
             raise InputError(
                 "this is a pipe or a device, which cannot be read twice.",
                 path=path,
-                mend="Write the documents to a file first.",
+                hint="Write the documents to a file first.",
             )
         return LocalCorpus(source, (path,), format or format_of(path), docno_field)
     kind, chosen, skipped = choose_files(path, format)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from adducir.core.absent import gathering
+from adducir.core.checking import checked
+from adducir.core.errors import InputError, UsageError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import GRADE, rows_of
 from adducir.corpora.qrels_files import has_duplicates, read_qrels, refuse_duplicates
 from adducir.corpora.sources import resolve
-from adducir.study.absent import gathering
-from adducir.study.checking import checked
-from adducir.study.errors import InputError, UsageError
-from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,7 +1,7 @@
 """Read qrels files fast, and say precisely what is wrong with one that is not right.
 
 Polars reads what is plainly in order. Anything unusual goes through :func:`scan`, which reads
-line by line: it either finds the fault or reads the file (blank lines, say).
+line by line: it either finds the error or reads the file (blank lines, say).
 """
 
 import re
@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
-from adducir.study.errors import InputError
-from adducir.study.files import read_bytes, read_lines
+from adducir.core.errors import InputError
+from adducir.core.files import read_bytes, read_lines
 
 _COLUMNS = {"qid": pl.String, "iteration": pl.String, "docno": pl.String, "grade": pl.String}
 _RUN_COLUMNS = 6
@@ -80,7 +80,7 @@ def _all_whole(grades: "np.ndarray[Any, Any]") -> bool:
 
 
 def scan(path: Path) -> pl.DataFrame:
-    """Read a file line by line, and stop at the first fault.
+    """Read a file line by line, and stop at the first error.
 
     Raises:
         InputError: See :func:`read_qrels`.
@@ -93,7 +93,7 @@ def scan(path: Path) -> pl.DataFrame:
                 f"the grade {grade!r} is not a whole number.",
                 path=path,
                 line=line,
-                mend="The columns are: qid, iteration, docno, grade.",
+                hint="The columns are: qid, iteration, docno, grade.",
             )
         qids.append(qid)
         docnos.append(docno)
@@ -123,14 +123,14 @@ def _wrong_columns(path: Path, line: int, cells: list[str]) -> InputError:
             "this looks like a run (6 columns), not like qrels.",
             path=path,
             line=line,
-            mend="Give the file of relevance judgements, with the columns qid, iteration, docno, "
+            hint="Give the file of relevance judgements, with the columns qid, iteration, docno, "
             "grade.",
         )
-    mend = "Qrels have four: qid, iteration, docno, grade."
+    hint = "Qrels have four: qid, iteration, docno, grade."
     if len(cells) == 3:
-        mend += " One is missing here, perhaps the iteration (a 0, as a rule)."
+        hint += " One is missing here, perhaps the iteration (a 0, as a rule)."
     plural = "column" if len(cells) == 1 else "columns"
-    return InputError(f"there are {len(cells)} {plural}.", path=path, line=line, mend=mend)
+    return InputError(f"there are {len(cells)} {plural}.", path=path, line=line, hint=hint)
 
 
 def has_duplicates(frame: pl.DataFrame) -> bool:
@@ -165,7 +165,7 @@ def refuse_duplicates(frame: pl.DataFrame, paths: Sequence[Path | None], source:
     raise InputError(
         f"topic {pair[0]!r} has document {pair[1]!r} judged twice.",
         path=source,
-        mend="Keep one of the two judgements.",
+        hint="Keep one of the two judgements.",
     )
 
 
@@ -178,5 +178,5 @@ def _judged_twice(
         f"topic {qid!r} has document {docno!r} judged twice: {grades} in {where}.",
         path=here[0],
         line=here[1],
-        mend="Keep one of the two judgements.",
+        hint="Keep one of the two judgements.",
     )

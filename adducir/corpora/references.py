@@ -4,9 +4,9 @@ import os
 import re
 from pathlib import Path
 
+from adducir.core.errors import InputError
 from adducir.corpora.bundled import PREFIX
 from adducir.corpora.sources import resolve
-from adducir.study.errors import InputError
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -25,7 +25,7 @@ def expanded(source: str) -> str:
             raise InputError(
                 f"the environment variable {match[1]} is {state}.",
                 path=source,
-                mend=f"Set it to the folder it stands for: export {match[1]}=/path/to/folder",
+                hint=f"Set it to the folder it stands for: export {match[1]}=/path/to/folder",
                 absent=True,
             )
         return found
@@ -36,7 +36,7 @@ def expanded(source: str) -> str:
 def source_path(source: str, folder: Path) -> str:
     """The source with its variables replaced; a relative path starts at ``folder``.
 
-    What is no file there and does not read like a path is left as it is: an ir_datasets id.
+    What is no file there and does not read like a path is kept as it is: an ir_datasets id.
 
     Raises:
         InputError: A variable is not set; or the source reads like a path, or is a file in the
@@ -52,13 +52,13 @@ def source_path(source: str, folder: Path) -> str:
         is_elsewhere = isinstance(resolve(full), Path)
     except InputError as error:
         raise InputError(
-            error.what, path=path, mend=_starts_at(folder), absent=error.absent
+            error.what, path=path, hint=_starts_at(folder), absent=error.absent
         ) from error
     if is_elsewhere:
         raise InputError(
             "there is no such file or folder; one of that name is in the current folder.",
             path=path,
-            mend=_starts_at(folder),
+            hint=_starts_at(folder),
         )
     return full
 

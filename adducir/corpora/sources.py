@@ -11,10 +11,10 @@ A corpus is named by a source, in this order:
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adducir.core.checking import checked
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.bundled import PREFIX, bundled
-from adducir.study.checking import checked
-from adducir.study.errors import InputError
-from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -40,7 +40,7 @@ def resolve(source: str | Path) -> Path | str:
     text = str(source)
     if not text.strip() or "\0" in text:
         raise InputError(
-            f"{text!r} names no source.", mend="Name a file, a folder or an ir_datasets id."
+            f"{text!r} names no source.", hint="Name a file, a folder or an ir_datasets id."
         )
     if text.startswith(PREFIX):
         return bundled(text)
@@ -55,7 +55,7 @@ def resolve(source: str | Path) -> Path | str:
         raise InputError(
             "there is no such file or folder.",
             path=path,
-            mend=f"The name was looked up from {Path.cwd()}.",
+            hint=f"The name was looked up from {Path.cwd()}.",
             absent=True,
         )
     return text
@@ -81,7 +81,7 @@ def open_corpus(
         source: See the module's text.
         docno_field: The field that holds the docno, where it has none of the usual names
             (local files only).
-        format: A kind of :data:`adducir.corpora.readers.FORMATS`, where the name does not tell.
+        format: A kind of :data:`adducir.corpora.readers.FORMATS`, if the name does not show it.
         progress: Receives what ir_datasets has to say while it downloads.
 
     Raises:

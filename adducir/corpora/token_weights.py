@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from adducir.core.errors import InputError
+from adducir.core.json_lines import json_values
 from adducir.corpora.digests import digest
 from adducir.corpora.documents import check_docno
 from adducir.corpora.formats import choose_files
-from adducir.study.errors import InputError
-from adducir.study.json_lines import json_values
 
 DOCNO_KEYS = ("docno", "docid", "doc_id", "_id", "id")
 WEIGHT_KEYS = ("vector", "weights")
@@ -45,7 +45,7 @@ def read_token_weights(source: Path) -> Iterator[tuple[str, TokenWeights]]:
                     f"the docno {docno!r} was there before, in {where}.",
                     path=path,
                     line=number,
-                    mend="Give each document once.",
+                    hint="Give each document once.",
                 )
             seen[docno] = path, number
             yield docno, weights
@@ -84,15 +84,15 @@ def weights_in(
     found = record[key]
     if not isinstance(found, dict):
         what = "a list, as of a dense vector" if isinstance(found, list) else f"{found!r}"
-        raise InputError(f"`{key}` is no object but {what}.", path=path, line=line, mend=_SHAPE)
+        raise InputError(f"`{key}` is no object but {what}.", path=path, line=line, hint=_SHAPE)
     for token, weight in found.items():
-        fault = _fault_of(token, weight)
-        if fault:
-            raise InputError(fault, path=path, line=line, mend=_SHAPE)
+        error = _error_of(token, weight)
+        if error:
+            raise InputError(error, path=path, line=line, hint=_SHAPE)
     return found
 
 
-def _fault_of(token: str, weight: Any) -> str | None:
+def _error_of(token: str, weight: Any) -> str | None:
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         return f"the weight of {token!r} is no number: {weight!r}."
     if not (math.isfinite(weight) and weight >= 0):
@@ -114,7 +114,7 @@ def _parsed(record: Any, path: Path, line: int) -> tuple[str, TokenWeights]:
     weights = weights_in(record, path, line) if isinstance(docno, str) else None
     if not isinstance(docno, str) or weights is None:
         lacking = "`vector`" if isinstance(docno, str) else "`id`"
-        raise InputError(f"{lacking} is missing.", path=path, line=line, mend=_SHAPE)
+        raise InputError(f"{lacking} is missing.", path=path, line=line, hint=_SHAPE)
     check_docno(docno, path, line)
     return docno, weights
 

@@ -1,4 +1,4 @@
-"""Read topics from files; which form a file has is told by its content.
+"""Read topics from files; which form a file has is recognised by its content.
 
 See :mod:`adducir.corpora.topics` for the forms.
 """
@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
+from adducir.core.json_lines import json_value
+from adducir.core.streams import plain_name
 from adducir.corpora.readers.trec import read_trec
 from adducir.corpora.token_weights import weights_in
 from adducir.corpora.topic_markup import RawTopic, parse_classic, parse_xml
 from adducir.corpora.values import as_text
-from adducir.study.errors import InputError
-from adducir.study.files import read_lines
-from adducir.study.json_lines import json_value
-from adducir.study.streams import plain_name
 
 QID_FIELDS = ("qid", "query_id", "query-id", "_id", "id", "number")
 _VECTOR_FIELDS = ("vector", "weights", "query")
@@ -80,7 +80,7 @@ def _json_topic(record: Any, path: Path, number: int) -> RawTopic:
             "this topic has no qid.",
             path=path,
             line=number,
-            mend=f"Give it in one of {', '.join(QID_FIELDS)}.",
+            hint=f"Give it in one of {', '.join(QID_FIELDS)}.",
         )
     fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
     vector = _vector(record, path, number)
@@ -105,7 +105,7 @@ def _tsv_topics(path: Path, lines: list[str]) -> list[RawTopic]:
                 "there is no tab between qid and query.",
                 path=path,
                 line=number,
-                mend="Readable are TSV, JSONL, Touché's XML and TREC's topics.",
+                hint="Readable are TSV, JSONL, Touché's XML and TREC's topics.",
             )
         if position == 0 and cells[0].strip().lower() in QID_FIELDS:
             columns = [cell.strip().lower() for cell in cells[1:]]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as Xml
 
+from adducir.core.errors import InputError
 from adducir.corpora.markup import LineNumbers, collapse, decode, without_comments
-from adducir.study.errors import InputError
 
 
 class RawTopic(NamedTuple):
@@ -56,7 +56,7 @@ def parse_xml(path: Path, lines: list[str]) -> list[RawTopic]:
             f"document types and entities are not read (<!{forbidden[1].upper()}).",
             path=path,
             line=LineNumbers(text).at(forbidden.start()),
-            mend="Take the declaration out; &amp; and the like are understood without it.",
+            hint="Take the declaration out; &amp; and the like are understood without it.",
         )
     text = _AMPERSAND.sub(_known_to_xml, _XML_DECLARATION.sub("", text))
     try:
@@ -116,7 +116,7 @@ def _xml_topic(topic: Xml.Element, path: Path, line: int | None) -> RawTopic:
         if tag in attributes:
             return RawTopic(attributes[tag].strip(), fields, line)
     raise InputError(
-        "this topic has no number.", path=path, line=line, mend="Write <number>1</number> in it."
+        "this topic has no number.", path=path, line=line, hint="Write <number>1</number> in it."
     )
 
 
@@ -180,4 +180,4 @@ def _classic_topic(texts: dict[str, list[str]], path: Path, line: int) -> RawTop
 
 def _unbalanced(path: Path, line: int, closing: bool) -> InputError:
     what = "this </top> closes nothing." if closing else "this <top> is not closed."
-    return InputError(what, path=path, line=line, mend="Every topic ends with </top>.")
+    return InputError(what, path=path, line=line, hint="Every topic ends with </top>.")

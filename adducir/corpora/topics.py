@@ -1,6 +1,6 @@
 """Topics: the queries of a test collection, each with its qid.
 
-A source is ``bundled:topics``, an ir_datasets id, or a file (plain or gzipped), told by its
+A source is ``bundled:topics``, an ir_datasets id, or a file (plain or gzipped), recognised by its
 content:
 
 - XML, as Touché and TREC's newer tracks write it:
@@ -22,6 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adducir.core.checking import checked
+from adducir.core.errors import InputError, UsageError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import QID, QUERY, column_of, texts_of
@@ -30,10 +34,6 @@ from adducir.corpora.sources import resolve
 from adducir.corpora.topic_files import read_topics
 from adducir.corpora.topic_markup import RawTopic
 from adducir.corpora.values import as_text
-from adducir.study.checking import checked
-from adducir.study.errors import InputError, UsageError
-from adducir.study.fingerprint import fingerprint
-from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +108,7 @@ class Topics:
             if self.vectors is not None and not query:
                 raise UsageError(
                     f"the topic {qid} of {self.source} has token weights and no text.",
-                    mend="Give its text beside them, as `query` or `text`.",
+                    hint="Give its text beside them, as `query` or `text`.",
                 )
         return self.queries
 
@@ -127,10 +127,10 @@ class Topics:
     def identity(self) -> dict[str, str]:
         """A digest of what is searched, with qids, for fingerprints; no source's name is in it."""
         pairs = (text for pair in zip(self.qids, self.queries, strict=True) for text in pair)
-        told = {"topics": digest_of(pairs)}
+        details = {"topics": digest_of(pairs)}
         if self.vectors is None:
-            return told
-        return told | {"vectors": fingerprint([sorted(one.items()) for one in self.vectors])}
+            return details
+        return details | {"vectors": fingerprint([sorted(one.items()) for one in self.vectors])}
 
 
 @checked
@@ -180,7 +180,7 @@ def _vectors(
             f"the topic {without.qid!r} has no token weights, which others have.",
             path=path or source,
             line=without.line,
-            mend="Give them to all, or name a field to search with.",
+            hint="Give them to all, or name a field to search with.",
         )
     return [*found] or None
 
@@ -217,7 +217,7 @@ def _refuse_duplicates(topics: Sequence[RawTopic], path: Path | None, source: st
                 f"the qid {topic.qid!r} comes twice{where}.",
                 path=path or source,
                 line=topic.line,
-                mend="Keep one of the two topics.",
+                hint="Keep one of the two topics.",
             )
 
 
@@ -242,4 +242,4 @@ def _fields(
 
 def _no_field(what: str, present: list[str], path: Path | None, source: str) -> InputError:
     known = ", ".join(present) if present else "none"
-    return InputError(f"{what}.", path=path or source, mend=f"The topics' fields are: {known}.")
+    return InputError(f"{what}.", path=path or source, hint=f"The topics' fields are: {known}.")

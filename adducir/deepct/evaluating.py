@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
 from adducir.deepct.examples import Counts
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recovery import (
+    PredictWeights,
     Recovery,
-    Weigh,
     by_model,
     by_tf_idf,
     constant,
@@ -15,8 +17,6 @@ from adducir.deepct.recovery import (
 )
 from adducir.deepct.splitting import divided
 from adducir.models.machine import Precision, choose_device, using_threads
-from adducir.study.errors import InputError
-from adducir.study.progress import SILENT, Progress
 
 
 def evaluate_recovery(
@@ -36,7 +36,7 @@ def evaluate_recovery(
         device: See :func:`adducir.models.machine.choose_device`.
         precision: What the networks compute in.
         threads: Of torch.
-        progress: Told of the examples.
+        progress: Notified of the examples.
 
     Returns:
         One entry each for the trained model, the untrained one, tf-idf and constant weights; and
@@ -51,7 +51,7 @@ def evaluate_recovery(
     parts = divided(made, opened.recipe)
     if not any(any(example.targets) for example in parts.unseen):
         raise InputError("no passage held out has a reference term.", path=opened.corpus.source)
-    ways: dict[str, Weigh] = {
+    ways: dict[str, PredictWeights] = {
         "trained": by_model(trained, precision),
         "untrained": by_model(opened.untrained().to(place), precision),
         "tf-idf": by_tf_idf(parts.training),

@@ -1,6 +1,6 @@
 """Training examples: passages of a corpus's documents with the target of each word.
 
-Documents that leak control names are left out, and with them, unless told otherwise, their copies:
+Documents that leak control names are left out, and with them, by default, their copies:
 documents whose text differs in nothing but case and white space. Nothing depends on chance, and
 the examples stand in the order of the corpus.
 """
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from adducir.core.errors import InputError, UsageError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
 from adducir.deepct.passages import CountPieces, Unit, passages
 from adducir.deepct.stopwords import StopWords
 from adducir.deepct.supervision import FromFields, Supervision
 from adducir.deepct.targets import Keys, Matcher, Stemmer, porter
-from adducir.study.errors import InputError, UsageError
-from adducir.study.progress import SILENT, Progress
 from adducir.training.leaks import NOBODY, Excluded
 
 PAPER_LENGTH = 500
@@ -131,7 +131,7 @@ def examples(
         settings: How they are cut, and what is kept.
         supervision: Gives a document's queries.
         count_pieces: Counts word pieces, see :mod:`adducir.deepct.passages`.
-        counts: Told of what becomes of the documents.
+        counts: Notified of what becomes of the documents.
         stop_words: Words that match nothing.
         excluded: Documents to leave out.
         stemmer: Maps a lower-case word to its stem.
@@ -160,7 +160,7 @@ def examples(
             f"of {counts.documents:,} documents no training example is left: {counts.excluded:,} "
             f"are left out by leak control, {counts.without_reference:,} have no reference.",
             path=corpus.source,
-            mend="Look at the fields and at what is left out.",
+            hint="Look at the fields and at what is left out.",
         )
 
 
@@ -240,7 +240,7 @@ def _refuse_reference_in_text(settings: ExampleSettings, supervision: Supervisio
         raise UsageError(
             f"the field {shared[0]!r} is in the text as well as the reference, so that every word "
             "of it is a target by itself.",
-            mend="Let the model read other fields than those that it is to tell.",
+            hint="Let the model read other fields than those that it is to predict.",
         )
 
 
@@ -264,5 +264,5 @@ class _Fields:
             raise InputError(
                 f"no document has a field {min(self._missing)!r}.",
                 path=source,
-                mend=f"The documents' fields are: {', '.join(sorted(self._known))}.",
+                hint=f"The documents' fields are: {', '.join(sorted(self._known))}.",
             )

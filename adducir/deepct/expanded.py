@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adducir.core.errors import InputError
 from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document, Place
 from adducir.deepct.rendering import Rendering, is_lost, weighted_text
 from adducir.deepct.settings import Settings
-from adducir.deepct.weighing import TermWeights
-from adducir.study.errors import InputError
+from adducir.deepct.weighting import TermWeights
 
 WEIGHTED = "weighted"
 """The name of the field."""
@@ -27,8 +27,8 @@ class ExpandedCorpus:
 
     Attributes:
         base: The corpus.
-        weights: The product with its weights, which need not be there until documents are read.
-        weights_fingerprint: That product's fingerprint.
+        weights: The artifact with its weights, which need not be there until documents are read.
+        weights_fingerprint: That artifact's fingerprint.
         settings: Of the model that made them.
         rendering: How weights become counts.
     """
@@ -46,7 +46,7 @@ class ExpandedCorpus:
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        """The corpus's own, the weighed ones replaced by ``weighted``."""
+        """The corpus's own, the weighted ones replaced by ``weighted``."""
         kept = [name for name in self.base.default_fields if name not in self.settings.text]
         return (*kept, WEIGHTED)
 
@@ -57,7 +57,7 @@ class ExpandedCorpus:
                 raise InputError(
                     f"the document {document.docno!r} has a field {WEIGHTED!r} already.",
                     path=self.source,
-                    mend="Expand the corpus as it was.",
+                    hint="Expand the corpus as it was.",
                 )
             text = weighted_text(found, self.rendering)
             yield Document(document.docno, {**document.fields, WEIGHTED: text})

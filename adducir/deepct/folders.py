@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from adducir.study.errors import InputError
+from adducir.core.errors import InputError
 
 RECIPES = (".yaml", ".yml")
 
@@ -20,6 +20,6 @@ def model_folder(path: Path) -> Path:
         raise InputError(
             "the model of this recipe is not trained.",
             path=path,
-            mend=f"Train it: adducir train {path}",
+            hint=f"Train it: adducir train {path}",
         )
     return folder

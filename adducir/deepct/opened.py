@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
@@ -17,9 +20,6 @@ from adducir.deepct.settings import Settings
 from adducir.deepct.stopwords import NAMES, StopWords, stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
 from adducir.models.sources import ModelSource, model_source
-from adducir.study.absent import gathering
-from adducir.study.errors import InputError
-from adducir.study.progress import SILENT, Progress
 from adducir.training.leaks import Excluded
 from adducir.training.recipe import listed
 
@@ -92,7 +92,7 @@ class OpenedRecipe:
             raise InputError(
                 f"passages of {part.length} pieces do not fit the model {recipe.base}, which reads "
                 f"{weighter.most_pieces}.",
-                mend="Lower `passages.length`.",
+                hint="Lower `passages.length`.",
             )
         settings = ExampleSettings(
             listed(recipe.text),

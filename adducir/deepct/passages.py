@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from adducir.core.errors import UsageError
 from adducir.deepct.words import basic_words, words
-from adducir.study.errors import UsageError
 
 CountPieces = Callable[[list[str]], list[int]]
 """Counts the word pieces of each of some chunks of text, as if each stood between blanks."""
@@ -61,7 +61,7 @@ def passages(
     if length < 1 or not 0 <= overlap < length:
         raise UsageError(
             f"passages of length {length} with overlap {overlap} cannot be cut.",
-            mend="The length is at least 1, the overlap at least 0 and less than the length.",
+            hint="The length is at least 1, the overlap at least 0 and less than the length.",
         )
     steps = _steps(text, count_words if unit == "words" else count_pieces, length)
     if not steps:

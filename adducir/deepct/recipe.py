@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from adducir.core.recipe import Recipe
 from adducir.deepct.settings import NAMED, PassageRecipe
 from adducir.deepct.targets import Keys
-from adducir.study.recipe import Recipe
 from adducir.training.recipe import ModelRecipe, Several
 from adducir.training.sources import CorpusPart, WithoutPart
 

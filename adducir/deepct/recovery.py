@@ -19,7 +19,7 @@ from adducir.deepct.model import TermWeighter
 from adducir.deepct.words import match_key, words
 from adducir.models.machine import Precision, seed_of
 
-Weigh = Callable[[Sequence[Example]], list[NDArray[np.float64]]]
+PredictWeights = Callable[[Sequence[Example]], list[NDArray[np.float64]]]
 """Gives each word of each example a weight."""
 
 RESAMPLES = 10_000
@@ -27,10 +27,10 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Recovery:
-    """Average precision of one way to weigh words.
+    """Average precision of one way to weight words.
 
     Attributes:
-        name: What weighs.
+        name: What weights them.
         mean: Over the passages that have a relevant word.
         low, high: The 95% percentile bootstrap interval of the mean; whole documents are drawn.
         passages: How many passages.
@@ -70,10 +70,12 @@ def expected_average_precision(weights: NDArray[np.float64], relevant: NDArray[n
     return total / int(hits.sum())
 
 
-def average_precisions(examples: Sequence[Example], weigh: Weigh) -> NDArray[np.float64]:
+def average_precisions(
+    examples: Sequence[Example], weighting: PredictWeights
+) -> NDArray[np.float64]:
     """The average precision of each example; NaN where no word is relevant."""
     found = np.full(len(examples), np.nan)
-    for row, (example, weights) in enumerate(zip(examples, weigh(examples), strict=True)):
+    for row, (example, weights) in enumerate(zip(examples, weighting(examples), strict=True)):
         counts = ~np.array(example.is_stop, dtype=bool)
         relevant = np.array(example.targets)[counts] > 0
         if relevant.any():
@@ -96,16 +98,16 @@ def recovery(
     return Recovery(name, mean, float(low), float(high), int(kept.sum()), len(sums))
 
 
-def recoveries(ways: Mapping[str, Weigh], examples: Sequence[Example]) -> list[Recovery]:
-    """The average precision of several ways to weigh the words of the same passages."""
+def recoveries(ways: Mapping[str, PredictWeights], examples: Sequence[Example]) -> list[Recovery]:
+    """The average precision of several ways to weight the words of the same passages."""
     return [
-        recovery(name, examples, average_precisions(examples, weigh))
-        for name, weigh in ways.items()
+        recovery(name, examples, average_precisions(examples, weighting))
+        for name, weighting in ways.items()
     ]
 
 
 def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How well several ways to weigh words recover the reference's, a line for each.
+    """How well several ways to weight words recover the reference's, a line for each.
 
     Args:
         part: The part of the examples that they were measured on.
@@ -126,17 +128,17 @@ def _by_document(
     return np.bincount(rows, weights=values).astype(float), np.bincount(rows).astype(np.int64)
 
 
-def by_model(weighter: TermWeighter, precision: Precision = "float32") -> Weigh:
+def by_model(weighter: TermWeighter, precision: Precision = "float32") -> PredictWeights:
     """The weights of a model."""
 
-    def weigh(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
+    def weighting(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
         whole = weighter.settings.keys == "words"
         texts = [example.text for example in examples]
         encoded = weighter.encode(texts, [words(text, whole=whole) for text in texts])
         found = weighter.weights(encoded, precision=precision)
         return [weights.astype(np.float64) for weights in found]
 
-    return weigh
+    return weighting
 
 
 def constant(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
@@ -144,7 +146,7 @@ def constant(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
     return [np.ones(len(example.targets)) for example in examples]
 
 
-def by_tf_idf(training: Iterable[Example]) -> Weigh:
+def by_tf_idf(training: Iterable[Example]) -> PredictWeights:
     """Term frequency in the passage times inverse document frequency in other passages."""
     seen: Counter[str] = Counter()
     count = 0
@@ -152,7 +154,7 @@ def by_tf_idf(training: Iterable[Example]) -> Weigh:
         seen.update(set(_keys(example)))
         count += 1
 
-    def weigh(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
+    def weighting(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
         found = []
         for example in examples:
             keys = _keys(example)
@@ -165,7 +167,7 @@ def by_tf_idf(training: Iterable[Example]) -> Weigh:
             )
         return found
 
-    return weigh
+    return weighting
 
 
 def _keys(example: Example) -> list[str]:

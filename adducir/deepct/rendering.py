@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.deepct.weighing import Weighted
-from adducir.study.recipe import Recipe
+from adducir.core.recipe import Recipe
+from adducir.deepct.weighting import Weighted
 
 
 class Rendering(Recipe):

@@ -1,4 +1,4 @@
-"""What decides how a term weighter reads a text; it is kept beside the weights.
+"""What determines how a term weighter reads a text; it is kept beside the weights.
 
 Two named settings:
 
@@ -17,12 +17,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from adducir.core.errors import InputError
+from adducir.core.recipe import Recipe
+from adducir.core.verified import refuse_damaged
 from adducir.deepct.passages import Unit
 from adducir.deepct.targets import Keys
 from adducir.models.settings import settings_in, write_settings
-from adducir.study.errors import InputError
-from adducir.study.recipe import Recipe
-from adducir.study.verified import refuse_damaged
 
 SETTINGS_FILE = "deepct.json"
 
@@ -86,7 +86,7 @@ def load_settings(folder: Path) -> Settings:
     """Read the settings of a term weighter.
 
     Raises:
-        ProductError: The folder is a product that is damaged.
+        ArtifactError: The folder is an artifact that is damaged.
         InputError: There are none.
     """
     refuse_damaged(folder)
@@ -94,6 +94,6 @@ def load_settings(folder: Path) -> Settings:
         raise InputError(
             f"this is no term weighter: it holds no {SETTINGS_FILE}.",
             path=folder,
-            mend="Name a folder that `adducir train` made.",
+            hint="Name a folder that `adducir train` made.",
         )
     return settings_in(folder / SETTINGS_FILE, Settings)

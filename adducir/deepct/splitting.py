@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
+from adducir.core.errors import UsageError
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.models.machine import seed_of
-from adducir.study.errors import UsageError
 
 
 class Named(Protocol):
-    """What of an example decides the part that it is in; see :class:`.examples.Example`."""
+    """What of an example determines the part that it is in; see :class:`.examples.Example`."""
 
     @property
     def docno(self) -> str:
@@ -81,14 +81,14 @@ def split(
     if not 0 <= share < 1:
         raise UsageError(f"the share to hold out is from 0 to below 1, not {share}.")
     if by not in ("docno", "group"):
-        raise UsageError(f"nothing is split by {by!r}.", mend="Choose docno or group.")
+        raise UsageError(f"nothing is split by {by!r}.", hint="Choose docno or group.")
     names = [example.docno if by == "docno" else example.group for example in examples]
     different = sorted(set(names), key=lambda name: _place(name, seed))
     count = max(1, round(share * len(different))) if share else 0
     if count and count >= len(different):
         raise UsageError(
             f"holding out {share:g} of {len(different)} by {by} leaves nothing to train on.",
-            mend="Give more documents, a smaller share, or split by documents.",
+            hint="Give more documents, a smaller share, or split by documents.",
         )
     held = set(different[:count])
     parts: tuple[list[E], list[E]] = ([], [])

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.files import read_lines
 from adducir.corpora.digests import digest_of
-from adducir.study.errors import InputError, MachineError, UsageError
-from adducir.study.files import read_lines
 
 NAMES = ("english", "nltk", "lucene", "none")
 
@@ -82,7 +82,7 @@ def _read_named(path: Path) -> frozenset[str]:
     if not path.is_file():
         raise UsageError(
             f"{str(path)!r} is no stop list.",
-            mend=f"Give one of {', '.join(NAMES)}, or a file with one stop word a line.",
+            hint=f"Give one of {', '.join(NAMES)}, or a file with one stop word a line.",
         )
     return _read(path)
 
@@ -98,7 +98,7 @@ def _read(path: Path) -> frozenset[str]:
                 f"there are several words in this line: {word!r}.",
                 path=path,
                 line=number,
-                mend="A stop list has one word a line.",
+                hint="A stop list has one word a line.",
             )
         found.add(word)
     return frozenset(found)
@@ -112,7 +112,7 @@ def _nltk() -> frozenset[str]:
     except LookupError as error:
         raise MachineError(
             "NLTK's stop words are not on this machine: they are no part of its package.",
-            mend="Get them with `python -m nltk.downloader stopwords`, or choose `english`, the "
+            hint="Get them with `python -m nltk.downloader stopwords`, or choose `english`, the "
             "list that comes with Adducir.",
             absent=True,
         ) from error

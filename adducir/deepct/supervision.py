@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from adducir.core.errors import InputError
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
-from adducir.study.errors import InputError
 
 
 class Supervision(Protocol):
@@ -68,7 +68,7 @@ class FromTopics:
             raise InputError(
                 f"{qrels.source} judges no document {grade} or better for a topic of "
                 f"{topics.source}.",
-                mend="Give the judgements that belong to the topics, or a lower grade.",
+                hint="Give the judgements that belong to the topics, or a lower grade.",
             )
         digest = {**topics.identity(), **qrels.identity(), "grade": grade}
         return cls({docno: tuple(queries) for docno, queries in found.items()}, digest)

@@ -1,4 +1,4 @@
-"""Target weights: how much each word of a passage matters, told by its document's queries.
+"""Target weights: how much each word of a passage matters, taken from its document's queries.
 
 Query term recall (Dai and Callan, 2020): QTR(t, d) is the share of the document's queries that hold
 the term t. Where a field of the document stands in for a query (the content-based weak supervision
@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
+from adducir.core.errors import UsageError
 from adducir.deepct.words import Word, basic_words, match_key, words
-from adducir.study.errors import UsageError
 
 Stemmer = Callable[[str], str]
 Keys = Literal["words", "original"]
@@ -52,7 +52,7 @@ def porter(word: str) -> str:
 
 @dataclass(frozen=True)
 class Matcher:
-    """How words of passages and of queries are told to be the same term.
+    """How words of passages and of queries are recognised as the same term.
 
     Attributes:
         stop_words: Words that are no terms, in lower case.
@@ -66,7 +66,7 @@ class Matcher:
 
     def __post_init__(self) -> None:
         if self.keys not in ("words", "original"):
-            raise UsageError(f"there are no keys {self.keys!r}.", mend="Choose words or original.")
+            raise UsageError(f"there are no keys {self.keys!r}.", hint="Choose words or original.")
 
     def terms(self, text: str) -> set[str]:
         """The stems of a text's words without its stop words."""

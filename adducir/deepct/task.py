@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from adducir.core.progress import SILENT, Progress
 from adducir.deepct.examples import Counts, Example
 from adducir.deepct.model import Encoded, TermWeighter
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
 from adducir.deepct.splitting import divided, sample
 from adducir.deepct.words import words
-from adducir.study.progress import SILENT, Progress
 from adducir.training.card import Card
 from adducir.training.recipe import listed
 from adducir.training.store import Array, Numbers, StoreWriter, packed, unpacked
@@ -225,7 +225,9 @@ def _raw(example: Example) -> dict[str, Array | float]:
     }
 
 
-def _example(told: Mapping[str, Array]) -> Example:
+def _example(details: Mapping[str, Array]) -> Example:
     """The example of :func:`_raw`, without what nothing is measured by."""
-    docno, values = unpacked(told["docno"]), tuple(told["values"].tolist())
-    return Example(docno, 0, unpacked(told["text"]), values, tuple(told["is_stop"].tolist()), docno)
+    docno, values = unpacked(details["docno"]), tuple(details["values"].tolist())
+    return Example(
+        docno, 0, unpacked(details["text"]), values, tuple(details["is_stop"].tolist()), docno
+    )

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.recovery import recovery_lines
 from adducir.deepct.settings import Settings
 from adducir.deepct.task import DeepCTTask
-from adducir.study.fingerprint import fingerprint
-from adducir.study.progress import SILENT, Progress
 from adducir.training.plan import TrainingPlan
 
 _SOURCES = ("kind", "corpus", "topics", "without", "settings", "stopwords")
@@ -41,10 +41,12 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
     @property
     def settings(self) -> dict[str, Any]:
         """Those parts of the recipe that decide the weights."""
-        told = self.recipe.fingerprinted(dict.fromkeys(_SOURCES, True))
-        if told["training_length"] is None:  # so that models made before it was a key stay current
-            del told["training_length"]
-        return told | {"copies": self.recipe.without.copies}
+        values = self.recipe.fingerprinted(dict.fromkeys(_SOURCES, True))
+        if (
+            values["training_length"] is None
+        ):  # so that models made before it was a key stay current
+            del values["training_length"]
+        return values | {"copies": self.recipe.without.copies}
 
     @cached_property
     def inputs(self) -> dict[str, str]:

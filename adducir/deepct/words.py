@@ -49,7 +49,7 @@ def basic_words(text: str) -> list[Word]:
     """The words of BERT's basic tokenisation (uncased), punctuation marks among them.
 
     A word's text is in lower case and without accents, so that it may be shorter or longer than the
-    slice of ``text`` that it stands for. Control characters are passed over.
+    slice of ``text`` that it stands for. Control characters are ignored.
     """
     from tokenizers import PreTokenizedString
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import orjson
 
+from adducir.core.files import writing_bytes
+from adducir.core.progress import SILENT, Progress
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.rendering import weighted_counts
-from adducir.deepct.weighing import TermWeights
+from adducir.deepct.weighting import TermWeights
 from adducir.deepct.words import match_key, words
-from adducir.study.files import writing_bytes
-from adducir.study.progress import SILENT, Progress
 
 WEIGHTS_FIELD = "weights"
 
@@ -28,8 +28,8 @@ def write_expanded(corpus: ExpandedCorpus, output: Path, progress: Progress = SI
     """Write the documents as JSON lines, with the field ``weighted`` more than they had.
 
     Raises:
-        InputError, MachineError: As :func:`adducir.study.files.writing_bytes`.
-        ProductError: The weights are not of this corpus.
+        InputError, MachineError: As :func:`adducir.core.files.writing_bytes`.
+        ArtifactError: The weights are not of this corpus.
     """
     count = 0
     progress.start("expanding", corpus.size_hint(), "documents")
@@ -53,11 +53,11 @@ def write_pairs(
         corpus: The documents; their weighted words are counted, not repeated.
         output: JSON lines, which ``adducir index --weights`` reads.
         keep: Fields whose words count as often as they come, beside the weighted ones.
-        progress: Told of each document.
+        progress: Notified of each document.
 
     Raises:
-        InputError, MachineError: As :func:`adducir.study.files.writing_bytes`.
-        ProductError: The weights are not of this corpus.
+        InputError, MachineError: As :func:`adducir.core.files.writing_bytes`.
+        ArtifactError: The weights are not of this corpus.
     """
     stored = TermWeights(corpus.weights, corpus.settings)
     count = 0

@@ -20,7 +20,7 @@ def contrast(
 
     Args:
         contexts: (n, D) vectors c.
-        spans: (n, D) vectors s; the i-th is the truth of the i-th context.
+        spans: (n, D) vectors s; the i-th is the gold item of the i-th context.
         same: (n,) numbers, equal for spans of equal text.
         temperature: t.
 
@@ -32,5 +32,5 @@ def contrast(
         len(same), dtype=torch.bool, device=same.device
     )
     logits = logits.masked_fill(false, float("-inf"))
-    truth = torch.arange(len(same), device=same.device)
-    return torch.nn.functional.cross_entropy(logits, truth)
+    gold = torch.arange(len(same), device=same.device)
+    return torch.nn.functional.cross_entropy(logits, gold)

@@ -1,4 +1,4 @@
-"""Encodes a corpus or spans into a product of vectors, in shards that survive a kill."""
+"""Encodes a corpus or spans into an artifact of vectors, in shards that survive a kill."""
 
 import os
 import shutil
@@ -8,33 +8,33 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.errors import ArtifactError, InputError
+from adducir.core.files import file_digest
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
-from adducir.corpora.spans.record import MaskedSpan, candidates_of, read_spans
+from adducir.datasets.spans.record import MaskedSpan, candidates_of, read_spans
 from adducir.encoders.kinds import TextEncoder
 from adducir.encoders.model import DualEncoder, Side, load_encoder
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
     KIND,
     NAME,
+    digests_of_shard,
     read_shard,
     tie_of,
-    told_by_shard,
     write_docnos,
     write_shard,
 )
+from adducir.models.artifacts import build_by_parts, settled_precision
 from adducir.models.machine import AnyPrecision, Precision, choose_device
-from adducir.models.products import build_by_parts, settled_precision
-from adducir.study.errors import InputError, ProductError
-from adducir.study.files import file_digest
-from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, product_fingerprint
-from adducir.study.progress import SILENT, Progress
 
 SHARD = 2000
 """Texts in a shard: what a kill can lose."""
 SpanSide = Literal["context", "span"]
 
-_MAKER_VERSION = 2
+_BUILDER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Items:
     """What is encoded.
 
     Attributes:
-        what: What it is, as plain values: it decides the product with ``identity``.
+        what: What it is, as plain values: it determines the artifact with ``identity``.
         identity: The fingerprint of the source.
         side: The tower.
         total: How many there are; None where that is not known.
@@ -113,21 +113,21 @@ def encode(
 ) -> Manifest:
     """Encode, unless ``output`` holds the vectors already.
 
-    Work that was killed goes on behind its last whole shard.
+    Work that was killed resumes after its last complete shard.
 
     Args:
         source: The encoder, from :func:`adducir.encoders.sources.encoder_source`.
         items: What to encode.
-        output: The folder of the product.
+        output: The folder of the artifact.
         encoder: The encoder itself where it is not to be as the source has it; its settings count.
         device: See :func:`adducir.models.machine.choose_device`.
         threads: Of torch; by default its own choice.
         tokens: Padded tokens in a batch.
         precision: What the network computes in; see
-            :func:`adducir.models.products.settled_precision` for ``auto``.
+            :func:`adducir.models.artifacts.settled_precision` for ``auto``.
         shard: Texts in a shard.
-        rebuild: Encode anew even if the product is current.
-        progress: Told of each text.
+        rebuild: Encode anew even if the artifact is current.
+        progress: Notified of each text.
 
     Returns:
         The manifest. Its counts: ``vectors``, ``width``, ``shards``, ``shard`` and ``digest``,
@@ -135,7 +135,7 @@ def encode(
 
     Raises:
         InputError: The model or a text cannot be read.
-        ProductError: ``output`` holds something that is not ours to replace.
+        ArtifactError: ``output`` holds something that is not ours to replace.
     """
     settings = encoder.settings if encoder is not None else source.settings
     inputs = {"items": items.identity, "model": source.identity()}
@@ -149,7 +149,7 @@ def encode(
         }
 
     def fingerprint_in(chosen: Precision) -> str:
-        return product_fingerprint(KIND, recipe_in(chosen), inputs, _MAKER_VERSION)
+        return artifact_fingerprint(KIND, recipe_in(chosen), inputs, _BUILDER_VERSION)
 
     settled = settled_precision(precision, device, output, fingerprint_in, progress=progress)
 
@@ -163,7 +163,7 @@ def encode(
         kind=KIND,
         recipe=recipe_in(settled),
         inputs=inputs,
-        maker_version=_MAKER_VERSION,
+        builder_version=_BUILDER_VERSION,
         threads=threads,
         sources={"items": [items.source] if items.source else []},
         rebuild=rebuild,
@@ -184,7 +184,7 @@ def encode_shards(
     """Encode into ``folder``, by shards that are kept in ``parts`` as soon as they are made.
 
     Returns:
-        The counts of the product; see :func:`encode`.
+        The counts of the artifact; see :func:`encode`.
 
     Raises:
         InputError: There is nothing to encode, or a text cannot be read.
@@ -205,7 +205,7 @@ def encode_shards(
     if not docnos:
         raise InputError("there is nothing to encode.")
     files = [parts / NAME.format(number) for number in range(count)]
-    told = [told_by_shard(path)["values"] for path in files]
+    digests = [digests_of_shard(path)["values"] for path in files]
     width = int(read_shard(files[0], docnos[:shard]).shape[1])
     for path in files:
         _link(path, folder / path.name)
@@ -215,7 +215,7 @@ def encode_shards(
         "width": width,
         "shards": count,
         "shard": shard,
-        "digest": tie_of(docnos, told),
+        "digest": tie_of(docnos, digests),
     }
 
 
@@ -247,14 +247,14 @@ class _Work:
             self.side,
             tokens=self.tokens,
             precision=self.precision,
-            told=self.progress.advance,
+            on_batch=self.progress.advance,
         )
         write_shard(path, docnos, values)
 
     def _is_of(self, path: Path, docnos: list[str]) -> bool:
         try:
             read_shard(path, docnos)
-        except ProductError:
+        except ArtifactError:
             return False
         return True
 

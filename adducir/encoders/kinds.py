@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.study.recipe_model import Recipe
-from adducir.study.registry import Family
+from adducir.core.recipe_model import Recipe
+from adducir.core.registry import Family
 
 if TYPE_CHECKING:
     import torch
 
-    from adducir.corpora.spans.record import MaskedSpan
+    from adducir.datasets.spans.record import MaskedSpan
 
 Floats = NDArray[np.float32]
 Side = Literal["query", "document"]
@@ -29,7 +29,7 @@ class TextEncoder(Recipe):
 
     A subclass gives :meth:`encode`; the other methods are those of
     :class:`adducir.encoders.model.DualEncoder`, whose place it takes in ``adducir encode`` and in
-    dense indexes. All its fields are part of what tells one encoder from another.
+    dense indexes. All its fields are part of what shows one encoder from another.
 
     Attributes:
         settings: None: it has none beside its fields.
@@ -52,7 +52,7 @@ class TextEncoder(Recipe):
 
     def read_contexts(self, spans: "Sequence[MaskedSpan]") -> list[str]:
         """The texts around masked spans."""
-        from adducir.corpora.spans.record import context
+        from adducir.datasets.spans.record import context
 
         return [" ".join(filter(None, context(span))) for span in spans]
 
@@ -69,13 +69,13 @@ class TextEncoder(Recipe):
         inputs: Sequence[str],
         side: Side,
         *,
-        told: Callable[[int], None] | None = None,
+        details: Callable[[int], None] | None = None,
         **_: Any,
     ) -> Floats:
-        """(n, D) vectors of what was read; ``told`` is told how many there were."""
+        """(n, D) vectors of what was read; ``reported`` is reported how many there were."""
         found = np.ascontiguousarray(self.encode(inputs, side), dtype=np.float32)
-        if told is not None:
-            told(len(inputs))
+        if details is not None:
+            details(len(inputs))
         return found
 
     def encode_contexts(self, spans: "Sequence[MaskedSpan]", **options: Any) -> Floats:

@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
+from adducir.core.errors import InputError
+from adducir.core.json_lines import json_document, json_object
 from adducir.encoders.network import Network, Pooling
 from adducir.encoders.settings import Similarity
 from adducir.models.explaining import explaining
-from adducir.study.errors import InputError
-from adducir.study.json_lines import json_document, json_object
 
 MODULES = "modules.json"
 _TYPES = "sentence_transformers.models."
@@ -142,7 +142,7 @@ def read_dense(folder: Path) -> torch.nn.Module:
         raise InputError(
             "this dense layer has no weights in safetensors.",
             path=folder,
-            mend=f"If they are pickled, convert the model: adducir convert {folder.parent}",
+            hint=f"If they are pickled, convert the model: adducir convert {folder.parent}",
         )
     if activation not in _ACTIVATIONS:
         raise InputError(f"its activation {activation!r} is not known here.", path=folder)

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.corpora.spans.record import MaskedSpan, context
+from adducir.core.errors import InputError
+from adducir.datasets.spans.record import MaskedSpan, context
 from adducir.encoders.kinds import Floats as Floats
 from adducir.encoders.kinds import Side as Side
 from adducir.encoders.layout import Layout, read_dense, read_layout, write_layout
@@ -36,7 +37,6 @@ from adducir.models.loading import load_config, load_model, load_tokenizer, long
 from adducir.models.machine import Precision, seed_of
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
-from adducir.study.errors import InputError
 
 SIDES: tuple[Side, ...] = get_args(Side)
 
@@ -115,7 +115,7 @@ def _with_pooler(source: ModelSource, seed: int | None) -> tuple[Any, torch.nn.M
         raise InputError(
             f"a {type(model).__name__} has no pooler.",
             path=source.local(),
-            mend="Set `pooling` to first or mean.",
+            hint="Set `pooling` to first or mean.",
         )
     return model, layer
 
@@ -265,7 +265,7 @@ class DualEncoder(torch.nn.Module):
         *,
         tokens: int | None = None,
         precision: Precision = "float32",
-        told: Callable[[int], None] | None = None,
+        on_batch: Callable[[int], None] | None = None,
     ) -> Floats:
         """Vectors of token ids, in their order.
 
@@ -274,7 +274,7 @@ class DualEncoder(torch.nn.Module):
             side: Which tower.
             tokens: Padded tokens in a batch; no vector depends on it (to 1e-5).
             precision: What the network computes in.
-            told: Told of each batch how many texts it had.
+            on_batch: Notified of each batch how many texts it had.
 
         Returns:
             (n, D) float32; (0, 0) for no input.
@@ -293,8 +293,8 @@ class DualEncoder(torch.nn.Module):
             if out is None:
                 out = np.empty((len(inputs), values.shape[1]), dtype=np.float32)
             out[numbers] = values
-            if told is not None:
-                told(len(numbers))
+            if on_batch is not None:
+                on_batch(len(numbers))
         return np.zeros((0, 0), dtype=np.float32) if out is None else out
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:

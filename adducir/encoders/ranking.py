@@ -1,4 +1,4 @@
-"""Ranks the one true candidate among all: exact, in blocks, ties counted.
+"""Ranks the gold item among all: exact, in blocks, ties counted.
 
 Equal texts must tie, though their vectors may differ in the last bit when they were encoded in
 different batches, and so may a product that a matrix library computes at another place. So each
@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.corpora.quotations.pools import Pools
-from adducir.corpora.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
-from adducir.corpora.spans.record import MaskedSpan, candidates_of
+from adducir.core.errors import UsageError
+from adducir.core.progress import SILENT, Progress
+from adducir.datasets.quotations.pools import Pools
+from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
+from adducir.datasets.spans.record import MaskedSpan, candidates_of
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
-from adducir.study.errors import UsageError
-from adducir.study.progress import SILENT, Progress
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -38,7 +38,7 @@ class SpanTask:
         spans: The Q contexts.
         texts: The N candidates.
         docnos: Their names.
-        gold: (Q,) the number of the true candidate of each context; -1 where it is hidden.
+        gold: (Q,) the number of the gold item of each context; -1 where it is hidden.
         keys: Properties of the contexts, each (Q,), to break figures down by.
     """
 
@@ -50,12 +50,12 @@ class SpanTask:
 
 
 @dataclass(frozen=True, eq=False)
-class Standings:
-    """Where the true candidates stand.
+class ContextRanks:
+    """Where the gold items stand.
 
     Attributes:
-        better: (Q,) candidates that score better than the truth.
-        tied: (Q,) candidates that score as the truth does, itself among them.
+        better: (Q,) candidates that score better than the gold item.
+        tied: (Q,) candidates that score as the gold item does, itself among them.
         candidates: (Q,) all candidates.
         first: (Q,) the number of the candidate that is ranked first, of several the first, where
             that is known.
@@ -137,23 +137,23 @@ class Distinct:
         self.firsts[self.of[::-1]] = np.arange(len(values))[::-1]
 
 
-def standings(
+def context_ranks(
     scores: Callable[[int, int], Floats],
     gold: Integers,
     counts: Integers,
     *,
     block: int = SCORES,
-) -> Standings:
-    """Where the true candidates stand among U different ones.
+) -> ContextRanks:
+    """Where the gold items stand among U different ones.
 
     Args:
         scores: Gives the scores of the queries ``first`` to ``last`` - 1: (n, U).
-        gold: (Q,) the number of each query's truth among the different candidates.
+        gold: (Q,) the number of each query's gold item among the different candidates.
         counts: (U,) how often each different candidate is there.
         block: Scores that are held at a time.
 
     Raises:
-        UsageError: A query's truth is no candidate, or a score is not a number.
+        UsageError: A query's gold item is no candidate, or a score is not a number.
     """
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
@@ -163,13 +163,13 @@ def standings(
     for first in range(0, queries, step):
         last = min(first + step, queries)
         some = scores(first, last)
-        truth = some[np.arange(last - first), gold[first:last]][:, None]
+        gold_scores = some[np.arange(last - first), gold[first:last]][:, None]
         if np.isnan(some).any():
             raise UsageError("a score is not a number.")
-        better[first:last] = (some > truth) @ counts
-        tied[first:last] = (some == truth) @ counts
+        better[first:last] = (some > gold_scores) @ counts
+        tied[first:last] = (some == gold_scores) @ counts
         tops[first:last] = some.argmax(axis=1)
-    return Standings(better, tied, np.full(queries, counts.sum(), dtype=np.int64), tops)
+    return ContextRanks(better, tied, np.full(queries, counts.sum(), dtype=np.int64), tops)
 
 
 def best(
@@ -183,7 +183,7 @@ def best(
     """The best candidates for each query; equal scores in order of the candidates' numbers.
 
     Args:
-        scores: As for :func:`standings`.
+        scores: As for :func:`context_ranks`.
         queries: Q.
         same: Which of all N candidates are the same.
         depth: How many candidates.
@@ -236,10 +236,10 @@ def task_scores(
         task: What is ranked.
         tokens: Padded tokens in a batch.
         precision: What the network computes in.
-        progress: Told of each text.
+        progress: Notified of each text.
 
     Returns:
-        What :func:`standings` and :func:`best` take.
+        What :func:`context_ranks` and :func:`best` take.
     """
     same = Distinct(task.texts)
     texts = [task.texts[place] for place in same.firsts.tolist()]
@@ -248,7 +248,7 @@ def task_scores(
         options: dict[str, Any] = {
             "tokens": tokens,
             "precision": precision,
-            "told": progress.advance,
+            "on_batch": progress.advance,
         }
         contexts = encoder.encode_contexts(task.spans, **options)
         return by_vectors(contexts, encoder.encode_documents(texts, **options)), same
@@ -256,10 +256,10 @@ def task_scores(
         progress.finish()
 
 
-def rank_task(encoder: DualEncoder, task: SpanTask, **options: Any) -> Standings:
-    """Where the truth of each context of a task stands; options as for :func:`task_scores`."""
+def rank_task(encoder: DualEncoder, task: SpanTask, **options: Any) -> ContextRanks:
+    """The rank of the gold item of each context of a task; options as for :func:`task_scores`."""
     scores, same = task_scores(encoder, task, **options)
-    return standings(scores, same.of[task.gold], same.counts)
+    return context_ranks(scores, same.of[task.gold], same.counts)
 
 
 def best_of_task(
@@ -301,7 +301,7 @@ def relic_rankings(
 ) -> dict[str, list[int]]:
     """The numbers of the best candidates of every quotation, hidden or not, best first.
 
-    What :func:`adducir.corpora.quotations.submission.write_submission` takes.
+    What :func:`adducir.datasets.quotations.submission.write_submission` takes.
     """
     rankings: dict[str, list[int]] = {}
     for task in book_tasks(books, hidden=True):

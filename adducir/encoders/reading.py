@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.study.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError
 
 Ids = NDArray[np.int64]
 
@@ -37,7 +37,7 @@ class Reader:
             raise InputError(
                 "its tokenizer has no mask token.",
                 path=self.tokenizer.name_or_path,
-                mend="Set `mask: false`, or take another model.",
+                hint="Set `mask: false`, or take another model.",
             )
         return str(token)
 
@@ -69,7 +69,7 @@ class Reader:
         is the other's.
 
         Args:
-            contexts: Left and right texts, from :func:`adducir.corpora.spans.record.context`.
+            contexts: Left and right texts, from :func:`adducir.datasets.spans.record.context`.
             length: Tokens, special ones included; None for as many as the network reads.
             side: Tokens of each side, at most.
             masked: Whether the mask token stands in the gap.

@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from adducir.core.recipe import Recipe
 from adducir.encoders.settings import ContextPart, LengthPart, Similarity, Towers
-from adducir.study.recipe import Recipe
 from adducir.training.division import DataPart
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 
 COSINE_TEMPERATURE = 0.05
-"""Cosines lie between -1 and 1: undivided, they could not tell one span from a hundred."""
+"""Cosines lie between -1 and 1: undivided, they could not distinguish one span from a hundred."""
 
 
 class BatchPart(Recipe):

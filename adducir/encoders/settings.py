@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from adducir.core.recipe import Recipe
 from adducir.models.settings import settings_in, write_settings
-from adducir.study.recipe import Recipe
 
 SETTINGS_FILE = "encoder.json"
 QUERY_FOLDER, DOCUMENT_FOLDER = "query", "document"
@@ -18,7 +18,7 @@ Some = Annotated[int, Field(ge=0)] | None
 
 
 class ContextPart(Recipe):
-    """What is read of a context; see :func:`adducir.corpora.spans.record.context`.
+    """What is read of a context; see :func:`adducir.datasets.spans.record.context`.
 
     Attributes:
         left: Sentences on the left of the mask, the nearest; None for all, 0 for none.

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from adducir.core.errors import InputError
+from adducir.core.fingerprint import fingerprint
 from adducir.encoders.kinds import ENCODERS, NETWORK, TextEncoder
 from adducir.encoders.settings import (
     DOCUMENT_FOLDER,
@@ -12,8 +14,6 @@ from adducir.encoders.settings import (
     load_settings,
 )
 from adducir.models.sources import ModelSource, model_source
-from adducir.study.errors import InputError
-from adducir.study.fingerprint import fingerprint
 
 RECIPES = (".yaml", ".yml")
 
@@ -44,7 +44,7 @@ class EncoderSource:
         return self.query is self.document
 
     def identity(self) -> str:
-        """What tells this encoder from any other.
+        """What distinguishes this encoder from any other.
 
         Raises:
             InputError: A file cannot be read.
@@ -99,7 +99,7 @@ def encoder_source(
         raise InputError(
             "an encoder that Adducir trained has its tokenizer.",
             path=path,
-            mend="Leave `tokenizer` out.",
+            hint="Leave `tokenizer` out.",
         )
     settings = load_settings(path)
     if settings.towers == "shared":
@@ -115,7 +115,7 @@ def _of_recipe(path: Path) -> Path:
         raise InputError(
             "the encoder of this recipe is not trained.",
             path=path,
-            mend=f"Train it: adducir train {path}",
+            hint=f"Train it: adducir train {path}",
             absent=path.is_file(),
         )
     return folder

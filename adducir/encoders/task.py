@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from adducir.corpora.spans.record import MaskedSpan
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
+from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of
 from adducir.encoders.model import DualEncoder, Tower
@@ -18,8 +20,6 @@ from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
 from adducir.encoders.sampling import Batches, grouped_batches, random_batches
 from adducir.models.batches import token_batches
 from adducir.models.machine import seed_of
-from adducir.study.errors import InputError
-from adducir.study.progress import SILENT, Progress
 from adducir.training.card import Card
 from adducir.training.store import Array, Numbers, StoreWriter
 from adducir.training.task import Examples, TrainingTask, in_chunks, write_parts
@@ -55,18 +55,18 @@ class EncoderTask(TrainingTask):
     def __init__(self, encoder: DualEncoder, recipe: EncoderRecipe, folder: Path) -> None:
         self.model: torch.nn.Module = encoder
         self.recipe = recipe.training
-        self._encoder, self._said, self._folder = encoder, recipe, folder
+        self._encoder, self._stated, self._folder = encoder, recipe, folder
 
     @property
     def temperature(self) -> float:
         """What inner products are divided by in the loss."""
-        if self._said.temperature is not None:
-            return self._said.temperature
+        if self._stated.temperature is not None:
+            return self._stated.temperature
         return COSINE_TEMPERATURE if self._encoder.settings.similarity == "cosine" else 1.0
 
     def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
         """Write contexts and spans as token ids."""
-        found = spans_of(self._said.data, self._folder)
+        found = spans_of(self._stated.data, self._folder)
         parts = {"train": array("q"), "validation": array("q")}
         groups: dict[str, dict[str, int]] = {"train": {}, "validation": {}}
         codes: dict[str, int] = {}
@@ -84,7 +84,7 @@ class EncoderTask(TrainingTask):
             raise InputError(
                 f"{len(parts['train'])} spans are left to learn from.",
                 path=found.files["train"][0],
-                mend="Look at `data.shares` and `data.without`.",
+                hint="Look at `data.shares` and `data.without`.",
             )
         write_parts(folder, training=parts["train"], held_out=parts["validation"])
         return {
@@ -111,7 +111,7 @@ class EncoderTask(TrainingTask):
         return self._batches(self.training, seed_of(self.recipe.seed, "epoch", epoch))
 
     def _batches(self, examples: Examples, seed: int) -> Batches:
-        if self._said.batches.by == "group":
+        if self._stated.batches.by == "group":
             return grouped_batches(examples.column("group"), self.recipe.batch_size, seed)
         return random_batches(len(examples), self.recipe.batch_size, seed)
 
@@ -135,7 +135,7 @@ class EncoderTask(TrainingTask):
         """Vectors of a batch, with gradient; computed in pieces where it is large."""
         chosen = [one.astype(np.int64) for one in inputs]
         lengths = [len(one) for one in chosen]
-        limit = self._said.batches.at_once
+        limit = self._stated.batches.at_once
         if limit is None or max(lengths) * len(lengths) <= limit:
             return tower.forward(chosen)
         pieces = token_batches(lengths, limit)
@@ -164,7 +164,7 @@ class EncoderTask(TrainingTask):
 
     def card(self, counts: Mapping[str, Any]) -> Card:
         """How it compares, and what it learnt from."""
-        recipe, settings = self._said, self._encoder.settings
+        recipe, settings = self._stated, self._encoder.settings
         path, what = "FOLDER", "it"
         if settings.towers != "shared":
             path, what = "FOLDER + '/query'", "the tower of contexts, `/document` that of spans"

@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
+from adducir.core.absent import gathering
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.references import expanded
 from adducir.encoders.layout import read_layout
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.task import EncoderTask
-from adducir.study.absent import gathering
-from adducir.study.progress import SILENT, Progress
 from adducir.training.plan import TrainingPlan
 
 
@@ -40,8 +40,8 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
     @property
     def settings(self) -> dict[str, Any]:
         """Those parts of the recipe that decide the weights."""
-        told = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
-        return told | {"held_out": bool(self.recipe.data.validation)}
+        values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
+        return values | {"held_out": bool(self.recipe.data.validation)}
 
     @cached_property
     def inputs(self) -> dict[str, str]:

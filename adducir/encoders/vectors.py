@@ -1,4 +1,4 @@
-"""A product of vectors: docnos and vectors in shards, tied so that they cannot come apart.
+"""An artifact of vectors: docnos and vectors in shards, tied so that they cannot come apart.
 
 ``docnos.txt``               one docno a line, in the order of the vectors
 ``vectors-000000.safetensors``, ...   ``vectors`` (n, D) float32; the file's metadata has, as JSON,
@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.study.errors import ProductError
-from adducir.study.files import publishing, read_lines, writing_text
-from adducir.study.products import Manifest
-from adducir.study.verified import open_product
+from adducir.core.artifacts import Manifest
+from adducir.core.errors import ArtifactError
+from adducir.core.files import publishing, read_lines, writing_text
+from adducir.core.verified import open_artifact
 
 KIND = "vectors"
 DOCNOS = "docnos.txt"
 NAME = "vectors-{:06d}.safetensors"
 _VECTORS, _DIGESTS = "vectors", "digests"
-_MEND = "Encode again with --rebuild."
+_HINT = "Encode again with --rebuild."
 
 Floats = NDArray[np.float32]
 
@@ -53,69 +53,69 @@ def write_shard(path: Path, docnos: Sequence[str], values: Floats) -> None:
     """
     from safetensors.numpy import save_file
 
-    told = {"docnos": digest_of_docnos(docnos), "values": digest_of_values(values)}
+    digests = {"docnos": digest_of_docnos(docnos), "values": digest_of_values(values)}
     # One key of metadata alone: safetensors writes several in an order that changes.
-    metadata = {_DIGESTS: json.dumps(told, sort_keys=True)}
+    metadata = {_DIGESTS: json.dumps(digests, sort_keys=True)}
     with publishing(path) as hidden:
         save_file({_VECTORS: np.ascontiguousarray(values)}, hidden, metadata=metadata)
 
 
-def told_by_shard(path: Path) -> dict[str, str]:
+def digests_of_shard(path: Path) -> dict[str, str]:
     """The digests that a shard's metadata has: ``docnos`` and ``values``.
 
     Raises:
-        ProductError: It cannot be read.
+        ArtifactError: It cannot be read.
     """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, "np") as file:
-            told = json.loads((file.metadata() or {})[_DIGESTS])
-            return {key: str(told[key]) for key in ("docnos", "values")}
+            digests = json.loads((file.metadata() or {})[_DIGESTS])
+            return {key: str(digests[key]) for key in ("docnos", "values")}
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ProductError("this shard cannot be read.", path=path, mend=_MEND) from error
+        raise ArtifactError("this shard cannot be read.", path=path, hint=_HINT) from error
 
 
 def read_shard(path: Path, docnos: Sequence[str]) -> Floats:
     """The vectors of a shard, (n, D).
 
     Raises:
-        ProductError: They are not those of these docnos, or are damaged.
+        ArtifactError: They are not those of these docnos, or are damaged.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    told = told_by_shard(path)
+    digests = digests_of_shard(path)
     try:
         values: Floats = load_file(path)[_VECTORS]
     except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise ProductError("this shard is damaged.", path=path, mend=_MEND) from error
-    if len(values) != len(docnos) or told["docnos"] != digest_of_docnos(docnos):
-        raise ProductError("these vectors are not of these docnos.", path=path, mend=_MEND)
-    if told["values"] != digest_of_values(values):
-        raise ProductError("these vectors were changed.", path=path, mend=_MEND)
+        raise ArtifactError("this shard is damaged.", path=path, hint=_HINT) from error
+    if len(values) != len(docnos) or digests["docnos"] != digest_of_docnos(docnos):
+        raise ArtifactError("these vectors are not of these docnos.", path=path, hint=_HINT)
+    if digests["values"] != digest_of_values(values):
+        raise ArtifactError("these vectors were changed.", path=path, hint=_HINT)
     return values
 
 
 def write_docnos(folder: Path, docnos: Sequence[str]) -> None:
-    """Write the docnos of a product."""
+    """Write the docnos of an artifact."""
     with writing_text(folder / DOCNOS) as handle:
         handle.writelines(f"{docno}\n" for docno in docnos)
 
 
 class Vectors:
-    """The vectors of a product, with their docnos.
+    """The vectors of an artifact, with their docnos.
 
     Args:
-        folder: The product.
+        folder: The artifact.
 
     Raises:
-        ProductError: There is none, or docnos and vectors came apart.
+        ArtifactError: There is none, or docnos and vectors came apart.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.manifest: Manifest = open_product(folder, KIND)
+        self.manifest: Manifest = open_artifact(folder, KIND)
         counts = self.manifest.counts
         self.docnos = [line.rstrip("\n") for _, line in read_lines(folder / DOCNOS)]
         try:
@@ -123,11 +123,11 @@ class Vectors:
             shards, digest = int(counts["shards"]), counts["digest"]
         except (KeyError, TypeError, ValueError) as error:
             what = f"its manifest does not say of the vectors what it must: {error}."
-            raise ProductError(what, path=folder, mend=_MEND) from error
+            raise ArtifactError(what, path=folder, hint=_HINT) from error
         self._files = [folder / NAME.format(number) for number in range(shards)]
-        told = [told_by_shard(path)["values"] for path in self._files]
-        if tie_of(self.docnos, told) != digest:
-            raise ProductError("docnos and vectors came apart.", path=folder, mend=_MEND)
+        digests = [digests_of_shard(path)["values"] for path in self._files]
+        if tie_of(self.docnos, digests) != digest:
+            raise ArtifactError("docnos and vectors came apart.", path=folder, hint=_HINT)
 
     def __len__(self) -> int:
         return len(self.docnos)
@@ -136,7 +136,7 @@ class Vectors:
         """The docnos and vectors of each shard, in order.
 
         Raises:
-            ProductError: A shard is not what it was.
+            ArtifactError: A shard is not what it was.
         """
         for number, path in enumerate(self._files):
             docnos = self.docnos[number * self._shard : (number + 1) * self._shard]
@@ -146,7 +146,7 @@ class Vectors:
         """All vectors, (N, D).
 
         Raises:
-            ProductError: As :meth:`shards`.
+            ArtifactError: As :meth:`shards`.
         """
         values = np.empty((len(self), self.width), dtype=np.float32)
         done = 0

@@ -1,4 +1,4 @@
-"""Python code that an experiment file names: found, told apart by content, run with consent only.
+"""Python code that an experiment file names: found, identified by content, run with consent only.
 
 An experiment file may come from somebody else. So its code is never imported while the file is
 checked or planned: what is known of it then, its bytes and the names that it defines, is read from
@@ -18,11 +18,11 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import file_digest, writing_text
-from adducir.study.fingerprint import fingerprint
-from adducir.study.folders import cache_folder
-from adducir.study.nearest import nearest
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import file_digest, writing_text
+from adducir.core.fingerprint import fingerprint
+from adducir.core.folders import cache_folder
+from adducir.core.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ class Code:
     root: Path
 
     def identity(self) -> dict[str, str]:
-        """What tells this code from any other: the version of an installed package, or bytes."""
+        """What shows this code from any other: the version of an installed package, or bytes."""
         if self.module is not None and not self.root.is_relative_to(self.folder):
             top = self.module.partition(".")[0]
             for package in packages_distributions().get(top, ()):
@@ -132,7 +132,7 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
                 return path, base / parts[0] if len(parts) > 1 or here.is_dir() else path
     raise InputError(
         f"there is no module {module!r}, neither in the study's folder nor installed.",
-        mend="Name it as `module:function`, or its file as `folder/file.py:function`.",
+        hint="Name it as `module:function`, or its file as `folder/file.py:function`.",
     )
 
 
@@ -201,7 +201,7 @@ def require_consent(names: list[str], folder: Path, allowed: bool) -> None:
     if not allowed:
         raise UsageError(
             f"this experiment runs Python code of its author: {', '.join(names)}.",
-            mend="Read that code; if you trust it, run this with --allow-code, once per study.",
+            hint="Read that code; if you trust it, run this with --allow-code, once per study.",
         )
     if path is not None:
         with suppress(OSError), writing_text(path) as handle:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from adducir.study.progress import SILENT, Progress
+from adducir.core.progress import SILENT, Progress
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class Context:
         threads: Of a search, or of torch; None for one per core, or torch's own choice.
         device: See :func:`adducir.models.machine.choose_device`.
         rebuild: Whether all is made anew, even what is there.
-        progress: Told of each step.
+        progress: Notified of each step.
     """
 
     shown: Callable[[Path], str] = str
@@ -31,7 +31,7 @@ class Context:
     progress: Progress = SILENT
     _opened: dict[Hashable, Any] = field(default_factory=dict)
     _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _described: set[str] = field(default_factory=set)
     _closing: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -55,19 +55,19 @@ class Context:
         value: T = self._opened[key]
         return value
 
-    def latest(self, what: str, key: Hashable, maker: Callable[[], T]) -> T:
+    def latest(self, what: str, key: Hashable, builder: Callable[[], T]) -> T:
         """What steps in a row share, such as the vectors of one set of candidates.
 
         Of each kind, only that of the latest key is kept.
         """
         if what not in self._latest or self._latest[what][0] != key:
             self._latest.pop(what, None)
-            self._latest[what] = key, maker()
+            self._latest[what] = key, builder()
         value: T = self._latest[what][1]
         return value
 
     def note_once(self, message: str) -> None:
-        """Tell the user one line, however many steps have it to tell."""
-        if message not in self._told:
-            self._told.add(message)
+        """Show the user one line, however many steps have it to show."""
+        if message not in self._described:
+            self._described.add(message)
             self.progress.note(message)

@@ -1,8 +1,8 @@
 """Makes the steps of a plan: one after another, or independent ones side by side.
 
-Side by side, each process plans the experiment for itself and is then told which steps to make, so
-that nothing but their paths goes from one process to another. What a step makes does not depend on
-the process that makes it.
+Side by side, each process plans the experiment for itself and is then reported which steps to make,
+so that nothing but their paths goes from one process to another. What a step makes does not depend
+on the process that makes it.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -13,15 +13,15 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adducir.core.errors import ArtifactError, MachineError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import Silent
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan
 from adducir.experiments.step import Step
-from adducir.study.errors import MachineError, ProductError
-from adducir.study.fingerprint import fingerprint
-from adducir.study.progress import Silent
 
 if TYPE_CHECKING:
-    from adducir.study.progress import Progress
+    from adducir.core.progress import Progress
 
 
 def make_steps(
@@ -59,7 +59,7 @@ def make_steps(
     except BrokenProcessPool as error:
         raise MachineError(
             "a process that made a step was killed; the memory may not be enough for so many.",
-            mend="Run this again with fewer --jobs: what is made is kept.",
+            hint="Run this again with fewer --jobs: what is made is kept.",
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
@@ -124,7 +124,7 @@ def _identity(plan: Plan) -> str:
 
 @dataclass
 class _Notes(Silent):
-    """Keeps what is to be told."""
+    """Keeps what is to be reported."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -142,12 +142,12 @@ def _plan(order: _Order, plan_again: Callable[..., Plan]) -> None:
     global _planned, _context
     _planned = plan_again(order.path, order.overrides, rebuild=order.rebuild, folder=order.folder)
     if _identity(_planned) != order.identity:
-        raise ProductError("the experiment file was changed meanwhile.", path=order.path)
+        raise ArtifactError("the experiment file was changed meanwhile.", path=order.path)
     _context = Context(_planned.shown, order.threads, order.device, order.rebuild, _Notes())
 
 
 def _make(paths: Sequence[str]) -> list[str]:
-    """In such a process: make steps, and return what is to be told."""
+    """In such a process: make steps, and return what is to be reported."""
     if _planned is None or _context is None:
         raise ValueError("this process has planned nothing")
     steps = {str(step.path): step for step in _planned.steps}

@@ -1,8 +1,8 @@
 """From an experiment file to its tables.
 
 All of the file is read and all that it names is opened before anything is made, and every error is
-kept for one message. The fingerprint of a step covers all that decides its content, so that a step
-whose artifact is there, unchanged and whole, is not done again; nor is an artifact made that
+kept for one message. The fingerprint of a step covers all that determines its content, so that a
+step whose artifact is there, unchanged and whole, is not done again; nor is an artifact made that
 nothing to be made needs.
 """
 
@@ -10,24 +10,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from adducir.core.absent import without_downloads
+from adducir.core.checking import checked
+from adducir.core.errors import InputError
+from adducir.core.folders import study_folder
+from adducir.core.locks import locked
+from adducir.core.progress import SILENT, Progress
+from adducir.core.recipe import read
+from adducir.core.results import publishing_results, refuse_other_folder
+from adducir.core.yaml import load
 from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context
+from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps
-from adducir.experiments.faults import Faults
 from adducir.experiments.outcome import Outcome, write_findings
 from adducir.experiments.plan import Plan
 from adducir.experiments.planner import Planner
 from adducir.experiments.step import Step
 from adducir.experiments.tasks import task_of
-from adducir.study.absent import without_downloads
-from adducir.study.checking import checked
-from adducir.study.errors import InputError
-from adducir.study.folders import study_folder
-from adducir.study.locks import locked
-from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import read
-from adducir.study.results import publishing_results, refuse_other_folder
-from adducir.study.yaml import load
 
 
 @checked
@@ -50,7 +50,7 @@ def plan_experiment(
             reading, and :attr:`.Plan.needs` says what it lacks.
         folder: The study's folder, where artifacts go and relative paths start; by default the
             folder that holds ``experiments/``.
-        progress: Told what ir_datasets downloads.
+        progress: Notified of what ir_datasets downloads.
 
     Raises:
         InputError: The file or something that it names is wrong, or is not at hand; all of it in
@@ -60,16 +60,16 @@ def plan_experiment(
     document = load(path)
     reading = read(document, task_of(document), overrides)
     folder = study_folder(path) if folder is None else folder.absolute()
-    faults, recipe = Faults(reading, dry_run=dry_run), reading.rest
+    errors, recipe = ErrorList(reading, dry_run=dry_run), reading.rest
     if recipe is None:
-        faults.check()
-        raise InputError("the file cannot be understood.", path=path)  # never without a fault
-    planner = Planner(document, reading.data, folder, overrides, faults, progress)
+        errors.check()
+        raise InputError("the file cannot be understood.", path=path)  # never without an error
+    planner = Planner(document, reading.data, folder, overrides, errors, progress)
     with without_downloads(dry_run or reading.recipe is None):
         study = recipe.study(planner)
     plan = Plan(path, folder, recipe, overrides, study, rebuild)
-    _refuse_files_for_folders(plan, faults)
-    needs = faults.check()
+    _refuse_files_for_folders(plan, errors)
+    needs = errors.check()
     goals = study.goals()
     steps = tuple(_in_order([*study.others(), *goals]))
     plan = replace(plan, needs=needs, goals=tuple(goals), steps=steps)
@@ -91,7 +91,7 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return list(found)
 
 
-def _refuse_files_for_folders(plan: Plan, faults: Faults) -> None:
+def _refuse_files_for_folders(plan: Plan, errors: ErrorList) -> None:
     """Refuse what would only fail when the table is written."""
     for folder in (plan.output, plan.run_folder):
         for place in (folder.parent, folder):
@@ -99,7 +99,7 @@ def _refuse_files_for_folders(plan: Plan, faults: Faults) -> None:
                 what = f"{place}: a file stands where a folder is needed"
                 if place.samefile(plan.path):
                     what = f"{what}: the experiment file's name needs an ending, such as .yaml"
-                faults.add((), what)
+                errors.add((), what)
 
 
 @checked
@@ -127,7 +127,7 @@ def run_experiment(
         jobs: How many processes make steps that do not depend on one another.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
-        progress: Told of each step.
+        progress: Notified of each step.
 
     Raises:
         UsageError: Code would run that nobody allowed to.

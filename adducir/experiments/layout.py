@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adducir.experiments.sections import TableRecipe
-from adducir.experiments.tables.build import Layout
-from adducir.experiments.tables.style import Style
+from adducir.tables.builder import Layout
+from adducir.tables.style import Style
 
 
 def layout_of(

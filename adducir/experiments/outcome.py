@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adducir.core.files import writing_text
 from adducir.experiments.plan import Finding
-from adducir.experiments.tables.render import TABLES, render
-from adducir.experiments.tables.table import ResultTable
-from adducir.study.files import writing_text
+from adducir.tables.formats import TABLES, render
+from adducir.tables.table import ResultTable
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def write_findings(folder: Path, findings: Sequence[Finding]) -> dict[str, Path]
     """Write tables in every format.
 
     Args:
-        folder: Where to: a folder of :func:`adducir.study.results.publishing_results`.
+        folder: Where to: a folder of :func:`adducir.core.results.publishing_results`.
         findings: The tables. The page for browsers of the file ``table`` is called ``report``.
 
     Returns:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from adducir.experiments.faults import Needs
+from adducir.core.progress import Progress
+from adducir.core.recipe import Recipe
+from adducir.experiments.errors import Needs
 from adducir.experiments.sections import ComparisonRecipe
 from adducir.experiments.step import MISSING, REBUILD, Step, Unknown
-from adducir.experiments.tables.table import ResultTable
-from adducir.study.progress import Progress
-from adducir.study.recipe import Recipe
+from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context

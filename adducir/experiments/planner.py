@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from adducir.core.progress import Progress
+from adducir.core.yaml import Document, KeyPath
 from adducir.corpora.references import source_path
-from adducir.experiments.faults import Faults
-from adducir.study.progress import Progress
-from adducir.study.yaml import Document, KeyPath
+from adducir.experiments.errors import ErrorList
 
 T = TypeVar("T")
 
@@ -23,15 +23,15 @@ class Planner:
         data: What the file says after the overrides, not validated.
         folder: The study's folder, where relative paths start.
         overrides: The overrides.
-        faults: Takes what is wrong.
-        progress: Told what ir_datasets downloads.
+        errors: Takes what is wrong.
+        progress: Notified of what ir_datasets downloads.
     """
 
     document: Document
     data: dict[str, object]
     folder: Path
     overrides: tuple[str, ...]
-    faults: Faults
+    errors: ErrorList
     progress: Progress
 
     @property
@@ -46,7 +46,7 @@ class Planner:
 
     def opening(self, place: KeyPath, opener: Callable[[], T]) -> T | None:
         """What ``opener`` returns; None where it raises, and the error is kept."""
-        return self.faults.opening(place, opener)
+        return self.errors.opening(place, opener)
 
     def source(self, place: KeyPath, source: str) -> str | None:
         """The source to open; None where there is none."""

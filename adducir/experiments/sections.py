@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from adducir.experiments.significance.choices import (
+from adducir.core.recipe import Recipe
+from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
@@ -15,8 +16,7 @@ from adducir.experiments.significance.choices import (
     IntervalName,
     TestName,
 )
-from adducir.experiments.tables.style import Detail
-from adducir.study.recipe import Recipe
+from adducir.tables.style import Detail
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
 _LONGEST_NAME = 80

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.study.products import build, is_current, product_fingerprint
-from adducir.study.yaml import KeyPath
+from adducir.core.artifacts import artifact_fingerprint, build, is_current
+from adducir.core.yaml import KeyPath
 from adducir.training.artifacts import train_model
 from adducir.training.plan import TrainingPlan
 
@@ -75,7 +75,7 @@ class Step(ABC):
         """Why it has to be made, as things are now; None if it is there as it would be made.
 
         Raises:
-            ProductError: Something else stands there, which is not replaced.
+            ArtifactError: Something else stands there, which is not replaced.
         """
 
     @abstractmethod
@@ -171,7 +171,7 @@ class ArtifactStep(Step):
 
     @abstractmethod
     def recipe(self) -> Mapping[str, Any]:
-        """All that decides its content beside what it is made from."""
+        """All that determines its content beside what it is made from."""
 
     @abstractmethod
     def identities(self) -> Mapping[str, str]:
@@ -192,9 +192,9 @@ class ArtifactStep(Step):
         before = because_of(self.inputs)
         if before is not None:
             return before
-        wanted = product_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
+        wanted = artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
         current = is_current(self.path, wanted)
-        return None if current else "the one that is there was made otherwise"
+        return None if current else "the one that is there was built with other settings"
 
     def make(self, context: "Context") -> None:
         """Build it."""
@@ -203,7 +203,7 @@ class ArtifactStep(Step):
             kind=self.kind,
             recipe=self.recipe(),
             inputs=self.identities(),
-            maker_version=self.version,
+            builder_version=self.version,
             make=lambda folder: self.fill(folder, context),
             rebuild=context.rebuild,
             versions=self.versions(),

@@ -3,13 +3,13 @@
 from importlib import import_module
 from typing import ClassVar
 
+from adducir.core.errors import InputError, UsageError
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
+from adducir.core.yaml import Document
 from adducir.experiments.plan import Study
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
-from adducir.study.errors import InputError, UsageError
-from adducir.study.recipe import Recipe
-from adducir.study.registry import Family
-from adducir.study.yaml import Document
 
 DEFAULT = "retrieval"
 _RENAMED = {"ranks": "known-item", "evidence-sets": "evidence-sets"}
@@ -68,4 +68,4 @@ def task_of(document: Document) -> type[Task]:
         return TASKS.kind(name)
     except UsageError as error:
         line = document.line_of(("task",))
-        raise InputError(error.what, path=document.path, line=line, mend=error.mend) from error
+        raise InputError(error.what, path=document.path, line=line, hint=error.hint) from error

@@ -5,17 +5,17 @@ The names below are loaded when they are first used, because PyTerrier takes mos
 
 from typing import TYPE_CHECKING
 
-from adducir.study.lazy import offering
+from adducir.core.lazy import offering
 
 if TYPE_CHECKING:
-    from adducir.indexes.build import IndexSettings, build_index
     from adducir.indexes.candidates.sets import CandidateSet
     from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.documents import DocumentStore
     from adducir.indexes.engine import open_index
     from adducir.indexes.index import Index
     from adducir.indexes.lucene import LuceneIndex
-    from adducir.indexes.memory.build import build_memory_index
+    from adducir.indexes.lucene_builder import IndexSettings, build_index
+    from adducir.indexes.memory.builder import build_memory_index
     from adducir.indexes.memory.index import MemoryIndex
     from adducir.indexes.retriever import LexicalRetriever, LuceneRetriever, QueryExpansion
 
@@ -24,14 +24,14 @@ _HOMES = {
     "DenseRetriever": "dense.retriever",
     "DocumentStore": "documents",
     "Index": "index",
-    "IndexSettings": "build",
+    "IndexSettings": "lucene_builder",
     "LexicalRetriever": "retriever",
     "LuceneIndex": "lucene",
     "LuceneRetriever": "retriever",
     "MemoryIndex": "memory.index",
     "QueryExpansion": "retriever",
-    "build_index": "build",
-    "build_memory_index": "memory.build",
+    "build_index": "lucene_builder",
+    "build_memory_index": "memory.builder",
     "open_index": "engine",
 }
 

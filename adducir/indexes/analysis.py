@@ -12,13 +12,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, model_validator
 
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_lines
+from adducir.core.recipe import ErrorsAt, Recipe
 from adducir.corpora.references import file_path
 from adducir.indexes import jvm
 from adducir.indexes.languages import LANGUAGES, Language
 from adducir.indexes.languages.language import StopWords
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_lines
-from adducir.study.recipe import FaultsAt, Recipe
 
 
 def _known(code: str) -> str:
@@ -43,7 +43,7 @@ class AnalysisRecipe(Recipe):
     def _of_the_language(self) -> Self:
         kind = LANGUAGES.kind(self.language)
         if self.stemmer and self.stemmer not in kind.stemmers:
-            raise FaultsAt((("stemmer",), _no_stemmer(kind, self.stemmer)))
+            raise ErrorsAt((("stemmer",), _no_stemmer(kind, self.stemmer)))
         return self
 
     def analysis(self, folder: Path) -> "Analysis":
@@ -59,7 +59,7 @@ class AnalysisRecipe(Recipe):
         if not path.is_file():
             raise InputError(
                 f"{self.stopwords!r} is no stop list.",
-                mend="Give `lucene`, `none`, or a file with one stop word a line.",
+                hint="Give `lucene`, `none`, or a file with one stop word a line.",
             )
         return Analysis.of(self.stemmer, path, self.language)
 
@@ -95,7 +95,7 @@ class Analysis:
         if not kind.has_stopwords and not isinstance(self.stopwords, str):
             raise UsageError(
                 f"Lucene's analyser of {kind.label} takes no stop words.",
-                mend="Leave the stop words out.",
+                hint="Leave the stop words out.",
             )
         object.__setattr__(self, "stemmer", stemmer)
 
@@ -115,7 +115,7 @@ class Analysis:
         if not path.is_file():
             raise UsageError(
                 f"{str(stopwords)!r} is no stop list.",
-                mend="Give 'lucene', 'none', or a file with one stop word a line.",
+                hint="Give 'lucene', 'none', or a file with one stop word a line.",
             )
         words = {line.strip().lower() for _, line in read_lines(path)}
         return cls(stemmer, tuple(sorted(words - {""})), language)
@@ -123,10 +123,10 @@ class Analysis:
     def settings(self) -> dict[str, Any]:
         """Plain values, for fingerprints and manifests; English goes without saying."""
         words = self.stopwords if isinstance(self.stopwords, str) else list(self.stopwords)
-        said: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}
+        spec: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}
         if self.language != "en":
-            said |= {"language": self.language, **LANGUAGES.origin(self.language)}
-        return said
+            spec |= {"language": self.language, **LANGUAGES.origin(self.language)}
+        return spec
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> "Analysis":

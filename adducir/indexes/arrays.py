@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from adducir.study.errors import ProductError
+from adducir.core.errors import ArtifactError
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 
-def damaged(path: Path) -> ProductError:
+def damaged(path: Path) -> ArtifactError:
     """The error for a file of an index that cannot be what was written."""
-    return ProductError(
+    return ArtifactError(
         "the index is damaged: this file does not fit the others.",
         path=path,
-        mend="Build it again with 'adducir index --rebuild'.",
+        hint="Build it again with 'adducir index --rebuild'.",
     )
 
 
@@ -23,7 +23,7 @@ def mapped(path: Path) -> Array:
     """An array in a file, mapped for reading.
 
     Raises:
-        ProductError: There is none.
+        ArtifactError: There is none.
     """
     try:
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)

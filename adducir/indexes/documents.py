@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from adducir.core.checking import checked
+from adducir.core.errors import ArtifactError, InputError
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped
-from adducir.study.checking import checked
-from adducir.study.errors import InputError, ProductError
 
 TEXTS = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"
@@ -25,7 +25,7 @@ class DocumentWriter:
     """Writes documents one after another into the files of a store.
 
     Args:
-        folder: The product's folder; the files must not be there yet.
+        folder: The artifact's folder; the files must not be there yet.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,20 +60,20 @@ class DocumentStore:
     """Documents by docno, read from disk as they are asked for.
 
     Args:
-        folder: The product's folder.
+        folder: The artifact's folder.
 
     Raises:
-        ProductError: The folder holds no document store.
+        ArtifactError: The folder holds no document store.
     """
 
     @checked
     def __init__(self, folder: Path) -> None:
         self._texts = folder / TEXTS
         if not self._texts.is_file() or not (folder / OFFSETS).is_file():
-            raise ProductError(
+            raise ArtifactError(
                 "this index keeps no texts beside it.",
                 path=folder,
-                mend="Build it again with 'adducir index'.",
+                hint="Build it again with 'adducir index'.",
             )
         size = self._texts.stat().st_size
         self._offsets = mapped(folder / OFFSETS)
@@ -115,7 +115,7 @@ class DocumentStore:
             raise InputError(
                 f"there is no document {docno!r} here.",
                 path=self._texts,
-                mend="Is the run from another corpus? 'adducir check RUN --index' tells.",
+                hint="Is the run from another corpus? 'adducir check RUN --index' shows.",
             )
         return self._at(row)
 

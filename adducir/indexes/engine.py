@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from adducir.core.artifacts import MANIFEST, read_manifest
+from adducir.core.checking import checked
 from adducir.indexes.index import Index
 from adducir.indexes.lucene import LuceneIndex
-from adducir.study.checking import checked
-from adducir.study.products import MANIFEST, read_manifest
 
 
 def remark_on(index: Index) -> str | None:
@@ -20,7 +20,7 @@ def open_index(path: Path | str) -> Index:
     """Open an index of any engine.
 
     Raises:
-        ProductError: No index, or a damaged one.
+        ArtifactError: No index, or a damaged one.
         MachineError: No Java.
     """
     path = Path(path)

@@ -3,9 +3,9 @@
 import struct
 from collections.abc import Iterator, Sequence
 
+from adducir.core.errors import InputError
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.indexes.documents import DocumentWriter
-from adducir.study.errors import InputError
 
 _BLOCK_BYTES = 1 << 20
 _LENGTH = struct.Struct("<i")
@@ -39,7 +39,7 @@ def fed(
         raise InputError(
             f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
             path=corpus.source,
-            mend=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
+            hint=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
         )
 
 

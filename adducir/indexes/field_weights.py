@@ -15,10 +15,10 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from adducir.core.errors import UsageError
+from adducir.core.nearest import nearest
 from adducir.indexes.models.bm25 import BM25
 from adducir.indexes.models.model import Model
-from adducir.study.errors import UsageError
-from adducir.study.nearest import nearest
 
 FieldWeights = Mapping[str, float]
 
@@ -48,25 +48,25 @@ def checked_fields(
     if not fields:
         raise UsageError(
             f"{index} holds its fields joined, so they cannot have weights.",
-            mend="Build it again with --separate-fields.",
+            hint="Build it again with --separate-fields.",
         )
     if not weights:
-        raise UsageError("no field has a weight.", mend=f"The fields are {', '.join(fields)}.")
+        raise UsageError("no field has a weight.", hint=f"The fields are {', '.join(fields)}.")
     for field, weight in weights.items():
         if field not in fields:
             raise UsageError(
                 f"{index} holds no field {field!r}{nearest(field, fields) or '.'}",
-                mend=f"Its fields are {', '.join(fields)}.",
+                hint=f"Its fields are {', '.join(fields)}.",
             )
         if not (math.isfinite(weight) and weight >= 1):
             raise UsageError(
                 f"the weight of the field {field!r} must be 1 or more, not {weight}.",
-                mend="Give the least field 1, and greater weights to the others.",
+                hint="Give the least field 1, and greater weights to the others.",
             )
     if type(model) is not BM25:
         raise UsageError("field weights are for the model bm25.")
     if exact_lengths:
         raise UsageError(f"field weights read lengths in one byte, and {index} holds exact ones.")
     if has_feedback:
-        raise UsageError("feedback knows no fields.", mend="Search without one of the two.")
+        raise UsageError("feedback knows no fields.", hint="Search without one of the two.")
     return model

@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from adducir.core.artifacts import Manifest
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models.model import Model
-from adducir.study.products import Manifest
 
 
 class Index(Protocol):

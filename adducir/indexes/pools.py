@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
-from adducir.corpora.evidence_sets.hotpotqa import HotpotQuestion, passage_of, with_gold
-from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.corpora.evidence_sets.sampling import NEGATIVES, with_sets
+from adducir.core.errors import UsageError
+from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, passage_of, with_gold
+from adducir.datasets.evidence_sets.record import EvidenceQuestion
+from adducir.datasets.evidence_sets.sampling import NEGATIVES, with_sets
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
-from adducir.study.errors import UsageError
 
 PASSAGES = 50
 Gold = Literal["always", "found"]
@@ -83,13 +83,13 @@ def bm25_pools(
     """Give each question the paragraphs that BM25 ranks first.
 
     Args:
-        questions: The questions; those without supporting facts get a pool without true sets.
+        questions: The questions; those without supporting facts get a pool without gold sets.
         paragraphs: Title to text: all that is searched.
         passages: Paragraphs of a pool; where there are fewer, all.
         gold: ``found`` leaves the pool as BM25 makes it, as in the paper, and counts in
             ``missing`` what it lacks. ``always`` puts lacking true paragraphs into the last
             places, and leaves out questions of which one is not at hand.
-        negatives: Sets of false passages to train on, as many members as the true set.
+        negatives: Sets of false passages to train on, as many members as the gold set.
         model: BM25's parameters; Anserini's defaults where not given.
         seed: Decides the negative sets, with the question's id.
 

@@ -11,15 +11,15 @@ from typing import Any
 import pandas as pd
 import pyterrier as pt
 
+from adducir.core.checking import checked
+from adducir.core.kind import Kind
+from adducir.core.registry import Family
 from adducir.indexes.engine import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.frames import ranked
 from adducir.indexes.index import Index
 from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import MODELS, Model
-from adducir.study.checking import checked
-from adducir.study.kind import Kind
-from adducir.study.registry import Family
 
 
 class _Adjustable(pt.Transformer):
@@ -65,7 +65,7 @@ class LexicalRetriever(_Adjustable):
         feedback: The name of a feedback method, or a method itself, to search by twice at once;
             :class:`QueryExpansion` shows and changes what is in between.
         depth: Hits a query, at most; None for all documents that hold a term of the query.
-        threads: Threads; by default one a core.
+        threads: Threads; by default one per core.
         hyperparameters: Of the model; they are attributes afterwards.
     """
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from adducir.core.checking import checked
 from adducir.corpora.topics import Topics
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
@@ -12,7 +13,6 @@ from adducir.indexes.index import Index
 from adducir.indexes.lucene import Hits
 from adducir.indexes.models import MODELS, Model
 from adducir.runs.run import Run
-from adducir.study.checking import checked
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Makes safetensors of pickled weights: ``adducir convert``.
 
 The result is a folder that every recipe takes as a model: the weights under the names that they
-had, with the configuration and the tokenizer beside them. It is a product: its manifest has the
+had, with the configuration and the tokenizer beside them. It is an artifact: its manifest has the
 digests of the source's files (``inputs``) and of its own (``files``).
 """
 
@@ -16,19 +16,19 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from adducir.core.artifacts import Manifest, build
+from adducir.core.errors import InputError, MachineError
+from adducir.core.files import file_digest
+from adducir.core.json_lines import json_document, json_object
+from adducir.core.manifest import MANIFEST
+from adducir.core.progress import SILENT, Progress
+from adducir.models.artifacts import model_versions
 from adducir.models.loading import load_tokenizer
-from adducir.models.products import model_versions
 from adducir.models.sources import TEXTS, ModelSource
 from adducir.models.unpickling import LACKING
-from adducir.study.errors import InputError, MachineError
-from adducir.study.files import file_digest
-from adducir.study.json_lines import json_document, json_object
-from adducir.study.manifest import MANIFEST
-from adducir.study.products import Manifest, build
-from adducir.study.progress import SILENT, Progress
 
 KIND = "checkpoint"
-_MAKER_VERSION = 1
+_BUILDER_VERSION = 1
 _PICKLED, _INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 _SHARDS = "pytorch_model-*.bin"
 _SECONDS, _BYTES_PER_SECOND = 600, 5_000_000
@@ -43,7 +43,7 @@ def convert(
         source: The checkpoint; the files of a tokenizer that it names go into the result.
         output: The folder of the result.
         rebuild: Convert even if it is there.
-        progress: Told what the result lacks.
+        progress: Notified of what the result lacks.
 
     Returns:
         The manifest. Its counts: ``source`` (the name), ``files`` that were converted.
@@ -51,7 +51,7 @@ def convert(
     Raises:
         InputError: There is nothing to convert, or a file holds more than weights or is damaged.
         MachineError: The checkpoint cannot be fetched, or memory or disk do not suffice.
-        ProductError: ``output`` holds something that is not ours to replace.
+        ArtifactError: ``output`` holds something that is not ours to replace.
     """
     found = _checkpoint(source)
     inputs = {name: file_digest(found.folder / name) for name in found.names}
@@ -76,7 +76,7 @@ def convert(
         kind=KIND,
         recipe={},
         inputs=inputs,
-        maker_version=_MAKER_VERSION,
+        builder_version=_BUILDER_VERSION,
         make=make,
         rebuild=rebuild,
         versions=model_versions(),
@@ -135,7 +135,7 @@ def _checkpoint(source: ModelSource) -> _Checkpoint:
         raise InputError(
             f"there is nothing to convert: no {_PICKLED} without safetensors beside it.",
             path=folder,
-            mend="If it has safetensors, take it as it is.",
+            hint="If it has safetensors, take it as it is.",
         )
     return _Checkpoint(folder, pickled, copied)
 
@@ -193,18 +193,18 @@ def _unpickle(files: list[Path], output: Path) -> None:
     if done.returncode == 0:
         return
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    told = lines[-1].rstrip(".") if lines else "nothing was told"
+    message = lines[-1].rstrip(".") if lines else "nothing was reported"
     if done.returncode == LACKING or -done.returncode == signal.SIGKILL:
-        told = told if done.returncode == LACKING else "the process was killed"
+        message = message if done.returncode == LACKING else "the process was killed"
         raise MachineError(
-            f"the weights could not be converted: {told}.",
+            f"the weights could not be converted: {message}.",
             path=files[0],
-            mend="It takes about twice the memory and once the disk space of the weights.",
+            hint="It takes about twice the memory and once the disk space of the weights.",
         )
     if done.returncode < 0:
-        told = f"reading them ended the process (signal {-done.returncode})"
+        message = f"reading them ended the process (signal {-done.returncode})"
     raise InputError(
-        f"these weights are refused: {told}.",
+        f"these weights are refused: {message}.",
         path=files[0].parent,
-        mend="Nothing in them was run. Take the weights from where they were first published.",
+        hint="Nothing in them was run. Take the weights from where they were first published.",
     )

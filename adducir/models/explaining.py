@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adducir.study.errors import AdducirError, InputError, MachineError
+from adducir.core.errors import AdducirError, InputError, MachineError
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def _unreadable(what: str, folder: Path, error: BaseException) -> InputError:
     return InputError(
         f"its {what} cannot be loaded: {_first(error)}.",
         path=folder,
-        mend="A file is damaged, or made for something else: fetch or build it again.",
+        hint="A file is damaged, or made for something else: fetch or build it again.",
     )
 
 

@@ -10,11 +10,11 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adducir.core.errors import InputError
+from adducir.core.texts import shortened
 from adducir.models.explaining import explaining
 from adducir.models.layouts import plain_weights, weight_count
 from adducir.models.sources import ModelSource
-from adducir.study.errors import InputError
-from adducir.study.texts import shortened
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
@@ -24,7 +24,7 @@ _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktok
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
-    """The model's tokenizer, a fast one: only those tell which characters a piece stands for.
+    """The model's tokenizer, a fast one: only those give which characters a piece stands for.
 
     Truncation and padding that the files may ask for are off: what is cut, and how, is for the
     caller to say.
@@ -39,7 +39,7 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
     folder = source.local_tokenizer()
     if not any(path.is_file() for name in _TOKENIZERS for path in folder.glob(name)):
         raise InputError(
-            "this model comes without a tokenizer.", path=folder, mend=_NAME_A_TOKENIZER
+            "this model comes without a tokenizer.", path=folder, hint=_NAME_A_TOKENIZER
         )
     config = load_config(source)
     with explaining("tokenizer", folder):
@@ -75,7 +75,7 @@ def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) 
             f"this tokenizer has {entries:,} entries beside the special ones, but the model has "
             f"vectors for {rows:,}: its files are missing, or it is another model's.",
             path=folder,
-            mend=_NAME_A_TOKENIZER,
+            hint=_NAME_A_TOKENIZER,
         )
     # Entries that were added to the vocabulary are made of texts only where these hold them.
     vocabulary = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
@@ -86,7 +86,7 @@ def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) 
             f"this tokenizer makes ids up to {greatest:,}, but the model has vectors for {rows:,} "
             "alone: it is another model's.",
             path=folder,
-            mend=_NAME_A_TOKENIZER,
+            hint=_NAME_A_TOKENIZER,
         )
 
 
@@ -142,15 +142,15 @@ def load_model(
 
     folder = source.local()
     config = load_config(source, **options)
-    maker = getattr(transformers, kind).from_pretrained
+    load = getattr(transformers, kind).from_pretrained
     with explaining("model", folder):
         _refuse_impossible(config, folder)
-        model, info = _made(maker, folder, config, use_safetensors=True, trust_remote_code=False)
+        model, info = _made(load, folder, config, use_safetensors=True, trust_remote_code=False)
         missing = _missing(model, info, new_head=new_head, pooler=pooler)
         if missing and (renamed := plain_weights(folder)):
             # The class itself: an AutoModel takes no weights from memory.
-            other, told = _made(type(model).from_pretrained, None, config, state_dict=renamed)
-            if not (still := _missing(other, told, new_head=new_head, pooler=pooler)):
+            other, details = _made(type(model).from_pretrained, None, config, state_dict=renamed)
+            if not (still := _missing(other, details, new_head=new_head, pooler=pooler)):
                 model, missing = other, still
     if missing:
         raise _incomplete(model, missing, info, folder)
@@ -182,21 +182,21 @@ def _refuse_impossible(config: "PreTrainedConfig", folder: Path) -> None:
         elif key in _SWITCHES and not isinstance(value, bool | None):
             wrong = "which is neither true nor false"
         if wrong:
-            told = f"{value:,}" if type(value) is int else shortened(repr(value))
-            raise InputError(f"its configuration has `{key}` {told}, {wrong}.", path=folder)
+            details = f"{value:,}" if type(value) is int else shortened(repr(value))
+            raise InputError(f"its configuration has `{key}` {details}, {wrong}.", path=folder)
 
 
 def _made(
-    maker: Callable[..., Any], folder: Path | None, config: "PreTrainedConfig", **options: Any
+    load: Callable[..., Any], folder: Path | None, config: "PreTrainedConfig", **options: Any
 ) -> Any:
     """A model, and what transformers says of its weights."""
     import torch
 
-    return maker(
+    return load(
         folder,
         config=config,
         dtype=torch.float32,
-        ignore_mismatched_sizes=True,  # they are told, as the missing ones are
+        ignore_mismatched_sizes=True,  # they are reported, as the missing ones are
         output_loading_info=True,
         **options,
     )
@@ -229,7 +229,7 @@ def _incomplete(model: Any, missing: set[str], info: Any, folder: Path) -> Input
         f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
         f"{example}{shape}.",
         path=folder,
-        mend="Is this a model of another kind?"
+        hint="Is this a model of another kind?"
         + (f" It has weights of other names, such as {unknown}." if unknown else ""),
     )
 

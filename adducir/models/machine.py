@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +34,7 @@ def choose_device(name: str = "auto") -> "torch.device":
     if not there.get(kind, False):
         raise UsageError(
             f"there is no device {name!r} here.",
-            mend=f"There is: {', '.join(key for key, value in there.items() if value)}.",
+            hint=f"There is: {', '.join(key for key, value in there.items() if value)}.",
         )
     return torch.device(name)
 

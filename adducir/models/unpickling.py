@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from adducir.study.faults import disk_full, is_disk_full, machine_error
+from adducir.core.system_errors import disk_full, is_disk_full, machine_error
 
 if TYPE_CHECKING:
     import torch
@@ -161,10 +161,10 @@ def _unpickled(path: Path) -> Any:
     except (MemoryError, OSError):
         raise
     except Exception as error:
-        told = " ".join(str(error).split())
-        if "allocate memory" in told:
+        message = " ".join(str(error).split())
+        if "allocate memory" in message:
             raise MemoryError from error
-        named = _GLOBAL.search(told)
+        named = _GLOBAL.search(message)
         if named:
             what = f"it holds more than weights ({named[1]}), and may run code when it is loaded"
         else:

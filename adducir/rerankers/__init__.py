@@ -1,11 +1,11 @@
-"""Rerankers: one file a model, each opening with its theory and paper.
+"""Rerankers: one file per model, each opening with its theory and paper.
 
 The names below are loaded when they are first used, because torch takes seconds.
 """
 
 from typing import TYPE_CHECKING
 
-from adducir.study.lazy import offering
+from adducir.core.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.rerankers.registry import Reranker, open_reranker

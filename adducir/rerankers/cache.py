@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.errors import ArtifactError
+from adducir.core.files import writing_text
+from adducir.core.fingerprint import fingerprint
+from adducir.core.locks import locked_if_free
+from adducir.core.progress import SILENT, Progress
 from adducir.models.shards import read_shard, write_shard
-from adducir.study.errors import ProductError
-from adducir.study.files import writing_text
-from adducir.study.fingerprint import fingerprint
-from adducir.study.locks import locked_if_free
-from adducir.study.progress import SILENT, Progress
 
 SHARD = 4096
 """Scores in a shard, at most: what a kill can lose."""
@@ -51,8 +51,8 @@ def pair_keys(pairs: Iterable[tuple[str, str]]) -> Keys:
     for query, text in pairs:
         begun = known.get(query)
         if begun is None:
-            told = query.encode("utf-8", "surrogatepass")
-            begun = hashlib.blake2b(f"{len(told)}:".encode() + told, digest_size=16)
+            encoded = query.encode("utf-8", "surrogatepass")
+            begun = hashlib.blake2b(f"{len(encoded)}:".encode() + encoded, digest_size=16)
             known[query] = begun
         digest = begun.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))
@@ -65,8 +65,8 @@ class ScoreCache:
 
     Args:
         folder: The folder of all models' scores; made when there is something to keep.
-        identity: All that decides the model's scores, as plain values.
-        progress: Told of shards that cannot be read; their scores are computed anew.
+        identity: All that determines the model's scores, as plain values.
+        progress: Notified of shards that cannot be read; their scores are computed anew.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class ScoreCache:
             return arrays["keys"], arrays["values"]
         except FileNotFoundError:  # another process has just united the shards
             pass
-        except ProductError:
+        except ArtifactError:
             self._progress.note(f"{path}: these scores are damaged and are computed anew.")
         return np.zeros((0, 2), dtype=np.uint64), np.zeros(0)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.errors import MachineError
+from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cache import ScoreCache, pair_keys
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.scoring import Listwise, Pair, Pointwise
-from adducir.study.errors import MachineError
-from adducir.study.progress import SILENT, Progress
 
 
 class _Counting:
@@ -37,7 +37,7 @@ class _Counting:
         if self._cache is not None:
             self._cache.flush()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self.cached:
             self._progress.detail(f"{self.cached:,} from the cache")
 
@@ -63,7 +63,7 @@ class CachedScores(_Counting):
         missing = np.flatnonzero(np.isnan(found))
         self.cached += len(pairs) - len(missing)
         waiting = np.bincount(documents[missing], minlength=int(documents.max(initial=-1)) + 1)
-        self._tell()
+        self._report()
         self._progress.advance(int((waiting == 0).sum()))
         model = self.reranker.model if len(missing) else None
         if isinstance(model, Pointwise):
@@ -89,7 +89,7 @@ class CachedScores(_Counting):
             if not np.isfinite(values).all():
                 raise MachineError(
                     "the model gave a score that is no finite number.",
-                    mend="Compute with `precision: float32`.",
+                    hint="Compute with `precision: float32`.",
                 )
             firsts = np.array([places[number][0] for number in numbers])
             if self._cache is not None:
@@ -113,7 +113,7 @@ class CachedOrders(_Counting):
         for first, end in self.reranker.windows(len(texts)):
             inside = order[first:end]
             order[first:end] = inside[self._window(query, [texts[n] for n in inside])]
-            self._tell()
+            self._report()
             self._progress.advance(1)
         return order
 
@@ -137,6 +137,6 @@ class CachedOrders(_Counting):
 def _digest(texts: Sequence[str]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for text in texts:
-        told = text.encode("utf-8", "surrogatepass")
-        digest.update(f"{len(told)}:".encode() + told)
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(f"{len(encoded)}:".encode() + encoded)
     return digest.hexdigest()

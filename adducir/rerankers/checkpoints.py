@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from adducir.core.json_lines import json_object
 from adducir.models.sources import ModelSource
-from adducir.study.json_lines import json_object
 
 
 def config_of(source: ModelSource) -> dict[str, Any]:

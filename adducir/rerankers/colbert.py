@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.errors import InputError
 from adducir.encoders.maxsim import maxsim
 from adducir.models.batches import computed, token_batches
 from adducir.models.explaining import explaining
@@ -33,7 +34,6 @@ from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import Ids, count_pieces, padded, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Pair, Pointwise, Scored
-from adducir.study.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -253,9 +253,9 @@ class LateInteraction(Pointwise):
         queries = list(dict.fromkeys(query for query, _ in pairs))
         texts = list(dict.fromkeys(text for _, text in pairs))
         rows = {query: row for row, query in enumerate(queries)}
-        asked: dict[str, list[int]] = {text: [] for text in texts}
+        requested: dict[str, list[int]] = {text: [] for text in texts}
         for number, (_, text) in enumerate(pairs):
-            asked[text].append(number)
+            requested[text].append(number)
         encoded = self.documents(texts)
         self.network.eval()
         query_vectors, query_mask = self._queries(queries)
@@ -263,7 +263,7 @@ class LateInteraction(Pointwise):
         def compute(numbers: NDArray[np.int64]) -> Scored:
             with torch.inference_mode(), computing_in(self.precision, self.network):
                 vectors, mask = self._encoded([encoded[number] for number in numbers])
-            known = [asked[texts[number]] for number in numbers]
+            known = [requested[texts[number]] for number in numbers]
             which = np.array([number for some in known for number in some])
             left = torch.tensor([rows[pairs[number][0]] for number in which])
             right = torch.from_numpy(np.repeat(np.arange(len(known)), list(map(len, known))))
@@ -344,7 +344,7 @@ def _marker(tokenizer: Any, token: str) -> int:
     if token not in known:
         raise InputError(
             f"the vocabulary has no marker {token!r}.",
-            mend="Name this checkpoint's markers, with `markers:` in a recipe; "
+            hint="Name this checkpoint's markers, with `markers:` in a recipe; "
             "for an encoder without markers the model is maxsim.",
         )
     return int(known[token])
@@ -373,5 +373,5 @@ def _projection(source: ModelSource) -> "torch.Tensor":
     raise InputError(
         f"{source.name} has no projection (linear.weight), so that it is no ColBERT.",
         path=folder,
-        mend=f"For the same score with a plain encoder, name maxsim:{source.name}.",
+        hint=f"For the same score with a plain encoder, name maxsim:{source.name}.",
     )

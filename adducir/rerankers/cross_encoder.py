@@ -10,6 +10,7 @@ sentence-transformers shows its sigmoid by default, which orders alike until it 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
@@ -18,7 +19,6 @@ from adducir.rerankers.examples_recipe import ExamplesPart, HeldOutPart
 from adducir.rerankers.inputs import Encoded, PairReader, count_pieces, padded
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Joint, Pair
-from adducir.study.errors import InputError
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class CrossEncoder(Joint):
             names = dict(sorted(network.config.id2label.items()))
             raise InputError(
                 f"this model has {self.labels} classes: {names}.",
-                mend="Name the one whose probability is the score, with `label:` in a recipe.",
+                hint="Name the one whose probability is the score, with `label:` in a recipe.",
             )
         self.label = label if label is not None else self.labels - 1
         if not 0 <= self.label < self.labels:
@@ -113,7 +113,7 @@ class CrossEncoder(Joint):
             raise InputError(
                 f"{source.name} is no cross-encoder: it has no trained classifier.",
                 path=source.folder,
-                mend="Train one from it with a recipe, or use it as an encoder: "
+                hint="Train one from it with a recipe, or use it as an encoder: "
                 f"maxsim:{source.name}.",
             )
         return cls(
@@ -146,7 +146,7 @@ class CrossEncoder(Joint):
                 raise InputError(
                     f"the classifier of {base.name} has {network.config.num_labels} outputs, "
                     f"not {labels}.",
-                    mend="Set `labels:` to that number (1 or 2).",
+                    hint="Set `labels:` to that number (1 or 2).",
                 )
         else:
             network = load_model(base, _KIND, new_head=True, num_labels=labels)

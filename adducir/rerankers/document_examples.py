@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, text_of
 from adducir.models.machine import seed_of
 from adducir.rerankers.examples import Counts, Example, Leaks, normal
 from adducir.rerankers.texts import texts_of
-from adducir.study.errors import InputError
-from adducir.study.progress import SILENT, Progress
 
 _TRIES = 50
 """Documents looked at for a negative before there is held to be none."""
@@ -71,12 +71,12 @@ def document_examples(
         text_fields: The fields that make the text; by default the corpus' own. The query's field is
             left out.
         leaks: What is left out; documents with the text of one left out are, too.
-        counts: Told of what became of the documents.
+        counts: Notified of what became of the documents.
         folder: An empty folder, where texts are kept.
         negatives: For each document.
         most: Documents, at most: those whose seeded hash comes first.
         seed: Another one chooses other documents and draws other negatives.
-        progress: Told of documents read.
+        progress: Notified of documents read.
 
     Raises:
         InputError: The text has no field, or nothing is left to learn from.
@@ -108,7 +108,7 @@ def document_examples(
         raise InputError(
             "no two documents are left to learn from.",
             path=corpus.source,
-            mend=f"Has the query's field a text? Counts: {counts.record()}.",
+            hint=f"Has the query's field a text? Counts: {counts.record()}.",
         )
 
 
@@ -160,5 +160,5 @@ def _negatives(usable: _Documents, number: int, count: int, seed: int) -> list[i
 
 
 def _short(text: str) -> int:
-    """Eight bytes that tell a text from others, whatever hides that it is the same."""
+    """Eight bytes that show a text from others, whatever hides that it is the same."""
     return int(digest_of([normal(text)])[:16], 16)

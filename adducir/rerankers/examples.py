@@ -3,7 +3,7 @@
 Those from documents alone are in :mod:`adducir.rerankers.document_examples`.
 
 Positives of a topic are the documents judged ``grade`` or better. Negatives are drawn from the best
-documents of the runs: those judged lower and, unless told otherwise, those that nobody judged.
+documents of the runs: those judged lower and, by default, those that nobody judged.
 
 Leak control leaves out queries (the texts of the topics named, whatever their qids) and documents
 (those judged, pooled or highly ranked in the sources named, with their copies), so that a model
@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
+from adducir.core.json_lines import json_value
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.run import Run
-from adducir.study.errors import InputError
-from adducir.study.files import read_lines
-from adducir.study.json_lines import json_value
 from adducir.training.leaks import NOBODY, Excluded
 
 
@@ -46,7 +46,8 @@ class Counts:
         negatives: The others.
         left_out_queries: Queries, or pairs of them, that leak control left out.
         left_out_documents: Documents of topics, or texts, that it left out; copies included.
-        without_positive: Topics without a positive, or without a negative, which teach nothing.
+        without_positive: Topics without a positive, or without a negative, which give no training
+            pair.
         missing: Documents that the corpus lacks.
     """
 
@@ -120,7 +121,7 @@ def candidates(
         qrels: Their judgements. Without runs the negatives are the documents judged lower.
         runs: Where negatives come from, down to ``depth``.
         leaks: What is left out.
-        counts: Told of what is left out.
+        counts: Notified of what is left out.
         grade: The least grade of a positive.
         depth: See ``runs``.
         unjudged: Whether documents that nobody judged are negatives.
@@ -162,7 +163,7 @@ def examples(
         topics: From :func:`candidates`.
         text_of: The text of a document; None if the corpus lacks it.
         leaks: What is left out; its documents are looked up to find their copies.
-        counts: Told of what is left out.
+        counts: Notified of what is left out.
         negatives: For each positive, at most.
         seed: Another one draws others. What a topic draws depends on nothing but it, the query
             and the topic's negatives.
@@ -207,10 +208,10 @@ def read_pairs(path: Path, leaks: Leaks, counts: Counts) -> Iterator[Example]:
         InputError: A line is none of these, with its number; or no line may be learnt from.
     """
     is_empty = True
-    for line, told in read_lines(path):
-        if not told.strip():
+    for line, text in read_lines(path):
+        if not text.strip():
             continue
-        example, docno = _pair(told, path, line)
+        example, docno = _pair(text, path, line)
         if docno is None and len(leaks.documents):
             raise InputError(
                 "leak control is to leave out documents, but this pair has no `docno`.",
@@ -228,17 +229,17 @@ def read_pairs(path: Path, leaks: Leaks, counts: Counts) -> Iterator[Example]:
         raise InputError("there is no pair in it to learn from.", path=path)
 
 
-def _pair(told: str, path: Path, line: int) -> tuple[Example, str | None]:
+def _pair(text: str, path: Path, line: int) -> tuple[Example, str | None]:
     form = 'A pair is {"query": "...", "text": "...", "label": 1}.'
-    record = json_value(told, path, line, form)
+    record = json_value(text, path, line, form)
     if not isinstance(record, dict):
-        raise InputError("a pair is a JSON object.", path=path, line=line, mend=form)
+        raise InputError("a pair is a JSON object.", path=path, line=line, hint=form)
     for key in ("query", "text"):
         if not isinstance(record.get(key), str):
-            raise InputError(f"`{key}` must be a text.", path=path, line=line, mend=form)
+            raise InputError(f"`{key}` must be a text.", path=path, line=line, hint=form)
     label = record.get("label")
     if not isinstance(label, int | float) or not 0 <= label <= 1 or math.isnan(label):
-        raise InputError("`label` must be from 0 to 1.", path=path, line=line, mend=form)
+        raise InputError("`label` must be from 0 to 1.", path=path, line=line, hint=form)
     docno = record.get("docno")
     known = None if docno is None else str(docno)
     return Example(record["query"], record["text"], float(label)), known
@@ -263,6 +264,6 @@ def held_out(queries: Iterable[str], share: float, seed: int) -> frozenset[str]:
     if count >= len(order):
         raise InputError(
             f"there are {len(order)} queries, {count} of which are to be held out.",
-            mend="Give more queries, or a smaller `held_out.share`.",
+            hint="Give more queries, or a smaller `held_out.share`.",
         )
     return frozenset(order[:count])

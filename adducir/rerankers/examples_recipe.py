@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from adducir.study.recipe import Recipe
+from adducir.core.recipe import Recipe
 from adducir.training.recipe import Several
 from adducir.training.sources import CorpusPart, WithoutPart
 

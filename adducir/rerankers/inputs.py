@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.study.errors import InputError
+from adducir.core.errors import InputError
 
 if TYPE_CHECKING:
     import torch

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
+from adducir.core.errors import InputError
 from adducir.models.batches import computed, token_batches
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.precision import computing_in
@@ -36,7 +37,6 @@ from adducir.rerankers.inputs import (
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Listwise
 from adducir.rerankers.windows import repaired
-from adducir.study.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -142,14 +142,14 @@ class LiT5(Listwise):
         tokenizer, most = self.tokenizer, self.length
         opening, closing = token_ids(tokenizer, ["Search Query:", "Relevance Ranking:"], most)
         closing = np.append(closing, self._end)
-        (asked,) = token_ids(tokenizer, [query], most)
+        (requested,) = token_ids(tokenizer, [query], most)
         labels = [f"Passage: [{number}]" for number in range(1, len(texts) + 1)]
         found = []
         for label, text in zip(
             token_ids(tokenizer, labels, most), token_ids(tokenizer, texts, most), strict=True
         ):
             room = most - len(opening) - len(label) - len(closing)
-            cut, passage = fitted(asked, text, max(0, room))
+            cut, passage = fitted(requested, text, max(0, room))
             found.append(np.concatenate((opening, cut, label, passage, closing)))
         return found
 

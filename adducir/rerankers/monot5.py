@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
@@ -33,7 +34,6 @@ from adducir.rerankers.inputs import (
 )
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Joint, Pair
-from adducir.study.errors import InputError
 
 if TYPE_CHECKING:
     import torch
@@ -86,7 +86,7 @@ class MonoT5Recipe(RerankerRecipe):
 
 
 class MonoT5(Joint):
-    """A T5 that was taught to answer whether a document is relevant.
+    """A T5 that was trained to answer whether a document is relevant.
 
     Args:
         network: A model of transformers for conditional generation.
@@ -115,7 +115,7 @@ class MonoT5(Joint):
             if token not in known:
                 raise InputError(
                     f"the vocabulary has no token {token!r}.",
-                    mend="Name this checkpoint's two tokens, with `tokens:` in a recipe.",
+                    hint="Name this checkpoint's two tokens, with `tokens:` in a recipe.",
                 )
         self._answers = [known[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)

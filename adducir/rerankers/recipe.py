@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from adducir.core.recipe_model import Recipe
 from adducir.models.machine import Precision
-from adducir.study.recipe_model import Recipe
 from adducir.training.recipe import Several
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RerankerRecipe(Recipe):
     Attributes:
         is_listwise: Whether it puts lists in order rather than scores pairs; such a kind has the
             keys ``window`` and ``stride``.
-        kind: What tells this recipe from others.
+        kind: What distinguishes this recipe from others.
         description: For readers.
         model: The kind of model.
         base: Its weights: a folder, ``minilm`` or a name of the Hugging Face Hub; empty for a
@@ -88,8 +88,8 @@ class RerankerRecipe(Recipe):
     batch_tokens: Length | None = None
 
     @property
-    def decides(self) -> dict[str, Any]:
-        """What decides the score of a pair, beside the weights."""
+    def fingerprint_inputs(self) -> dict[str, Any]:
+        """What determines the score of a pair, beside the weights."""
         return self.model_dump(mode="json", exclude=set(_NOT_DECIDING))
 
     @classmethod

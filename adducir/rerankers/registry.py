@@ -9,6 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.checking import checked
+from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.folders import study_folder
+from adducir.core.recipe import validate
+from adducir.core.registry import Family
+from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
@@ -19,12 +25,6 @@ from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.scoring import Listwise, Pointwise
 from adducir.rerankers.settings import SETTINGS_FILE, load_settings
 from adducir.rerankers.windows import windows
-from adducir.study.checking import checked
-from adducir.study.errors import InputError, ProductError, UsageError
-from adducir.study.folders import study_folder
-from adducir.study.recipe import validate
-from adducir.study.registry import Family
-from adducir.study.yaml import Document, load
 from adducir.training.recipe import listed
 
 _HERE = "adducir.rerankers"
@@ -67,7 +67,7 @@ class Reranker:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that decides the score of a pair."""
+        """All that determines the score of a pair."""
         has_weights = bool(self.recipe.base)
         return identity_of(self.recipe, self.source.identity() if has_weights else "")
 
@@ -109,8 +109,8 @@ class Reranker:
         """The windows of a listwise reranker over so many texts."""
         if not self.is_listwise:
             raise UsageError(f"{self.name} has no windows: it scores pairs.")
-        asked = self.recipe.model_dump(include={"window", "stride"})
-        return windows(count, asked["window"], asked["stride"])
+        requested = self.recipe.model_dump(include={"window", "stride"})
+        return windows(count, requested["window"], requested["stride"])
 
     def parts(self, text: str) -> list[str]:
         """The passages of a document that are scored."""
@@ -145,17 +145,17 @@ class Reranker:
 
 
 def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
-    """All that decides the score of a pair.
+    """All that determines the score of a pair.
 
     Args:
         recipe: The reranker's settings.
         weights: The identity of its model; of a model that is trained by the recipe, the
-            fingerprint of the product, which need not be there yet.
+            fingerprint of the artifact, which need not be there yet.
     """
     origin = RERANKERS.origin(recipe.model)
     return {
         "weights": weights,
-        "settings": recipe.decides,
+        "settings": recipe.fingerprint_inputs,
         "version": _VERSION,
         **({"origin": origin} if origin else {}),
     }
@@ -170,15 +170,15 @@ def open_reranker(
     Args:
         name: A recipe (``rerankers/X.yaml``); the folder of a model that ``adducir train`` made; or
             a pretrained model, by folder or name of the Hugging Face Hub, with its kind before it
-            where the model does not tell (``maxsim:minilm``, ``colbert:FOLDER``); or a kind
+            if the model does not state it (``maxsim:minilm``, ``colbert:FOLDER``); or a kind
             alone, for its default model.
         folder: Where relative paths start; by default the current folder.
         device: See :func:`adducir.models.machine.choose_device`.
 
     Raises:
-        InputError: There is no such thing, or the recipe has faults.
-        ProductError: The recipe is one to be trained, and no model is there.
-        MachineError: A model that does not tell its kind by a recipe cannot be fetched.
+        InputError: There is no such thing, or the recipe has errors.
+        ArtifactError: The recipe is one to be trained, and no model is there.
+        MachineError: A model that does not state its kind by a recipe cannot be fetched.
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
@@ -208,7 +208,7 @@ def _kind_of(source: ModelSource) -> str:
         raise InputError(
             f"{source.name} does not say what kind of reranker it is.",
             path=source.folder,
-            mend=f"Say it: colbert:{source.name}, or maxsim:{source.name} for any encoder.",
+            hint=f"Say it: colbert:{source.name}, or maxsim:{source.name} for any encoder.",
         )
     return found
 
@@ -226,12 +226,12 @@ def recipe_of(document: Document, overrides: Sequence[str] = ()) -> RerankerReci
     """The recipe in a file that was read; errors are those of :func:`read_recipe`."""
     kind = document.data.get("model", document.data.get("kind"))
     if not isinstance(kind, str) or kind not in RERANKERS:
-        told = "there is no key `model`" if kind is None else f"there is no model {kind!r}"
+        problem = "there is no key `model`" if kind is None else f"there is no model {kind!r}"
         raise InputError(
-            f"{told}.",
+            f"{problem}.",
             path=document.path,
             line=document.line_of(("model",)) if "model" in document.data else None,
-            mend=f"The models are: {', '.join(RERANKERS)}.",
+            hint=f"The models are: {', '.join(RERANKERS)}.",
         )
     return validate(document, RERANKERS.kind(kind), overrides)
 
@@ -240,14 +240,14 @@ def _of_recipe(name: str, path: Path, device: str) -> Reranker:
     recipe = read_recipe(path)
     folder = study_folder(path)
     if getattr(recipe, "examples", None) is not None:  # one that is to be trained
-        product = path.with_suffix("")
-        if not (product / SETTINGS_FILE).is_file():
-            raise ProductError(
+        artifact = path.with_suffix("")
+        if not (artifact / SETTINGS_FILE).is_file():
+            raise ArtifactError(
                 "this reranker has not been trained yet.",
-                path=product,
-                mend=f"Train it: adducir train {path}",
+                path=artifact,
+                hint=f"Train it: adducir train {path}",
             )
-        return _trained(name, product, device, recipe)
+        return _trained(name, artifact, device, recipe)
     return Reranker(name, recipe, source_of(recipe, folder), device)
 
 

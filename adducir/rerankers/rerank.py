@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from adducir.core.checking import checked
+from adducir.core.errors import InputError, UsageError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.topics import Topics
 from adducir.rerankers.cached import CachedOrders, CachedScores
 from adducir.rerankers.passages import united
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.texts import Texts
 from adducir.runs.run import Run
-from adducir.study.checking import checked
-from adducir.study.errors import InputError, UsageError
-from adducir.study.progress import SILENT, Progress
 
 DEPTH = 100
 CHUNK = 4096
@@ -74,13 +74,13 @@ def rerank(
 
     Args:
         run: The candidates.
-        topics: Their queries; topics that the run lacks are passed over.
+        topics: Their queries; topics that the run lacks are ignored.
         texts: The documents' texts.
         reranker: The model.
         depth: Documents a topic whose order is made anew.
         tag: The new run's; by default the old one's with the reranker's name.
         cache: The folder for scores; None for none. Scores that are there are not computed again.
-        progress: Told of each pair or window.
+        progress: Notified of each pair or window.
 
     Raises:
         UsageError: ``depth`` is less than 1.
@@ -111,7 +111,7 @@ def _topics(run: Run, topics: Topics) -> Iterator[_Topic]:
             raise InputError(
                 f"the run ranks documents for topic {name}, which is not in {topics.source}.",
                 path=run.path,
-                mend="Give the topics that were searched.",
+                hint="Give the topics that were searched.",
             )
         yield _Topic(name, queries[name], frame["docno"].to_list())
 
@@ -122,12 +122,12 @@ def _orders(
     reranker: Reranker,
     depth: int,
     cache: Path | None,
-    told: Reranked,
+    details: Reranked,
     progress: Progress,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """For each topic the order of its best documents, and their scores in that order."""
     if reranker.is_listwise:
-        yield from _listwise(topics, texts, reranker, depth, cache, told, progress)
+        yield from _listwise(topics, texts, reranker, depth, cache, details, progress)
         return
     total = sum(min(depth, len(topic.docnos)) for topic in topics)
     progress.start("reranking", total, "pairs")
@@ -137,7 +137,7 @@ def _orders(
             for scores in _scores(some, texts, reranker, scorer, depth):
                 order = np.argsort(-scores, kind="stable")
                 yield order, scores[order]
-            told.computed, told.cached = scorer.computed, scorer.cached
+            details.computed, details.cached = scorer.computed, scorer.cached
     finally:
         scorer.close()
         progress.finish()
@@ -181,7 +181,7 @@ def _listwise(
     reranker: Reranker,
     depth: int,
     cache: Path | None,
-    told: Reranked,
+    details: Reranked,
     progress: Progress,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     sizes = [min(depth, len(topic.docnos)) for topic in topics]
@@ -192,7 +192,7 @@ def _listwise(
             found = texts.get(topic.docnos[:depth])
             order = orders.order(topic.query, [reranker.parts(text)[0] for text in found])
             yield order, 1.0 / np.arange(1, len(order) + 1)
-            told.computed, told.cached = orders.computed, orders.cached
+            details.computed, details.cached = orders.computed, orders.cached
     finally:
         orders.close()
         progress.finish()
@@ -217,7 +217,7 @@ def _settings(run: Run, texts: Texts, reranker: Reranker, depth: int) -> dict[st
     return {
         "name": reranker.name,
         "weights": reranker.identity["weights"],
-        **recipe.decides,
+        **recipe.fingerprint_inputs,
         **reranker.identity.get("origin", {}),
         "depth": depth,
         "fields": list(texts.fields),

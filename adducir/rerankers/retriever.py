@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
+from adducir.core.checking import checked
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engine import open_index
 from adducir.indexes.index import Index
@@ -14,7 +15,6 @@ from adducir.rerankers.cached import CachedOrders, CachedScores
 from adducir.rerankers.passages import united
 from adducir.rerankers.registry import Reranker, open_reranker
 from adducir.rerankers.texts import StoredTexts
-from adducir.study.checking import checked
 
 
 class RerankingTransformer(pt.Transformer):

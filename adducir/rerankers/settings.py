@@ -15,8 +15,8 @@ _TRAINING = frozenset(
 
 def save_settings(folder: Path, recipe: RerankerRecipe) -> None:
     """Write what a model's use needs to know of its recipe."""
-    told = recipe.model_dump(mode="json", exclude=set(_TRAINING))
-    write_settings(folder / SETTINGS_FILE, told)
+    details = recipe.model_dump(mode="json", exclude=set(_TRAINING))
+    write_settings(folder / SETTINGS_FILE, details)
 
 
 def load_settings(folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a pointwise cross-encoder learns: to tell relevant texts from others, pair by pair.
+"""What a pointwise cross-encoder learns: to distinguish relevant texts from others, pair by pair.
 
 With one label the loss is binary cross-entropy of the logit, with two it is cross-entropy of the
 classes (Nogueira and Cho, 2019); a label between 0 and 1 is a probability of the class "relevant".
@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import torch
 
+from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.examples import Counts, Example, held_out, normal
 from adducir.rerankers.inputs import Encoded
 from adducir.rerankers.settings import save_settings
-from adducir.study.progress import SILENT, Progress
 from adducir.training.card import Card
 from adducir.training.store import Array, StoreWriter
 from adducir.training.task import TrainingTask, in_chunks, write_parts
 
 Made = Callable[[Counts, Path, Progress], Iterator[Example]]
-"""Makes examples, told what to count in and where to keep texts meanwhile."""
+"""Makes examples, reported what to count in and where to keep texts meanwhile."""
 
 _SUMMARY = (
     "A cross-encoder: it reads a query and a text in one input and gives the text a score, which "
@@ -47,7 +47,7 @@ class CrossEncoderTask(TrainingTask):
         reranker: What is to learn.
         recipe: How.
         made: From what.
-        data: What the model card tells of that.
+        data: What the model card shows of that.
     """
 
     unit = "pairs"
@@ -61,7 +61,7 @@ class CrossEncoderTask(TrainingTask):
     ) -> None:
         self.model: torch.nn.Module = reranker.network
         self.recipe = recipe.training
-        self._reranker, self._said, self._made, self._data = reranker, recipe, made, data
+        self._reranker, self._stated, self._made, self._data = reranker, recipe, made, data
 
     def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
         """Write the pairs as token ids."""
@@ -76,7 +76,7 @@ class CrossEncoderTask(TrainingTask):
                     writer.add(ids=ids, types=types, label=np.float32(one.label))
                     numbers.append(queries.setdefault(normal(one.query), len(queries)))
         shutil.rmtree(scratch)
-        part = self._said.held_out
+        part = self._stated.held_out
         held = held_out(queries, part.share, part.seed)
         is_held = np.array([query in held for query in queries])[np.asarray(numbers)]
         write_parts(folder, training=np.flatnonzero(~is_held), held_out=np.flatnonzero(is_held))
@@ -108,11 +108,11 @@ class CrossEncoderTask(TrainingTask):
         """Write weights, tokenizer and settings."""
         self._reranker.network.save_pretrained(folder)
         self._reranker.tokenizer.save_pretrained(folder)
-        save_settings(folder, self._said)
+        save_settings(folder, self._stated)
 
     def card(self, counts: Mapping[str, Any]) -> Card:
         """What its scores are, and what it learnt from."""
-        recipe = self._said
+        recipe = self._stated
         is_logit = recipe.labels == 1
         return Card(
             _SUMMARY.format(

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from adducir.core.checking import checked
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus, text_of
 from adducir.indexes.documents import DocumentStore
-from adducir.study.checking import checked
-from adducir.study.errors import InputError
-from adducir.study.progress import SILENT, Progress
 from adducir.training.store import Store, StoreWriter, packed, unpacked
 
 
@@ -70,7 +70,7 @@ class KnownTexts:
             if docno not in self._texts:
                 raise InputError(
                     f"there is no document {docno!r} in {self._source}.",
-                    mend="Is the run from another corpus?",
+                    hint="Is the run from another corpus?",
                 )
         return [self._texts[docno] for docno in docnos]
 
@@ -119,7 +119,7 @@ def texts_of(
         docnos: The documents; those that are not there are an error only when they are asked for.
         fields: The fields that make a document's text; by default the corpus' own.
         folder: Where to keep them; by default in memory.
-        progress: Told of documents read.
+        progress: Notified of documents read.
 
     Raises:
         InputError: The corpus cannot be read.

@@ -7,6 +7,11 @@ from typing import Any, ClassVar
 
 import torch
 
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError
+from adducir.core.files import file_digest
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics
@@ -27,11 +32,6 @@ from adducir.rerankers.registry import source_of
 from adducir.rerankers.task import CrossEncoderTask
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
-from adducir.study.absent import gathering
-from adducir.study.errors import InputError
-from adducir.study.files import file_digest
-from adducir.study.fingerprint import fingerprint
-from adducir.study.progress import SILENT, Progress
 from adducir.training.plan import TrainingPlan
 from adducir.training.recipe import ModelRecipe, listed
 
@@ -57,7 +57,7 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
         if recipe.examples is None:
             raise InputError(
                 "the recipe has no `examples`, so that there is nothing to train.",
-                mend="It can be used as it is: adducir rerank --model RECIPE.",
+                hint="It can be used as it is: adducir rerank --model RECIPE.",
             )
         self.part = recipe.examples
         with gathering() as each:
@@ -68,10 +68,10 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
     @property
     def settings(self) -> dict[str, Any]:
         """Those parts of the recipe that decide the weights."""
-        told = self.recipe.fingerprinted(dict.fromkeys(_SOURCES, True))
+        values = self.recipe.fingerprinted(dict.fromkeys(_SOURCES, True))
         sources = {"pairs", "topics", "topic_field", "qrels", "corpus", "runs", "without"}
         part = self.part.model_dump(mode="json", exclude=sources, exclude_none=True)
-        return told | {"examples": part, "copies": self.leaks.copies}
+        return values | {"examples": part, "copies": self.leaks.copies}
 
     @property
     def sources(self) -> dict[str, list[Path | str]]:
@@ -143,9 +143,9 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
         """Make the examples, one after the other.
 
         Args:
-            counts: Told of what is left out.
+            counts: Notified of what is left out.
             folder: An empty folder, where texts are kept meanwhile.
-            progress: Told of documents read.
+            progress: Notified of documents read.
 
         Raises:
             InputError: A source cannot be read, or there is no example.
@@ -193,14 +193,14 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
         if first is None:
             raise InputError(
                 "no topic has both a positive and a negative to learn from.",
-                mend="Are topics, qrels, runs and corpus of one collection? "
+                hint="Are topics, qrels, runs and corpus of one collection? "
                 f"Counts: {counts.record()}.",
             )
         yield first
         yield from made
 
     def _card(self) -> dict[str, dict[str, Any]]:
-        """What a model card tells of the data."""
+        """What a model card shows of the data."""
         part, fields, without = self.part, listed(self.recipe.fields), self.part.without
         corpus = part.corpus.source if part.corpus else None
         data: dict[str, Any] = {"pairs": part.pairs}
@@ -245,7 +245,7 @@ def _leaks(part: LeaksPart, folder: Path, progress: Progress) -> Leaks:
         return load_topics(source_path(source, folder), progress=progress).queries
 
     with gathering() as each:
-        asked = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
+        requested = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
         documents = each(partial(part.excluded, folder, progress))
-    queries = frozenset(normal(query) for some in asked for query in some)
+    queries = frozenset(normal(query) for some in requested for query in some)
     return Leaks(queries, documents, part.copies)

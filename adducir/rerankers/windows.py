@@ -39,7 +39,7 @@ def windows(count: int, size: int, stride: int) -> list[tuple[int, int]]:
 def repaired(answer: str, count: int) -> NDArray[np.int64]:
     """The order that an answer such as ``3 > 1 > 2`` gives to so many texts, from 0.
 
-    Whatever is no number is passed over, as are numbers out of range and repetitions; texts that
+    Whatever is no number is ignored, as are numbers out of range and repetitions; texts that
     the answer does not name follow in their old order.
     """
     named = (int(digits) - 1 for digits in _NUMBER.findall(answer) if len(digits) <= _DIGITS)

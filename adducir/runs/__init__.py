@@ -6,7 +6,7 @@ of their names only: :func:`adducir.runs.fuse.fuse` and :func:`adducir.runs.chec
 
 from typing import TYPE_CHECKING
 
-from adducir.study.lazy import offering
+from adducir.core.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.runs.check import check_file, check_runs

@@ -1,4 +1,4 @@
-"""Find what others pass over in runs: ``adducir check``.
+"""Validate run files: ``adducir check``.
 
 =====================  ======================================================================
 code                   found where
@@ -10,7 +10,7 @@ columns                a line has not six columns
 score                  a score is NaN, infinite or no number
 character              a line holds NUL
 duplicate              a topic ranks a document twice
-more                   further lines are faulty
+more                   further lines are malformed
 tags                   a file holds several tags
 ranks                  the rank column gives another order than the scores
 order                  lines stand in another order than the scores give
@@ -50,6 +50,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adducir.core.checking import checked
+from adducir.core.errors import InputError
+from adducir.core.files import read_bytes, read_lines
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.check_docnos import check_docnos
@@ -62,12 +65,9 @@ from adducir.runs.metadata import metadata_for, read_metadata
 from adducir.runs.order import topic_numbers
 from adducir.runs.read import parsed, read_run
 from adducir.runs.run import SCHEMA, Run
-from adducir.runs.scan import Fault, rows, scan
-from adducir.study.checking import checked
-from adducir.study.errors import InputError
-from adducir.study.files import read_bytes, read_lines
+from adducir.runs.scan import ErrorDetail, rows, scan
 
-__all__ = ["Fault", "Finding", "check", "check_file", "check_runs", "scan"]
+__all__ = ["ErrorDetail", "Finding", "check", "check_file", "check_runs", "scan"]
 
 _LIMIT = 20
 
@@ -123,7 +123,7 @@ def check_file(
 ) -> list[Finding]:
     """Check a run file: its lines, and the run they make.
 
-    Where lines are faulty, each is named (the first ``limit``, the rest are counted), and the
+    Where lines are malformed, each is named (the first ``limit``, the rest are counted), and the
     run of the other lines is checked.
 
     Args:
@@ -132,19 +132,19 @@ def check_file(
         topics: See :func:`check`.
         docnos: See :func:`check`.
         measures: See :func:`check`.
-        limit: How many faulty lines to name.
+        limit: How many malformed lines to name.
 
     Returns:
-        The findings, errors first, faulty lines in order.
+        The findings, errors first, malformed lines in order.
     """
     path = Path(path)
     try:
         run = read_run(path)
     except InputError:
-        faults, run = _salvaged(path, limit)
+        errors, run = _salvaged(path, limit)
         if not len(run):
-            return faults
-        return faults + check(run, qrels, topics, docnos, measures)
+            return errors
+        return errors + check(run, qrels, topics, docnos, measures)
     own = [replace(finding, where=str(path)) for finding in _file_findings(path, run)]
     return _sorted(own + check(run, qrels, topics, docnos, measures))
 
@@ -184,7 +184,7 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _salvaged(path: Path, limit: int) -> tuple[list[Finding], Run]:
-    """The faults of a file, and the run of its good lines."""
+    """The errors of a file, and the run of its good lines."""
     found: list[Finding] = []
     good: list[tuple[str, str, float]] = []
     more = 0
@@ -193,20 +193,20 @@ def _salvaged(path: Path, limit: int) -> tuple[list[Finding], Run]:
         try:
             row = next(lines, None)
         except InputError as error:
-            row = Fault(error.line, "unreadable", error.what, error.mend)
+            row = ErrorDetail(error.line, "unreadable", error.what, error.hint)
             lines = iter(())
         if row is None:
             break
-        if not isinstance(row, Fault):
+        if not isinstance(row, ErrorDetail):
             good.append((row.qid, row.docno, row.score))
         elif len(found) < limit:
             where = f"{path}:{row.line}" if row.line else str(path)
-            message = f"{row.message} {row.mend}" if row.mend else row.message
+            message = f"{row.message} {row.hint}" if row.hint else row.message
             found.append(Finding("error", row.code, message, where))
         else:
             more += 1
     if more:
-        message = f"{counted(more, 'further line')} are faulty."
+        message = f"{counted(more, 'further line')} are malformed."
         found.append(Finding("error", "more", message, str(path)))
     frame = pl.DataFrame(good, schema=SCHEMA, orient="row")
     return found, Run.ranked(frame, path.name, path=path, ties="descending")

@@ -66,7 +66,7 @@ def _own_names(run: Run) -> int:
     """How many topics rank a document of their own name.
 
     Where topics and documents are both numbered, some numbers meet by chance; then only far more
-    than that tells that queries are documents. By chance a document has its topic's number once in
+    than that shows that queries are documents. By chance a document has its topic's number once in
     as many documents as there are numbers.
     """
     frame = run.frame.select("qid", "docno")

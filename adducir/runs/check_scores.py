@@ -18,7 +18,7 @@ def check_scores(run: Run, qrels: pl.DataFrame | None) -> Iterator[Finding]:
 
     Args:
         run: The run.
-        qrels: Columns qid, docno and grade, to tell whether ties matter.
+        qrels: Columns qid, docno and grade, to see whether ties matter.
     """
     yield from _duplicates(run)
     yield from _constant(run)

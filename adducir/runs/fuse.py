@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
 from adducir.runs.fusion import FUSION
 from adducir.runs.run import Run
-from adducir.study.checking import checked
-from adducir.study.errors import UsageError
 
 
 @checked
@@ -35,7 +35,7 @@ def fuse(
         method: ``rrf``, ``combsum``, ``combmnz``, ``combanz``, ``isr``, ``log-isr``, or one of an
             installed package.
         weights: One per run, 0 or more; by default all are 1.
-        depth: How many documents a topic keeps; None for all.
+        depth: How many documents per topic keeps; None for all.
         tag: The tag of the result; by default the method's name.
         hyperparameters: The method's own, such as ``k`` of ``rrf``.
 
@@ -78,7 +78,7 @@ def lacking(runs: Sequence[Run]) -> list[list[str]]:
 
 def _refuse_nonsense(runs: Sequence[Run], weights: list[float], depth: int | None) -> None:
     if len(runs) < 2:
-        raise UsageError("fusion needs two or more runs.", mend="Name another run.")
+        raise UsageError("fusion needs two or more runs.", hint="Name another run.")
     if len(weights) != len(runs):
         raise UsageError(f"{len(runs)} runs need as many weights, not {len(weights)}.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):

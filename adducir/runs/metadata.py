@@ -21,9 +21,9 @@ from typing import Any
 
 import yaml
 
-from adducir.study.checking import checked
-from adducir.study.files import read_text, writing_text
-from adducir.study.yaml import parse
+from adducir.core.checking import checked
+from adducir.core.files import read_text, writing_text
+from adducir.core.yaml import parse
 from adducir.version import __version__
 
 SCHEMA_VERSION = 0.1
@@ -89,7 +89,7 @@ def now() -> str:
 
 @cache
 def platform_facts() -> dict[str, Any]:
-    """Hardware, operating system and versions of libraries; nothing that tells whose they are."""
+    """Hardware, operating system and versions of libraries; nothing that shows whose they are."""
     import psutil
 
     bits = "64-bit" if platform.architecture()[0] == "64bit" else "32-bit"
@@ -135,7 +135,7 @@ def _versions(names: list[str] | tuple[str, ...]) -> list[str]:
 
 
 def _processor() -> str:
-    """The processor's name; what the system calls its family where it tells no more."""
+    """The processor's name; what the system calls its family where it shows no more."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

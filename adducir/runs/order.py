@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.study.checking import checked
-from adducir.study.errors import UsageError
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -55,7 +55,7 @@ def ordered(frame: pl.DataFrame, *, ties: Ties) -> pl.DataFrame:
     """
     if ties not in ("ascending", "descending"):
         raise UsageError(
-            f"ties cannot be put in the order {ties!r}.", mend="Choose ascending or descending."
+            f"ties cannot be put in the order {ties!r}.", hint="Choose ascending or descending."
         )
     frame = frame.select("qid", "docno", "score")
     topic = topic_numbers(frame["qid"])

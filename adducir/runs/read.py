@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from adducir.core.checking import checked
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_bytes
 from adducir.runs.order import ordered, topic_numbers
 from adducir.runs.run import SCHEMA, Run, have_equals, pair_keys
-from adducir.runs.scan import COLUMNS, Fault, rows
-from adducir.study.checking import checked
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_bytes
+from adducir.runs.scan import COLUMNS, ErrorDetail, rows
 
 _BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
 _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
@@ -43,7 +43,7 @@ def read_run(
         ties: Whose order equal scores get: trec_eval's (docno descending), which gives other
             systems' runs the figures that trec_eval gives them, or Anserini's (ascending).
         allow_empty: Whether a file without lines is a run without documents.
-        extra_columns: Whether what follows the tag on a line is passed over, as by trec_eval.
+        extra_columns: Whether what follows the tag on a line is ignored, as by trec_eval.
 
     Raises:
         InputError: The file cannot be read, or a line is not as above, has a score that is no
@@ -52,11 +52,11 @@ def read_run(
     """
     path = Path(path)
     if ties not in _TIES:
-        raise UsageError(f"nobody orders ties as {ties!r}.", mend="Choose trec_eval or anserini.")
+        raise UsageError(f"nobody orders ties as {ties!r}.", hint="Choose trec_eval or anserini.")
     data = read_bytes(path)
     if not data or data.isspace():
         if not allow_empty:
-            raise InputError("the run is empty.", path=path, mend="A run has at least one line.")
+            raise InputError("the run is empty.", path=path, hint="A run has at least one line.")
         return Run(pl.DataFrame(schema=SCHEMA), tag=path.name.split(".")[0], path=path)
     read = None if extra_columns else _fast(data)
     frame, tag = _exact(path, data, extra_columns) if read is None else read
@@ -85,9 +85,9 @@ def parsed(data: bytes, names: Sequence[str]) -> pl.DataFrame | None:
             must be among them.
     """
     lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
-    for mend in (_with_blanks, _with_single_blanks):
+    for hint in (_with_blanks, _with_single_blanks):
         if lines is None:
-            data = mend(data)
+            data = hint(data)
             lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
     if lines is None:
         return None
@@ -150,12 +150,12 @@ def _with_single_blanks(data: bytes) -> bytes:
 
 
 def _exact(path: Path, data: bytes, extra_columns: bool) -> tuple[pl.DataFrame, str]:
-    """The same by the slow way, or the first fault as an error."""
+    """The same by the slow way, or the first error as an error."""
     good = []
     # Not from the file again: it may be a pipe.
     lines = enumerate(data.decode("utf-8").split("\n"), 1)
     for row in rows(lines, extra_columns=extra_columns):
-        if isinstance(row, Fault):
+        if isinstance(row, ErrorDetail):
             raise row.error(path)
         good.append(row)
     qids, docnos, scores = ([row[i] for row in good] for i in (1, 2, 4))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
+from adducir.core.notebook import MOST, html_table
 from adducir.corpora.frames import SCORE, rows_of
 from adducir.runs.order import Integers, Ties, ordered, topic_numbers
-from adducir.study.checking import checked
-from adducir.study.errors import UsageError
-from adducir.study.notebook import MOST, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,7 +136,7 @@ class Run:
         return np.arange(len(self)) - np.repeat(starts, self.lengths)
 
     def top(self, depth: int) -> "Run":
-        """The same run with at most ``depth`` documents a topic."""
+        """The same run with at most ``depth`` documents per topic."""
         return Run(self.frame.filter(pl.Series(self.ranks < depth)), self.tag, self.path)
 
     def duplicates(self) -> pl.DataFrame:

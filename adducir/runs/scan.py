@@ -1,7 +1,7 @@
 """Read a run file line by line and say exactly what is wrong with each line.
 
 This is slow and exact. :mod:`adducir.runs.read` falls back on it where its fast way finds that
-something is off, and ``adducir check`` lists with it every fault of a file.
+something is off, and ``adducir check`` lists with it every error of a file.
 
 A line has six columns between blanks or tabs: qid, the constant Q0, docno, rank, score, tag.
 Column 2 and the rank may be anything, as in trec_eval. ``#`` begins no comment and a quotation
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from adducir.study.errors import InputError
-from adducir.study.files import read_lines
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
 
 COLUMNS = 6
 _FIELD = re.compile(r"[^ \t\r\v\f]+")  # what C's isspace() does not name, whatever the language
@@ -35,50 +35,52 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fault:
+class ErrorDetail:
     """What is wrong with a line.
 
     Attributes:
-        line: The 1-based line; None where the whole file is at fault.
+        line: The 1-based line; None where the whole file is wrong.
         code: ``unreadable``, ``empty``, ``qrels``, ``columns``, ``score``, ``character`` or
             ``duplicate``.
         message: What is wrong, as a sentence.
-        mend: What can be done about it.
+        hint: What can be done about it.
     """
 
     line: int | None
     code: str
     message: str
-    mend: str | None = None
+    hint: str | None = None
 
     def error(self, path: Path) -> InputError:
-        """The fault as the error to raise."""
-        return InputError(self.message, path=path, line=self.line, mend=self.mend)
+        """The error as the error to raise."""
+        return InputError(self.message, path=path, line=self.line, hint=self.hint)
 
 
-def scan(path: Path, *, extra_columns: bool = False) -> Iterator[Fault]:
-    """Every fault of a run file, in order of lines.
+def scan(path: Path, *, extra_columns: bool = False) -> Iterator[ErrorDetail]:
+    """Every error of a run file, in order of lines.
 
     Args:
         path: A run file, plain or gzip.
-        extra_columns: Whether what follows the tag on a line is passed over, as by trec_eval.
+        extra_columns: Whether what follows the tag on a line is ignored, as by trec_eval.
 
     Yields:
-        The faults; an unreadable or broken file gives one that is the last.
+        The errors; an unreadable or broken file gives one that is the last.
     """
     try:
         for found in rows(read_lines(path), extra_columns=extra_columns):
-            if isinstance(found, Fault):
+            if isinstance(found, ErrorDetail):
                 yield found
     except InputError as error:
-        yield Fault(error.line, "unreadable", error.what, error.mend)
+        yield ErrorDetail(error.line, "unreadable", error.what, error.hint)
 
 
-def rows(lines: Iterable[tuple[int, str]], *, extra_columns: bool = False) -> Iterator[Row | Fault]:
-    """Every line of a run, as a row or as the fault that it has.
+def rows(
+    lines: Iterable[tuple[int, str]], *, extra_columns: bool = False
+) -> Iterator[Row | ErrorDetail]:
+    """Every line of a run, as a row or as the error that it has.
 
     Args:
-        lines: Line numbers and lines, as :func:`adducir.study.files.read_lines` gives them; what
+        lines: Line numbers and lines, as :func:`adducir.core.files.read_lines` gives them; what
             it raises is passed on.
         extra_columns: See :func:`scan`.
     """
@@ -90,14 +92,14 @@ def rows(lines: Iterable[tuple[int, str]], *, extra_columns: bool = False) -> It
         if not fields:
             blank = blank or line
             continue
-        if blank:  # blank lines at the end of a file are no fault, elsewhere a record may be lost
-            yield Fault(blank, "columns", "this line is blank.", "Remove the line.")
+        if blank:  # blank lines at the end of a file are no error, elsewhere a record may be lost
+            yield ErrorDetail(blank, "columns", "this line is blank.", "Remove the line.")
             blank = None
         found = _row(line, fields, extra_columns)
         if isinstance(found, Row):
             earlier = seen.setdefault(found.qid, {}).setdefault(found.docno, line)
             if earlier != line:
-                yield Fault(
+                yield ErrorDetail(
                     line,
                     "duplicate",
                     f"topic {found.qid} ranks document {found.docno} again; line {earlier} "
@@ -106,24 +108,24 @@ def rows(lines: Iterable[tuple[int, str]], *, extra_columns: bool = False) -> It
                 )
                 continue
         yield found
-        if isinstance(found, Fault) and found.code == "qrels":
-            return  # every other line would be as faulty
+        if isinstance(found, ErrorDetail) and found.code == "qrels":
+            return  # every other line would be as malformed
     if not line or blank == 1:
-        yield Fault(None, "empty", "the run is empty.", "A run has at least one line.")
+        yield ErrorDetail(None, "empty", "the run is empty.", "A run has at least one line.")
 
 
-def _row(line: int, fields: list[str], extra_columns: bool) -> Row | Fault:
-    """The row that these columns make, or the first fault among them."""
+def _row(line: int, fields: list[str], extra_columns: bool) -> Row | ErrorDetail:
+    """The row that these columns make, or the first error among them."""
     count = len(fields)
     if count == 4 and line == 1:
-        return Fault(
+        return ErrorDetail(
             line,
             "qrels",
             "this looks like qrels (4 columns), not like a run (6 columns).",
             "Give the run here and the qrels with --qrels.",
         )
     if count < COLUMNS or (count > COLUMNS and not extra_columns):
-        return Fault(
+        return ErrorDetail(
             line,
             "columns",
             f"a run's line has 6 columns (qid Q0 docno rank score tag), this one has {count}.",
@@ -133,10 +135,10 @@ def _row(line: int, fields: list[str], extra_columns: bool) -> Row | Fault:
         )
     qid, _, docno, rank, score, tag = fields[:COLUMNS]
     if "\0" in qid or "\0" in docno:
-        return Fault(line, "character", "this line holds the character NUL.", "Remove it.")
+        return ErrorDetail(line, "character", "this line holds the character NUL.", "Remove it.")
     value = float(score) if _NUMBER.fullmatch(score) else math.nan
     if not math.isfinite(value):
-        return Fault(
+        return ErrorDetail(
             line,
             "score",
             f"the score is {score!r}, and not a finite number.",

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
+from adducir.core.files import publishing
+from adducir.core.standard_output import is_standard_output
+from adducir.core.syncing import sync
+from adducir.core.writable import keep_rights
 from adducir.runs.metadata import metadata_for, metadata_text, now
 from adducir.runs.order import Floats, strictly_decreasing
 from adducir.runs.read import regular_lines
 from adducir.runs.run import Run
-from adducir.study.checking import checked
-from adducir.study.errors import UsageError
-from adducir.study.files import publishing
-from adducir.study.standard_output import is_standard_output
-from adducir.study.syncing import sync
-from adducir.study.writable import keep_rights
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1

@@ -13,11 +13,11 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from adducir.core.errors import UsageError
+from adducir.core.recipe_model import Recipe
+from adducir.core.registry import Family
 from adducir.families import family as family_of
 from adducir.families import meaning
-from adducir.study.errors import UsageError
-from adducir.study.recipe_model import Recipe
-from adducir.study.registry import Family
 from adducir.testing.samples import SAMPLES
 
 __all__ = ["check_kind"]
@@ -115,9 +115,9 @@ def _refuses_keys(
     known: Family[Any], name: str, kind: type[Recipe], given: Mapping[str, Any]
 ) -> None:
     for key in kind.model_fields:
-        told = _refused(known, name, {**given, f"{key}_x": 1})
-        _must(f"{key}_x" in told, f"{name}: the unknown key {key}_x is not refused.")
-        _must(f"`{key}`" in told, f"{name}: the error on {key}_x does not name {key}: {told}")
+        details = _refused(known, name, {**given, f"{key}_x": 1})
+        _must(f"{key}_x" in details, f"{name}: the unknown key {key}_x is not refused.")
+        _must(f"`{key}`" in details, f"{name}: the error on {key}_x does not name {key}: {details}")
 
 
 def _refuses_values(
@@ -126,8 +126,8 @@ def _refuses_values(
     for key, field in kind.model_fields.items():
         types = _types(field)
         if str not in types and (int in types or float in types or bool in types):
-            told = _refused(known, name, {**given, key: "no such value"})
-            _must(key in told, f"{name}: {key} takes 'no such value', or does not say why not.")
+            details = _refused(known, name, {**given, key: "no such value"})
+            _must(key in details, f"{name}: {key} takes 'no such value', or does not say why not.")
 
 
 def _comes_back(known: Family[Any], name: str, made: Recipe) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adducir.corpora.evidence_sets.record import EvidenceQuestion
-    from adducir.experiments.tables.table import ResultTable
+    from adducir.datasets.evidence_sets.record import EvidenceQuestion
     from adducir.runs.run import Run
+    from adducir.tables.table import ResultTable
 
 Make = Callable[[], Any]
 """Makes the kind anew: what it does must not depend on what it did before."""
@@ -69,9 +69,9 @@ def formats(make: Make, name: str, sample: str | None) -> None:
 
 def _table() -> "ResultTable":
     from adducir.corpora.qrels import Qrels
-    from adducir.experiments.comparison.compare import compare
-    from adducir.experiments.evaluation.evaluate import evaluate
-    from adducir.experiments.tables.build import build_table
+    from adducir.evaluation.evaluator import evaluate
+    from adducir.statistics.comparison.comparison import compare
+    from adducir.tables.builder import build_table
 
     qrels = Qrels.of({"1": {"a": 1, "c": 0}, "2": {"c": 1}, "3": {"a": 1}})
     scores = [evaluate(_run(), qrels, "AP P@1", system=name) for name in ("one & <two>", "three")]
@@ -122,16 +122,17 @@ def measures(make: Make, name: str, sample: str | None) -> None:
     import numpy as np
 
     from adducir.corpora.qrels import Qrels
-    from adducir.experiments.evaluation.judgements import Judgements
-    from adducir.experiments.evaluation.lists import Lists
-    from adducir.experiments.evaluation.standing import RankedTopics, Standing
+    from adducir.evaluation.judgements import Judgements
+    from adducir.evaluation.lists import Lists
+    from adducir.evaluation.ranked_topics import RankedJudgements, RankedTopics
 
     del sample
     qrels = {"1": {"a": 1, "c": 2, "z": 0}, "2": {"c": 1}, "9": {"a": 1}}
     judgements, run = Judgements.prepare(Qrels.of(qrels), "zero"), _run()
     ranked = RankedTopics.of(run, judgements)
     first, again = (
-        np.asarray(make().values(Lists(Standing.find(run, ranked, judgements)))) for _ in range(2)
+        np.asarray(make().values(Lists(RankedJudgements.find(run, ranked, judgements))))
+        for _ in range(2)
     )
     _must(first.shape == (3,), f"{name}: {first.shape} values of 3 topics.")
     _must(bool(np.isfinite(first).all()), f"{name}: values that are no numbers.")
@@ -144,7 +145,7 @@ def encoders(make: Make, name: str, sample: str | None) -> None:
     """Three texts: vectors of one width, each by its text alone."""
     import numpy as np
 
-    from adducir.study.errors import AdducirError
+    from adducir.core.errors import AdducirError
 
     del sample
     texts = ["free buses", "teacher tenure", "free buses and trains"]
@@ -188,7 +189,7 @@ def rerankers(make: Make, name: str, sample: str | None) -> None:
 
 
 def _question() -> "EvidenceQuestion":
-    from adducir.corpora.evidence_sets.record import EvidenceQuestion, Passage
+    from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
 
     passages = tuple(Passage(f"p{n}", "A title", f"text {n}") for n in range(3))
     return EvidenceQuestion("q1", "Who?", passages)

@@ -1,14 +1,14 @@
 """Training: one loop, one artifact, one model card and one command for models of every kind.
 
-A kind is a :class:`~adducir.training.plan.TrainingPlan` (what a recipe names, opened: what decides
-the weights) that makes a :class:`~adducir.training.task.TrainingTask` (network, examples, loss,
-validation). :mod:`adducir.training.kinds` knows them all by the recipe's key `kind`. The names
-below are loaded when they are first used, because torch takes seconds.
+A kind is a :class:`~adducir.training.plan.TrainingPlan` (what a recipe names, opened: what
+determines the weights) that makes a :class:`~adducir.training.task.TrainingTask` (network,
+examples, loss, validation). :mod:`adducir.training.kinds` knows them all by the recipe's key
+`kind`. The names below are loaded when they are first used, because torch takes seconds.
 """
 
 from typing import TYPE_CHECKING
 
-from adducir.study.lazy import offering
+from adducir.core.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.training.artifacts import train_model

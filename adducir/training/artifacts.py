@@ -6,12 +6,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from adducir.core.artifacts import Manifest, build
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
+from adducir.core.progress import SILENT, Progress
+from adducir.models.artifacts import build_by_parts
 from adducir.models.machine import choose_device
-from adducir.models.products import build_by_parts
-from adducir.study.checking import checked
-from adducir.study.errors import UsageError
-from adducir.study.products import Manifest, build
-from adducir.study.progress import SILENT, Progress
 from adducir.training.card import model_card
 from adducir.training.loop import train
 from adducir.training.plan import TrainingPlan
@@ -40,12 +40,12 @@ def train_model(
         output: The model's folder.
         device: See :func:`adducir.models.machine.choose_device`.
         rebuild: Train even if the model is up to date.
-        progress: Told of examples, steps and losses.
+        progress: Notified of examples, steps and losses.
 
     Raises:
         InputError: The data or the base cannot be read, or do not fit the recipe.
         UsageError: The loss does not bear gradient accumulation.
-        ProductError: ``output`` holds something that is not ours to replace.
+        ArtifactError: ``output`` holds something that is not ours to replace.
     """
 
     def make(folder: Path, parts: Path) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def train_model(
         kind=plan.artifact,
         recipe=plan.canonical,
         inputs=plan.inputs,
-        maker_version=plan.version,
+        builder_version=plan.version,
         threads=plan.recipe.training.threads,
         sources=plan.sources,
         rebuild=rebuild,
@@ -73,7 +73,7 @@ def _make(
         raise UsageError(
             "the pieces of a batch have fewer negatives than the batch, so that their losses do "
             "not add up to its loss.",
-            mend="Set `batches.at_once`, which computes a batch in pieces and keeps its negatives, "
+            hint="Set `batches.at_once`, which computes a batch in pieces and keeps its negatives, "
             "in place of `training.gradient_accumulation`.",
         )
     counts = _examples(task, parts / EXAMPLES, plan.fingerprint, progress)
@@ -104,7 +104,7 @@ def _examples(
         kind="training-examples",
         recipe={},
         inputs={"model": fingerprint},
-        maker_version=_EXAMPLES_VERSION,
+        builder_version=_EXAMPLES_VERSION,
         make=make,
         progress=progress,
     )

@@ -50,7 +50,7 @@ def load_weights(path: Path, model: "torch.nn.Module") -> None:
     """Set a model's parameters and buffers from a file of :func:`save_weights`.
 
     Raises:
-        ProductError: It is damaged.
+        ArtifactError: It is damaged.
     """
     put_weights(model, read_tensors(path)[0])
 
@@ -80,10 +80,10 @@ def load_snapshot(
     """Put a snapshot into model and optimiser, and return its state.
 
     Raises:
-        ProductError: It is damaged.
+        ArtifactError: It is damaged.
     """
-    tensors, told = read_tensors(path)
-    state: dict[str, Any] = json.loads(told[_STATE])
+    tensors, details = read_tensors(path)
+    state: dict[str, Any] = json.loads(details[_STATE])
     weights = {name[len(_MODEL) :]: t for name, t in tensors.items() if name.startswith(_MODEL)}
     put_weights(model, weights)
     parameters = dict(model.named_parameters())

@@ -11,14 +11,14 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import Field, model_validator
 
+from adducir.core.absent import gathering
+from adducir.core.duplicates import Names
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import file_digest
+from adducir.core.fingerprint import fingerprint
+from adducir.core.recipe import Recipe
 from adducir.corpora.references import file_path
-from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares, part_of
-from adducir.study.absent import gathering
-from adducir.study.duplicates import Names
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import file_digest
-from adducir.study.fingerprint import fingerprint
-from adducir.study.recipe import Recipe
+from adducir.datasets.spans.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.training.recipe import Several, listed
 
 
@@ -79,7 +79,7 @@ class DataPart(Recipe):
         return {key: fingerprint(of_files) for key, of_files in digests.items()}
 
     def card(self, groups: str) -> dict[str, Any]:
-        """What a model card tells of it; ``groups`` is what is kept apart."""
+        """What a model card shows of it; ``groups`` is what is kept apart."""
         divided: dict[str, Any] = {"validation": list(listed(self.validation))}
         if not self.validation:
             divided = {f"shares of {groups}": self.divided, "seed of the division": self.seed}
@@ -161,7 +161,7 @@ class Division(Generic[T]):
                 f"{len(shared)} {self._groups} are in the training data as well, such as "
                 f"{min(shared)!r}.",
                 path=self.files["validation"][0],
-                mend="A validation loss over what was learned by heart tells nothing: take others.",
+                hint="A validation loss over what was memorised shows nothing: take others.",
             )
 
     def _kept(self, key: str, banned: set[str]) -> Iterator[T]:

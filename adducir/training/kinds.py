@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adducir.study.checking import checked
-from adducir.study.errors import InputError
-from adducir.study.folders import study_folder
-from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import validate
-from adducir.study.registry import Family
-from adducir.study.yaml import Document, load
+from adducir.core.checking import checked
+from adducir.core.errors import InputError
+from adducir.core.folders import study_folder
+from adducir.core.progress import SILENT, Progress
+from adducir.core.recipe import validate
+from adducir.core.registry import Family
+from adducir.core.yaml import Document, load
 from adducir.training.plan import TrainingPlan
 
 KINDS: Family[TrainingPlan[Any]] = Family(
@@ -25,8 +25,8 @@ KINDS: Family[TrainingPlan[Any]] = Family(
         "dual-encoder": "adducir.encoders.training:EncoderPlan",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderPlan",
         "monobert": "adducir.rerankers.training:MonoBERTPlan",
-        "complementary": "adducir.rerankers.complementary.training:ComplementaryPlan",
-        "drn": "adducir.rerankers.complementary.training:DRNPlan",
+        "complementary": "adducir.selectors.training:ComplementaryPlan",
+        "drn": "adducir.selectors.training:DRNPlan",
     },
     what="kind of model",
 )
@@ -46,10 +46,10 @@ def open_training(
         recipe: The file, or what was read of it.
         changes: Overrides such as ``training.epochs=2``.
         folder: The study's, where relative paths start; by default that which holds the file.
-        progress: Told what ir_datasets downloads.
+        progress: Notified of what ir_datasets downloads.
 
     Raises:
-        InputError: The recipe has faults, or a source cannot be read; of all that is not at hand
+        InputError: The recipe has errors, or a source cannot be read; of all that is not at hand
             one error.
         MachineError: Something cannot be downloaded, or is not installed.
     """
@@ -75,6 +75,6 @@ def kind_of(document: Document) -> str:
             f"{what}.",
             path=document.path,
             line=document.line_of(("kind",)) if "kind" in document.data else None,
-            mend=f"Set `kind` to one of: {', '.join(KINDS)}.",
+            hint=f"Set `kind` to one of: {', '.join(KINDS)}.",
         )
     return str(kind)

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import polars as pl
 
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_lines
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.qrels import load_qrels
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.study.absent import gathering
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_lines
-from adducir.study.progress import SILENT, Progress
 
 DEFAULT_DEPTH = 50
 
@@ -184,7 +184,7 @@ def _refuse_pool(run: Run, path: Path, depth: int) -> None:
             f"every score is {run.frame['score'][0]:g}, so that no {depth} of a topic's documents "
             "are its best: this is a pool in a run's format.",
             path=path,
-            mend="Name it under `pools`, where all its documents count.",
+            hint="Name it under `pools`, where all its documents count.",
         )
 
 
@@ -195,7 +195,7 @@ def _wrong_columns(path: Path, line: int, count: int, first: int) -> InputError:
         f"there are {count} {plural}{before}.",
         path=path,
         line=line,
-        mend="A pool's lines are all of one form: docno; qid docno; qid Q0 docno; those of qrels; "
+        hint="A pool's lines are all of one form: docno; qid docno; qid Q0 docno; those of qrels; "
         "those of runs.",
     )
 
@@ -208,7 +208,7 @@ def _files(source: str, locate: Callable[[str], str]) -> Sequence[Path]:
     if _PATTERN.intersection(folder):
         raise InputError(
             f"the pattern {source!r} has its signs in a folder's name.",
-            mend="Only a file's name may be a pattern; name each folder by itself.",
+            hint="Only a file's name may be a pattern; name each folder by itself.",
         )
     place = Path(locate(folder or ".")).expanduser()
     found = sorted(path for path in place.glob(name) if path.is_file())

@@ -14,10 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from adducir.core.errors import MachineError
+from adducir.core.progress import SILENT, Progress
 from adducir.models.machine import seed_of, using_threads
 from adducir.models.precision import computing_in
-from adducir.study.errors import MachineError
-from adducir.study.progress import SILENT, Progress
 from adducir.training.checkpoints import (
     load_snapshot,
     load_weights,
@@ -78,7 +78,7 @@ def train(
         task: The model, with data and loss.
         recipe: How.
         parts: A folder for snapshots; a training that stands there goes on.
-        progress: Told of each step, and the losses of each validation.
+        progress: Notified of each step, and the losses of each validation.
 
     Raises:
         MachineError: The loss is not a number, or a snapshot cannot be written.
@@ -180,7 +180,7 @@ class _Training:
             if not math.isfinite(total):
                 raise MachineError(
                     f"the training loss is {total} at step {self.history.steps + 1}.",
-                    mend="Lower the learning rate, or set `clip`.",
+                    hint="Lower the learning rate, or set `clip`.",
                 )
             loss.backward()  # type: ignore[no-untyped-call]
         if len(pieces) > 1:
@@ -212,7 +212,7 @@ class _Training:
         }
         history.validations.append(entry)
         self.losses.clear()
-        self._tell(entry)
+        self._report(entry)
         if value is None:
             return
         if history.best_loss is None or value < history.best_loss:
@@ -223,7 +223,7 @@ class _Training:
             patience = self.recipe.patience
             history.stopped_early = patience is not None and self.without_gain >= patience
 
-    def _tell(self, entry: dict[str, Any]) -> None:
+    def _report(self, entry: dict[str, Any]) -> None:
         text = f"epoch {entry['epoch']:g}: training loss {entry['training_loss']:.5f}"
         if entry["validation_loss"] is not None:
             text += f", validation loss {entry['validation_loss']:.5f}"

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from adducir.study.errors import InputError
+from adducir.core.errors import InputError
 from adducir.training.recipe import TrainingRecipe, listed
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def freeze(model: "torch.nn.Module", patterns: Sequence[str]) -> None:
     if not any(parameter.requires_grad for parameter in named.values()):
         raise InputError(
             "every parameter is frozen, so that there is nothing to train.",
-            mend="Take a pattern out of `training.freeze`.",
+            hint="Take a pattern out of `training.freeze`.",
         )
 
 
@@ -71,7 +71,7 @@ def _fitting(pattern: str, names: Any, key: str) -> list[str]:
         some = ", ".join([*names][:3])
         raise InputError(
             f"no parameter of this model fits {pattern!r} (`training.{key}`).",
-            mend=f"Its {len(names)} parameters are called {some} and so on.",
+            hint=f"Its {len(names)} parameters are called {some} and so on.",
         )
     return found
 
@@ -94,7 +94,7 @@ def checkpointing(model: "torch.nn.Module", on: bool) -> Iterator[None]:
     if on and not layers:
         raise InputError(
             f"a {type(model).__name__} cannot do gradient checkpointing.",
-            mend="Leave `training.gradient_checkpointing` out.",
+            hint="Leave `training.gradient_checkpointing` out.",
         )
     # What a model's own switch does beside this (hooks, warnings about caches) no encoder needs.
     for one in layers:

@@ -1,4 +1,4 @@
-"""A recipe with all that it names opened: what decides the weights, and what makes them."""
+"""A recipe with all that it names opened: what determines the weights, and what makes them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from adducir.study.products import Sources, is_current, product_fingerprint
-from adducir.study.progress import SILENT, Progress
+from adducir.core.artifacts import Sources, artifact_fingerprint, is_current
+from adducir.core.progress import SILENT, Progress
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ class TrainingPlan(ABC, Generic[R]):
     """A kind of model that can be trained, with one recipe of it.
 
     A kind extends this class: it names its recipe, opens in ``__init__`` what a recipe names, and
-    says by :attr:`inputs` and :attr:`settings` what decides the weights. Nothing is read that need
-    not be, and no model is loaded, before :meth:`task`.
+    says by :attr:`inputs` and :attr:`settings` what determines the weights. Nothing is read that
+    need not be, and no model is loaded, before :meth:`task`.
 
     Attributes:
         recipe: What the file says.
@@ -72,11 +72,11 @@ class TrainingPlan(ABC, Generic[R]):
     @cached_property
     def fingerprint(self) -> str:
         """The fingerprint of the model that it makes."""
-        return product_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
+        return artifact_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
 
     @property
     def canonical(self) -> dict[str, Any]:
-        """All that decides the weights beside the inputs: settings, and whose kind it is."""
+        """All that determines the weights beside the inputs: settings, and whose kind it is."""
         return {**self.settings, **({"kind of": dict(self.origin)} if self.origin else {})}
 
     def is_current(self, output: Path) -> bool:

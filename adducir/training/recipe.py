@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from adducir.core.recipe import Recipe
 from adducir.models.machine import Precision
 from adducir.models.sources import MINILM
-from adducir.study.recipe import Recipe
 
 Several = str | tuple[str, ...]
 Rate = Annotated[float, Field(gt=0)]
@@ -42,7 +42,8 @@ class TrainingRecipe(Recipe):
         learning_rate: Of AdamW, at its highest.
         warmup: The share of the steps during which the rate rises from 0; then it falls to 0.
         weight_decay: Of all parameters but biases and layer norms.
-        parameter_groups: Parameters with rates of their own; the first pattern that fits decides.
+        parameter_groups: Parameters with rates of their own; the first pattern that fits
+            determines.
         freeze: Patterns of the names of parameters that are not trained.
         clip: The norm that the gradient is cut to; None for none.
         gradient_accumulation: Pieces of a step's batch that are computed one after the other, for
@@ -96,7 +97,7 @@ class ModelRecipe(Recipe):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _said(cls, value: Any, info: ValidationInfo) -> Any:
+    def _stated(cls, value: Any, info: ValidationInfo) -> Any:
         kind = cls.model_fields[str(info.field_name)].annotation
         if value is None and isinstance(kind, type) and issubclass(kind, Recipe):
             raise ValueError("is empty; write its keys below it, or leave it out")
@@ -109,9 +110,9 @@ class ModelRecipe(Recipe):
             exclude: Keys that only name sources, as pydantic's ``exclude``.
         """
         named = {"description": True, "base": True, "tokenizer": True}
-        told = self.model_dump(mode="json", exclude={**named, **exclude})
+        details = self.model_dump(mode="json", exclude={**named, **exclude})
         for key in _NEW:
             default = TrainingRecipe.model_fields[key].default
             if getattr(self.training, key) == default:
-                del told["training"][key]
-        return told
+                del details["training"][key]
+        return details

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from adducir.core.progress import SILENT, Progress
+from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import source_path
 from adducir.corpora.sources import open_corpus
-from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import Recipe
 from adducir.training.leaks import DEFAULT_DEPTH, Excluded, Without, excluded
 from adducir.training.recipe import Several, listed
 
@@ -27,7 +27,7 @@ class CorpusPart(Recipe):
 
         Args:
             folder: The study's, where a relative path starts.
-            progress: Told what ir_datasets downloads.
+            progress: Notified of what ir_datasets downloads.
 
         Raises:
             InputError, MachineError: As :func:`adducir.corpora.sources.open_corpus`.
@@ -62,7 +62,7 @@ class WithoutPart(Recipe):
 
         Args:
             folder: The study's, where relative paths start.
-            progress: Told what ir_datasets downloads.
+            progress: Notified of what ir_datasets downloads.
 
         Raises:
             InputError: A source cannot be read.
@@ -71,7 +71,7 @@ class WithoutPart(Recipe):
         return excluded(without, locate=partial(source_path, folder=folder), progress=progress)
 
     def card(self) -> dict[str, object]:
-        """What a model card tells of it."""
+        """What a model card shows of it."""
         return {
             "left out: judged in": list(listed(self.qrels)),
             "left out: pooled in": list(listed(self.pools)),

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.study.errors import ProductError
+from adducir.core.errors import ArtifactError
 
 Array = NDArray[Any]
 Numbers = NDArray[np.int64]
@@ -59,8 +59,8 @@ class StoreWriter:
         for file in (*self._values.values(), *self._offsets.values()):
             file.close()
         if kind is None:
-            told = {"count": self._count, "columns": self._columns}
-            (self._folder / COLUMNS).write_text(json.dumps(told), encoding="utf-8")
+            details = {"count": self._count, "columns": self._columns}
+            (self._folder / COLUMNS).write_text(json.dumps(details), encoding="utf-8")
 
     def __len__(self) -> int:
         return self._count
@@ -105,13 +105,13 @@ class _Column:
     """One column of a store, open for reading.
 
     Raises:
-        ProductError: Its files have other sizes than the store says.
+        ArtifactError: Its files have other sizes than the store says.
     """
 
-    def __init__(self, folder: Path, name: str, count: int, told: Mapping[str, Any]) -> None:
-        self.type = np.dtype(told["type"])
-        self.is_ragged = bool(told["ragged"])
-        self.width = tuple(told["width"])
+    def __init__(self, folder: Path, name: str, count: int, details: Mapping[str, Any]) -> None:
+        self.type = np.dtype(details["type"])
+        self.is_ragged = bool(details["ragged"])
+        self.width = tuple(details["width"])
         self.row = self.type.itemsize * int(np.prod(self.width, dtype=np.int64))
         self.path = folder / f"{name}.values"
         self._count = count
@@ -135,8 +135,8 @@ class _Column:
         if not 0 <= number < self._count:
             raise IndexError(number)
         first, end = (int(one) for one in self.bounds(number))
-        told = os.pread(self._values.fileno(), (end - first) * self.row, first * self.row)
-        found = np.frombuffer(told, dtype=self.type).reshape(-1, *self.width)
+        details = os.pread(self._values.fileno(), (end - first) * self.row, first * self.row)
+        found = np.frombuffer(details, dtype=self.type).reshape(-1, *self.width)
         return found if self.is_ragged else cast("Array", found[0])
 
     def whole(self) -> Array:
@@ -158,22 +158,22 @@ class Store:
     """Examples of a :class:`StoreWriter`, read as they are asked for.
 
     Raises:
-        ProductError: A file is missing or has another size than it was written with.
+        ArtifactError: A file is missing or has another size than it was written with.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._columns: dict[str, _Column] = {}
         try:
-            told = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
-            self._count = int(told["count"])
-            for name, column in told["columns"].items():
+            details = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
+            self._count = int(details["count"])
+            for name, column in details["columns"].items():
                 self._columns[name] = _Column(folder, name, self._count, column)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ProductError(
+            raise ArtifactError(
                 f"these training examples cannot be read: {error}.",
                 path=folder,
-                mend="Delete the folder, and train again.",
+                hint="Delete the folder, and train again.",
             ) from error
 
     def __enter__(self) -> "Store":
@@ -233,10 +233,10 @@ class ColumnFiller:
         if kind is None:
             offsets = self._like.path.with_suffix(".offsets")
             (folder / f"{self._name}.offsets").write_bytes(offsets.read_bytes())
-            told = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
+            details = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
             column = {"type": "<f4", "ragged": True, "width": [self._width]}
-            told["columns"][self._name] = column
-            (folder / COLUMNS).write_text(json.dumps(told), encoding="utf-8")
+            details["columns"][self._name] = column
+            (folder / COLUMNS).write_text(json.dumps(details), encoding="utf-8")
 
 
 def _check_size(path: Path, wanted: int) -> None:

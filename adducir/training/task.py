@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from adducir.core.progress import SILENT, Progress
 from adducir.models.batches import shuffled_batches, token_batches
 from adducir.models.machine import device_of, seed_of
-from adducir.study.progress import SILENT, Progress
 from adducir.training.card import Card
 from adducir.training.recipe import TrainingRecipe
 from adducir.training.store import Array, Numbers, Store

@@ -10,7 +10,7 @@ class Command:
     Attributes:
         name: What a test calls it.
         words: The command line; paths are relative to the study.
-        other: More words, with which the same command makes other products at the same place.
+        other: More words, with which the same command makes other artifacts at the same place.
         before: Command lines that make what it reads.
         is_refused_when_there: Whether it refuses, with code 5, to work where it was before.
     """
@@ -95,7 +95,7 @@ COMMANDS = [
     Command(
         "corpora-quotations",
         "corpora quotations --primary books --secondary works -o out/relic.json "
-        "--spans out/w.jsonl --fewest 1 --shares .4,.3,.3",
+        "--spans out/w.jsonl --min-matches 1 --shares .4,.3,.3",
         "--seed 5 --context 1",
     ),
     Command(
@@ -108,7 +108,9 @@ COMMANDS = [
         "corpora mnli12 mnli.jsonl -o out/m.jsonl.gz --shares .5,.2,.3",
         "--seed 5 --negatives 2",
     ),
-    Command("proxy-make", f"{_MAKE} -o out/task.csv --key out/key.csv", "--seed 7 --others 4"),
+    Command(
+        "proxy-make", f"{_MAKE} -o out/task.csv --key out/key.csv", "--seed 7 --num-distractors 4"
+    ),
     Command(
         "proxy-score",
         "proxy score --key key.csv --run pool.trec -o out/p.json",

@@ -181,22 +181,22 @@ def attack(artifact: Artifact, folder: Path, seed: int, first: int, last: int) -
 
 
 def used(artifact: Artifact) -> tuple[int, str, str]:
-    """The exit code of the first use that fails, the digest of the figures, what was told."""
+    """The exit code of the first use that fails, the digest of the figures, what was reported."""
     from adducir.cli.app import main
 
     for name in artifact.figures:
         Path(name).unlink(missing_ok=True)
-    said, told = io.StringIO(), io.StringIO()
+    stdout, stderr = io.StringIO(), io.StringIO()
     code = 0
     for line in artifact.use:
         within = bounded(SECONDS, memory=None)  # Java reserves more than it takes
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told), within:
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr), within:
             code = main(line.split())
         if code != 0:
-            return code, "", told.getvalue()[-400:]
+            return code, "", stderr.getvalue()[-400:]
     figures = hashlib.sha256()
     for name in artifact.figures:
         figures.update(Path(name).read_bytes())
     if not artifact.figures:
-        figures.update(said.getvalue().encode())
-    return code, figures.hexdigest(), told.getvalue()[-400:]
+        figures.update(stdout.getvalue().encode())
+    return code, figures.hexdigest(), stderr.getvalue()[-400:]

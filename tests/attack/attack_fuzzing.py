@@ -42,9 +42,9 @@ def bounded(seconds: float = SECONDS, memory: int | None = MEMORY) -> Iterator[N
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def fault_of(call: Call, path: Path) -> str | None:
+def error_of(call: Call, path: Path) -> str | None:
     """What is wrong with how a reader ends: nothing, for a result or an error with its file."""
-    from adducir.study.errors import AdducirError, InputError
+    from adducir.core.errors import AdducirError, InputError
 
     try:
         with bounded():
@@ -65,7 +65,7 @@ def fault_of(call: Call, path: Path) -> str | None:
 
 
 def fuzz(name: str, samples: list[bytes], folder: Path, first: int, last: int, seed: int) -> None:
-    """Read the cases ``first`` to ``last`` of a reader; write what fails to ``faults``.
+    """Read the cases ``first`` to ``last`` of a reader; write what fails to ``errors``.
 
     The case that is at work stands in its file, so that a crash leaves it behind.
     """
@@ -74,10 +74,10 @@ def fuzz(name: str, samples: list[bytes], folder: Path, first: int, last: int, s
         path = folder / name
         path.write_bytes(mutated(draw.choice(samples), samples, draw))
         for call in READERS[name]:
-            fault = fault_of(call, path)
-            if fault is not None:
+            problem = error_of(call, path)
+            if problem is not None:
                 kept = folder / f"{number}-{name}"
                 kept.write_bytes(path.read_bytes())
-                with (folder / "faults").open("a") as notes:
-                    notes.write(f"case {number} ({path.stat().st_size:,} bytes): {fault}\n")
+                with (folder / "errors").open("a") as notes:
+                    notes.write(f"case {number} ({path.stat().st_size:,} bytes): {problem}\n")
     os.close(os.open(folder / "done", os.O_CREAT | os.O_WRONLY))

@@ -34,7 +34,7 @@ class Order:
 
     Attributes:
         argv: The words of the command.
-        folder: The working folder; outputs go to ``said`` and ``told``, elsewhere.
+        folder: The working folder; outputs go to ``said`` and ``reported``, elsewhere.
         stop: The number of the rename, from 1, at which it kills itself; None for no such.
         is_before: Whether it does so before that rename rather than after.
         environment: Variables of its own.
@@ -51,11 +51,11 @@ class Order:
     tag: str = ""
 
     @property
-    def said(self) -> Path:
+    def stdout(self) -> Path:
         return self._beside("out")
 
     @property
-    def told(self) -> Path:
+    def stderr(self) -> Path:
         return self._beside("err")
 
     @property
@@ -74,14 +74,14 @@ class Ended:
     """How a command ended: its exit code, or minus the signal; its output; its seconds."""
 
     code: int
-    said: str
-    told: str
+    stdout: str
+    stderr: str
     renames: list[str]
     seconds: float
 
     @property
     def last(self) -> str:
-        return self.told[-1500:]
+        return self.stderr[-1500:]
 
 
 class Running:
@@ -89,7 +89,7 @@ class Running:
 
     def __init__(self, order: Order, target: Callable[..., None] | None = None, *args: Any) -> None:
         self.order = order
-        for path in (order.said, order.told, order.renames):
+        for path in (order.stdout, order.stderr, order.renames):
             path.unlink(missing_ok=True)
         self.process = _CONTEXT.Process(target=obey, args=(order, target, args))
         self.started = time.monotonic()
@@ -117,8 +117,8 @@ class Running:
         assert not is_hanging, f"{self.order.argv} did not end within {limit:g} s"
         return Ended(
             code,
-            _text(self.order.said),
-            _text(self.order.told),
+            _text(self.order.stdout),
+            _text(self.order.stderr),
             _text(self.order.renames).splitlines(),
             seconds,
         )
@@ -138,7 +138,7 @@ def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]
     """In the child: run the command, or the function, and end with its exit code."""
     os.setsid()
     os.chdir(order.folder)
-    os.environ["XDG_CACHE_HOME"] = str(order.said.with_name("cache"))
+    os.environ["XDG_CACHE_HOME"] = str(order.stdout.with_name("cache"))
     os.environ.update(order.environment)
     reading = _redirected(order)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
@@ -159,7 +159,7 @@ def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]
     sys.stderr.flush()
     if reading is not None:
         with contextlib.suppress(OSError):
-            order.told.write_bytes(os.read(reading, 1 << 16))
+            order.stderr.write_bytes(os.read(reading, 1 << 16))
     os._exit(code)
 
 
@@ -175,7 +175,7 @@ def _redirected(order: Order) -> int | None:
         os.dup2(writing, 1)
         os.dup2(writing, 2)
         return reading
-    for path, stream in ((order.said, 1), (order.told, 2)):
+    for path, stream in ((order.stdout, 1), (order.stderr, 2)):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(handle, stream)
         os.close(handle)

@@ -64,62 +64,62 @@ def _folds(path: Path) -> Any:
 
 
 def _ratings(path: Path) -> Any:
-    from adducir.experiments.agreement.reading import read_ratings
+    from adducir.evaluation.agreement.reading import read_ratings
 
     return read_ratings(path)
 
 
 def _ranks(path: Path) -> Any:
-    from adducir.experiments.evaluation.rank_files import read_ranks
+    from adducir.evaluation.rank_files import read_ranks
 
     return read_ranks(path, "x")
 
 
 def _key(path: Path) -> Any:
-    from adducir.experiments.proxy.files import read_key
+    from adducir.evaluation.proxy.files import read_key
 
     return read_key(path)
 
 
 def _choices(path: Path) -> Any:
-    from adducir.experiments.proxy.choices import read_choices
-    from adducir.experiments.proxy.files import read_key
+    from adducir.evaluation.proxy.choices import read_choices
+    from adducir.evaluation.proxy.files import read_key
 
     key = path.with_name("the-key.csv")
     if not key.exists():
-        key.write_text("item,truth,group,docno_1,docno_2,task\n1,2,g,d1,d2,abc\n2,1,g,d3,d1,abc\n")
+        key.write_text("item,gold,group,docno_1,docno_2,task\n1,2,g,d1,d2,abc\n2,1,g,d3,d1,abc\n")
     return read_choices(path, read_key(key), "judge")
 
 
 def _relic(path: Path) -> Any:
-    from adducir.corpora.quotations.relic_files import read_relic
+    from adducir.datasets.quotations.relic_files import read_relic
 
     return read_relic(path)
 
 
 def _submission(path: Path) -> Any:
-    from adducir.corpora.quotations import RelicBook, RelicQuote
-    from adducir.corpora.quotations.submission import read_submission
+    from adducir.datasets.quotations import RelicBook, RelicQuote
+    from adducir.datasets.quotations.submission import read_submission
 
     quotes = {"q1": RelicQuote(["a"], None, 1, []), "q2": RelicQuote([], None, 1, ["b"])}
     return read_submission(path, {"book": RelicBook(quotes, [f"{n}." for n in range(100)])})
 
 
 def _hotpot(path: Path) -> Any:
-    from adducir.corpora.evidence_sets.hotpotqa import read_hotpotqa
+    from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
 
     return list(read_hotpotqa(path))
 
 
 def _mnli(path: Path) -> Any:
-    from adducir.corpora.evidence_sets.mnli import read_mnli
+    from adducir.datasets.evidence_sets.mnli import read_mnli
 
     return list(read_mnli(path))
 
 
 def _texts(form: str | None) -> Call:
     def call(path: Path) -> Any:
-        from adducir.corpora.spans.texts import read_texts
+        from adducir.datasets.spans.texts import read_texts
 
         return list(read_texts([path], form))
 
@@ -127,39 +127,39 @@ def _texts(form: str | None) -> Call:
 
 
 def _book(path: Path) -> Any:
-    from adducir.corpora.quotations.sources import read_book
+    from adducir.datasets.quotations.sources import read_book
 
     return read_book(path)
 
 
 def _work(path: Path) -> Any:
-    from adducir.corpora.quotations.sources import read_work
+    from adducir.datasets.quotations.sources import read_work
 
     return read_work(path)
 
 
-def _asked(path: Path) -> Any:
-    from adducir.corpora.spans.book import open_book
+def _requested(path: Path) -> Any:
+    from adducir.datasets.spans.book import open_book
 
     return open_book(path)
 
 
 def _spans(path: Path) -> Any:
-    from adducir.corpora.spans.record import read_spans
+    from adducir.datasets.spans.record import read_spans
 
     return list(read_spans(path))
 
 
 def _questions(path: Path) -> Any:
-    from adducir.corpora.evidence_sets.record_files import read_questions
+    from adducir.datasets.evidence_sets.record_files import read_questions
 
     return list(read_questions(path))
 
 
 def _chosen(path: Path) -> Any:
-    from adducir.corpora.evidence_sets.chosen import read_chosen
+    from adducir.datasets.evidence_sets.selected import read_selected
 
-    return list(read_chosen(path))
+    return list(read_selected(path))
 
 
 def _metadata(path: Path) -> Any:
@@ -169,7 +169,7 @@ def _metadata(path: Path) -> Any:
 
 
 def _manifest(path: Path) -> Any:
-    from adducir.study.manifest import read_manifest
+    from adducir.core.manifest import read_manifest
 
     return read_manifest(path.parent)
 
@@ -188,15 +188,15 @@ def _stopwords(path: Path) -> Any:
 
 def _recipe(path: Path) -> Any:
     """An experiment, a study of ranks or sets, or a model, by the file's name."""
+    from adducir.core.recipe import validate
+    from adducir.core.yaml import load
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
     from adducir.experiments.evidence_sets.recipe import EvidenceSets
     from adducir.experiments.known_item.recipe import KnownItem
     from adducir.experiments.retrieval.recipe import Retrieval
-    from adducir.rerankers.complementary.recipe import ComplementaryRecipe, DRNRecipe
     from adducir.rerankers.registry import recipe_of
-    from adducir.study.recipe import validate
-    from adducir.study.yaml import load
+    from adducir.selectors.recipe import ComplementaryRecipe, DRNRecipe
 
     kinds = {
         "table": Retrieval,
@@ -239,7 +239,7 @@ READERS: dict[str, list[Call]] = {
     "eli5.jsonl": [_texts("eli5"), _texts(None)],
     "nq.jsonl": [_texts("nq"), _texts(None)],
     "qa.jsonl": [_texts("qa"), _texts(None)],
-    "book.txt": [_book, _asked, _texts(None)],
+    "book.txt": [_book, _requested, _texts(None)],
     "work.txt": [_work],
     "spans.jsonl": [_spans],
     "questions.jsonl": [_questions],

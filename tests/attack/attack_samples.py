@@ -75,7 +75,7 @@ SAMPLES: dict[str, list[bytes]] = {
         b"item,rater,system,rating\ni1,anna,a,yes\ni1,ben,a,no\n",
     ],
     "ranks.tsv": [b"qid\trank\tcandidates\tlength\nq1\t3\t10\t1\nq2\t1\t10\t2\n", lines({"qid": "q1", "rank": 3, "candidates": 10, "system": "s"})],
-    "key.csv": [b"item,truth,group,docno_1,docno_2,task\n1,2,g,d1,d2,abc\n2,1,g,d3,d1,abc\n"],
+    "key.csv": [b"item,gold,group,docno_1,docno_2,task\n1,2,g,d1,d2,abc\n2,1,g,d3,d1,abc\n"],
     "choices.csv": [b"item,context,candidate_1,candidate_2,choice,task\n1,c,x,y,2,abc\n2,c,x,y,1,abc\n"],
     "choices.jsonl": [f"{_TASK}\n".encode()],
     "relic.json": [json.dumps({"a book": _BOOK}).encode()],

@@ -11,8 +11,8 @@ from tiny import WORDS, tiny_bert
 from tiny_t5 import sharpened, tiny_t5
 
 from adducir.cli.app import main
-from adducir.corpora.evidence_sets.record_files import write_questions
-from adducir.corpora.spans.record import MaskedSpan, write_spans
+from adducir.datasets.evidence_sets.record_files import write_questions
+from adducir.datasets.spans.record import MaskedSpan, write_spans
 
 DOCUMENTS = 120
 TOPICS = 12
@@ -215,7 +215,7 @@ def _texts(folder: Path) -> None:
         (folder / "books" / f"book{number}.txt").write_text(tale)
         (folder / "works" / f"work{number}.txt").write_text(
             "The opening of this little book has been praised more often than it has been read.\n"
-            f'Much depends on what we are told of her:\n\n"Old {name} counted her {number + 3} '
+            f'Much depends on what we are reported of her:\n\n"Old {name} counted her {number + 3} '
             'baskets twice, for she trusted nobody, and herself least\nof all" (45).\n\n'
             "It is here that the author shows what can be done with a sober style.\n"
         )

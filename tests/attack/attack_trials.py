@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from attack_builds import differences, outputs, snapshot
 from attack_commands import Command
 from attack_process import Ended, Order, Running, run
-from attack_products import differences, outputs, snapshot
 
 FRESH, REPLACING = "fresh", "replacing"
-"""Where a trial begins: without the products, or with others at their places."""
+"""Where a trial begins: without the artifacts, or with others at their places."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Undisturbed:
 
     Attributes:
         start: The folder that a trial begins with.
-        kind: Fresh, or with other products in their places.
+        kind: Fresh, or with other artifacts in their places.
         first: What stood there before it, beside the study itself.
         made: What stood there after it.
         ended: How it ended.
@@ -73,7 +73,7 @@ class Bench:
     def copy(self, folder: Path, start: str) -> Path:
         """A copy of a start, where a trial may do what it likes.
 
-        Other products are made in it anew: who made a file is known by its place and inode.
+        Other artifacts are made in it anew: who made a file is known by its place and inode.
         """
         work = self._room / "work"
         shutil.rmtree(work, ignore_errors=True)
@@ -88,7 +88,7 @@ class Bench:
         return Running(Order(self.command.argv(), work, stop, is_before))
 
     def finished(self, work: Path, wanted: Undisturbed) -> list[str]:
-        """Run the command again where it was killed; what is then wrong, one text a fault."""
+        """Run the command again where it was killed; what is then wrong, one text per error."""
         ended = run(self.command.argv(), work)
         wrong = differences(outputs(work, self.given), wanted.made)
         is_there = self.command.is_refused_when_there and ended.code == 5

@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "selectors"))
 
 from attack_counts import COUNTS
 from attack_settings import SCALE, SEED

@@ -38,14 +38,14 @@ def results_of(artifact: Artifact, folder: Path, cases: int) -> list[tuple[str, 
     return found
 
 
-def fault_of(result: tuple[str, int, str, str], wanted: str) -> str | None:
+def error_of(result: tuple[str, int, str, str], wanted: str) -> str | None:
     """What is wrong with how commands took a damage."""
-    what, code, figures, told = result
+    what, code, figures, stderr = result
     if code == 0:
         return None if figures == wanted else f"{what}: other figures, and no error"
-    if code in _EXPECTED and "error:" in told:
+    if code in _EXPECTED and "error:" in stderr:
         return None
-    return f"{what}: ended with {code}: {told}"
+    return f"{what}: ended with {code}: {stderr}"
 
 
 @pytest.mark.parametrize("artifact", ARTIFACTS, ids=lambda artifact: artifact.name)
@@ -59,5 +59,5 @@ def test_a_damaged_artifact(study: Path, tmp_path: Path, artifact: Artifact) -> 
     assert first[1] == 0, first
     count("corruptions of artifacts", len(found))
     count("corruptions that gave an error", sum(code != 0 for _, code, _, _ in found))
-    faults = [fault for one in found if (fault := fault_of(one, first[2])) is not None]
-    assert not faults, f"seed {SEED}: {len(faults)} of {cases}\n" + "\n".join(faults[:25])
+    errors = [problem for one in found if (problem := error_of(one, first[2])) is not None]
+    assert not errors, f"seed {SEED}: {len(errors)} of {cases}\n" + "\n".join(errors[:25])

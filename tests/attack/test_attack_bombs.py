@@ -71,17 +71,17 @@ READING = {
 
 
 def read_bombs(folder: Path, name: str) -> None:
-    """Read every bomb as one kind of file; faults go to ``faults``."""
-    from attack_fuzzing import fault_of
+    """Read every bomb as one kind of file; errors go to ``errors``."""
+    from attack_fuzzing import error_of
     from attack_readers import READERS
 
     for bomb, data in NESTED.items():
         path = folder / name
         path.write_bytes(data)
         for reader in READERS[name]:
-            fault = fault_of(reader, path)
-            with (folder / "faults").open("a") as notes:
-                notes.write(f"{bomb}: {fault}\n" if fault else "")
+            error = error_of(reader, path)
+            with (folder / "errors").open("a") as notes:
+                notes.write(f"{bomb}: {error}\n" if error else "")
             with (folder / "done").open("a") as notes:
                 notes.write(f"{bomb}\n")
 
@@ -91,10 +91,10 @@ def test_a_bomb_is_read_or_refused(tmp_path: Path, name: str) -> None:
     ended = call(read_bombs, tmp_path, tmp_path, name)
     done = (tmp_path / "done").read_text().splitlines()
     count("bombs read", len(done))
-    faults = (tmp_path / "faults").read_text().splitlines()
+    errors = (tmp_path / "errors").read_text().splitlines()
     if ended.code != 0:
-        faults.append(f"the process ended with {ended.code} after {done[-1]}: {ended.last}")
-    assert not faults, "\n".join(faults)
+        errors.append(f"the process ended with {ended.code} after {done[-1]}: {ended.last}")
+    assert not errors, "\n".join(errors)
 
 
 def command_on_bomb(line: str) -> None:

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from attack_builds import differences, outputs
 from attack_commands import COMMANDS, Command
 from attack_counts import count
-from attack_products import differences, outputs
 from attack_settings import chosen
 from attack_trials import FRESH, Bench
 

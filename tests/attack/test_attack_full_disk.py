@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attack_builds import outputs
 from attack_commands import COMMANDS, Command
 from attack_counts import count
 from attack_process import Ended, Order, Running
-from attack_products import outputs
 from attack_settings import draw_for, scaled
 from attack_trials import FRESH, REPLACING, Bench, Undisturbed
 from test_attack_renames import mixtures, unreported
 
-from adducir.study.errors import MachineError
+from adducir.core.errors import MachineError
 
 TRIALS = 110
 """Full disks of the whole run, shared out among the commands."""
@@ -56,18 +56,18 @@ def wrong_after(
     """What is wrong where a command found too little space."""
     if ended.code == 0:
         return []
-    faults = []
+    errors = []
     if ended.code != MachineError.exit_code:
-        faults.append(f"ended with {ended.code}: {ended.last}")
+        errors.append(f"ended with {ended.code}: {ended.last}")
     found = outputs(work, bench.given)
     for name, data in found.items():
         is_hidden = name.startswith(".") or "/." in name
         if not is_hidden and data not in (wanted.first.get(name), wanted.made.get(name)):
-            faults.append(f"neither old nor new: {name}")
-    faults += [f"lost: {name}" for name in wanted.first.keys() - found.keys()]
+            errors.append(f"neither old nor new: {name}")
+    errors += [f"lost: {name}" for name in wanted.first.keys() - found.keys()]
     if start == REPLACING and mixtures(found, wanted.first, wanted.made):
-        faults += unreported(bench, work)
-    return faults
+        errors += unreported(bench, work)
+    return errors
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -75,7 +75,7 @@ def test_a_full_disk(study: Path, disk: Path, command: Command) -> None:
     room = disk / "room"
     room.mkdir()
     bench = Bench(study, command, room)
-    faults = []
+    errors = []
     try:
         for number in range(scaled(-(-TRIALS // len(COMMANDS)))):
             start = bench.starts[(number + 1) % len(bench.starts)]
@@ -89,10 +89,10 @@ def test_a_full_disk(study: Path, disk: Path, command: Command) -> None:
             count("full disks")
             count("full disks that ended a command", ended.code != 0)
             wrong = wrong_after(bench, work, ended, wanted, start) + bench.finished(work, wanted)
-            faults += [f"{start}, {left:,} bytes left: {each}" for each in wrong]
+            errors += [f"{start}, {left:,} bytes left: {each}" for each in wrong]
     finally:
         shutil.rmtree(room)
-    assert not faults, "\n".join(faults)
+    assert not errors, "\n".join(errors)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -106,5 +106,5 @@ def test_a_limit_on_the_size_of_files(study: Path, tmp_path: Path, command: Comm
     order = Order(command.argv(), work, limits={"RLIMIT_FSIZE": limit})
     ended = Running(order).ended()
     count("limits on the size of files")
-    faults = wrong_after(bench, work, ended, wanted, start) + bench.finished(work, wanted)
-    assert not faults, f"{limit:,} bytes a file\n" + "\n".join(faults)
+    errors = wrong_after(bench, work, ended, wanted, start) + bench.finished(work, wanted)
+    assert not errors, f"{limit:,} bytes a file\n" + "\n".join(errors)

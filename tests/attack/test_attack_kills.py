@@ -41,9 +41,9 @@ def test_a_killed_command_is_finished_by_the_next_call(
     study: Path, tmp_path: Path, command: Command
 ) -> None:
     bench = Bench(study, command, tmp_path)
-    faults = []
+    errors = []
     for number in range(scaled(-(-KILLS // len(COMMANDS)))):
         start = bench.starts[number % len(bench.starts)]
         when, wrong = killed(bench, start, number)
-        faults += [f"{start}, {when}: {each}" for each in wrong]
-    assert not faults, "\n".join(faults)
+        errors += [f"{start}, {when}: {each}" for each in wrong]
+    assert not errors, "\n".join(errors)

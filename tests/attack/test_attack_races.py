@@ -1,12 +1,12 @@
-"""Eight processes at one product: all succeed, and it is what one of them makes alone."""
+"""Eight processes at one artifact: all succeed, and it is what one of them makes alone."""
 
 from pathlib import Path
 
 import pytest
+from attack_builds import outputs
 from attack_commands import COMMANDS, Command
 from attack_counts import count
 from attack_process import Order, Running
-from attack_products import outputs
 from attack_settings import chosen
 from attack_trials import REPLACING, Bench
 from test_attack_renames import unreported
@@ -27,15 +27,15 @@ def raced(bench: Bench, lines: list[list[str]], work: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("command", chosen(RACING, "races"), ids=lambda command: command.name)
-def test_eight_processes_make_one_product(study: Path, tmp_path: Path, command: Command) -> None:
+def test_eight_processes_make_one_artifact(study: Path, tmp_path: Path, command: Command) -> None:
     bench = Bench(study, command, tmp_path)
-    faults = []
+    errors = []
     for start in bench.starts:
         wanted = bench.undisturbed(start)
         work = bench.copy(wanted.start, wanted.kind)
-        faults += raced(bench, [command.argv()] * PROCESSES, work)
-        faults += bench.finished(work, wanted)
-    assert not faults, "\n".join(faults)
+        errors += raced(bench, [command.argv()] * PROCESSES, work)
+        errors += bench.finished(work, wanted)
+    assert not errors, "\n".join(errors)
 
 
 OTHERS = [command for command in RACING if command.other]
@@ -47,12 +47,12 @@ def test_rivals_leave_no_mixture(study: Path, tmp_path: Path, command: Command) 
     wanted = bench.undisturbed(REPLACING)
     work = bench.copy(wanted.start, wanted.kind)
     lines = [command.argv(is_other=bool(number % 2)) for number in range(PROCESSES)]
-    faults = raced(bench, lines, work) + unreported(bench, work)
-    faults += [
+    errors = raced(bench, lines, work) + unreported(bench, work)
+    errors += [
         f"neither of the two: {name}"
         for name, data in outputs(work, bench.given).items()
         if "rerankers/.scores" not in name
         and data not in (wanted.first.get(name), wanted.made.get(name))
     ]
-    faults += bench.finished(work, wanted)
-    assert not faults, "\n".join(faults)
+    errors += bench.finished(work, wanted)
+    assert not errors, "\n".join(errors)

@@ -42,9 +42,9 @@ def test_the_samples_are_valid(study: Path, tmp_path: Path, name: str) -> None:
 def test_a_mutated_file_gives_a_result_or_an_error(study: Path, tmp_path: Path, name: str) -> None:
     cases = scaled(-(-CASES // len(READERS)))
     ended = call(fuzz, tmp_path, name, samples_of(name, study), tmp_path, 0, cases, SEED)
-    notes = tmp_path / "faults"
-    faults = notes.read_text().splitlines() if notes.exists() else []
+    notes = tmp_path / "errors"
+    errors = notes.read_text().splitlines() if notes.exists() else []
     if not (tmp_path / "done").exists():
-        faults.append(f"the process ended with {ended.code}: {ended.last}")
+        errors.append(f"the process ended with {ended.code}: {ended.last}")
     count("mutated files read", cases)
-    assert not faults, f"seed {SEED}\n" + "\n".join(faults[:20])
+    assert not errors, f"seed {SEED}\n" + "\n".join(errors[:20])

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import pytest
+from attack_builds import outputs
 from attack_commands import COMMANDS, Command
 from attack_counts import count
 from attack_process import run
-from attack_products import outputs
 from attack_settings import chosen
 from attack_trials import REPLACING, Bench
 
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL the
 _METADATA = ".ir-metadata.yml"
 
 
-def artifact_of(name: str, products: set[str]) -> str:
-    """What a file is a part of: its product's folder, its run, or what the command makes."""
+def artifact_of(name: str, artifacts: set[str]) -> str:
+    """What a file is a part of: its artifact's folder, its run, or what the command makes."""
     for folder in map(str, PurePosixPath(name).parents):
-        if folder in products:
+        if folder in artifacts:
             return folder
     if name.endswith(_METADATA) or ".trec" in name:
         return name.removesuffix(_METADATA)
@@ -34,7 +34,7 @@ def artifact_of(name: str, products: set[str]) -> str:
 
 def mixtures(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, bytes]) -> list[str]:
     """The artifacts of which some files are old and others new, where the two differ."""
-    products = {
+    artifacts = {
         str(PurePosixPath(name).parent)
         for name in old.keys() | new.keys()
         if PurePosixPath(name).name == "manifest.json"
@@ -45,14 +45,14 @@ def mixtures(found: dict[str, bytes], old: dict[str, bytes], new: dict[str, byte
             continue
         if data in (old.get(name), new.get(name)):
             side = "old" if data == old.get(name) else "new"
-            sides[artifact_of(name, products)].add(side)
+            sides[artifact_of(name, artifacts)].add(side)
     return [name for name, both in sides.items() if len(both) == 2]
 
 
 def run_is_reported(work: Path, artifact: str) -> bool:
     """Whether ``check`` says that a run's metadata are not the run's."""
     ended = run(["check", artifact], work)
-    return "metadata" in ended.said + ended.told
+    return "metadata" in ended.stdout + ended.stderr
 
 
 def key_is_reported(work: Path, _: str) -> bool:
@@ -67,14 +67,14 @@ REPORTED: dict[str, Callable[[Path, str], bool]] = {"proxy-make": key_is_reporte
 def unreported(bench: Bench, work: Path) -> list[str]:
     """Mixtures that nothing reports, right after a kill."""
     wanted = bench.undisturbed(REPLACING)
-    faults = []
+    errors = []
     for artifact in mixtures(outputs(work, bench.given), wanted.first, wanted.made):
-        tell = REPORTED.get(bench.command.name)
-        if tell is None and ".trec" in artifact:
-            tell = run_is_reported
-        if tell is None or not tell(work, artifact):
-            faults.append(f"old and new files of {artifact}, and nothing reports it")
-    return faults
+        report = REPORTED.get(bench.command.name)
+        if report is None and ".trec" in artifact:
+            report = run_is_reported
+        if report is None or not report(work, artifact):
+            errors.append(f"old and new files of {artifact}, and nothing reports it")
+    return errors
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -86,7 +86,7 @@ def test_killed_at_each_rename(study: Path, tmp_path: Path, command: Command) ->
         for stop in range(1, len(bench.undisturbed(start).ended.renames) + 1)
         for is_before in (True, False)
     ]
-    faults = []
+    errors = []
     for start, stop, is_before in chosen(points, command.name):
         wanted = bench.undisturbed(start)
         work = bench.copy(wanted.start, wanted.kind)
@@ -99,5 +99,5 @@ def test_killed_at_each_rename(study: Path, tmp_path: Path, command: Command) ->
         wrong += bench.finished(work, wanted)
         place = wanted.ended.renames[stop - 1].replace(f"{work}/", "")
         when = f"{start}, {'before' if is_before else 'after'} rename {stop} ({place})"
-        faults += [f"{when}: {each}" for each in wrong]
-    assert not faults, "\n".join(faults)
+        errors += [f"{when}: {each}" for each in wrong]
+    assert not errors, "\n".join(errors)

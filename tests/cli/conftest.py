@@ -22,6 +22,6 @@ def two_runs(arguments_index: Path) -> tuple[Path, Path]:
     paths = folder / "bm25.trec.gz", folder / "qld.trec"
     for path in paths:
         model = path.name.split(".")[0]
-        asked = ["--topics", "bundled:topics", "--model", model, "--output", str(path)]
-        assert main(["search", "--index", str(arguments_index), *asked]) == 0
+        arguments = ["--topics", "bundled:topics", "--model", model, "--output", str(path)]
+        assert main(["search", "--index", str(arguments_index), *arguments]) == 0
     return paths

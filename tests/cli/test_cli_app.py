@@ -13,7 +13,7 @@ import typer
 import adducir
 from adducir.cli import app, group
 from adducir.cli.app import main
-from adducir.study.errors import InputError, MachineError, ProductError, UsageError
+from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
 
 
 def failing(monkeypatch, error):
@@ -31,10 +31,10 @@ def failing(monkeypatch, error):
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (UsageError("no.", mend="Do."), 2),
-        (InputError("no.", path="a/b.txt", line=7, mend="Do."), 3),
-        (MachineError("no.", mend="Do."), 4),
-        (ProductError("no.", path="a", mend="Do."), 5),
+        (UsageError("no.", hint="Do."), 2),
+        (InputError("no.", path="a/b.txt", line=7, hint="Do."), 3),
+        (MachineError("no.", hint="Do."), 4),
+        (ArtifactError("no.", path="a", hint="Do."), 5),
     ],
 )
 def test_adducirs_errors_are_one_paragraph(monkeypatch, capsys, error, code):
@@ -66,17 +66,17 @@ def test_debug_after_two_dashes_is_an_argument(monkeypatch, capsys, tmp_path):
     assert (tmp_path / "--debug" / "experiments").is_dir()
 
 
-def test_a_fault_of_ours_says_so_and_exits_70(monkeypatch, capsys):
+def test_a_error_of_ours_says_so_and_exits_70(monkeypatch, capsys):
     failing(monkeypatch, ZeroDivisionError("oh\nno"))
     assert main(["new"]) == 70
     err = capsys.readouterr().err
-    assert "a fault in Adducir itself: ZeroDivisionError: oh no." in err
+    assert "an internal error in Adducir itself: ZeroDivisionError: oh no." in err
     assert "--debug" in err
     assert "Traceback" not in err
     assert err.count("\n") == 1
 
 
-def test_a_fault_of_ours_without_words(monkeypatch, capsys):
+def test_a_error_of_ours_without_words(monkeypatch, capsys):
     failing(monkeypatch, RecursionError())
     assert main(["new"]) == 70
     assert "Adducir itself: RecursionError. Run" in capsys.readouterr().err
@@ -97,7 +97,7 @@ def test_the_machines_limits_exit_4(monkeypatch, capsys, error, words):
     assert words in capsys.readouterr().err
 
 
-def test_an_os_error_about_nothing_is_a_fault_of_ours(monkeypatch, capsys):
+def test_an_os_error_about_nothing_is_a_error_of_ours(monkeypatch, capsys):
     failing(monkeypatch, OSError("odd"))
     assert main(["new"]) == 70
 

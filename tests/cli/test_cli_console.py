@@ -11,7 +11,7 @@ from adducir.cli.console import show as show_text
 
 
 class Clock:
-    """Seconds that pass only when told."""
+    """Seconds that pass only when reported."""
 
     def __init__(self):
         self.now = 100.0
@@ -43,7 +43,7 @@ def test_long_work_gets_lines_at_growing_intervals():
         progress.advance(100)
     lines = stream.getvalue().splitlines()
     assert lines[0] == "indexing: 500 of 100,000 documents (0%), 100 a second, 16 min 35 s left"
-    assert 15 <= len(lines) <= 30  # one a minute at the end, more often at first
+    assert 15 <= len(lines) <= 30  # one per minute at the end, more often at first
     progress.finish()
     last = stream.getvalue().splitlines()[-1]
     assert last == "indexing: 100,000 documents in 16 min 40 s (100 a second)"

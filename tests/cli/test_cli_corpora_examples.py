@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.app import main
-from adducir.corpora.spans import read_spans
+from adducir.datasets.spans import read_spans
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_what_it_writes_and_prints(books, capsys):
     assert rows["dropped: points to a figure, table, page or book"] == "1"
 
 
-def test_faults(books, capsys):
+def test_errors(books, capsys):
     assert main(["corpora", "examples", "books/a.txt", "-o", "books/a.txt"]) == 2
     assert main(["corpora", "examples", "none.txt", "-o", "x.jsonl"]) == 3
     assert main(["corpora", "examples", "books/a.txt", "--format", "qa", "-o", "x.jsonl"]) == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.app import main
-from adducir.corpora.spans.record import read_spans
+from adducir.datasets.spans.record import read_spans
 
 TALE = """*** START OF THIS PROJECT GUTENBERG EBOOK A TALE ***
 
@@ -21,7 +21,7 @@ trusted nobody, and herself least of all.
 You may copy it under the terms of the Project Gutenberg License.
 """
 CRITICISM = """The opening of this little book has been praised more often than it has been read.
-Much depends on what we are told of her:
+Much depends on what we are reported of her:
 
 "Old Margaret counted her baskets twice, for she trusted nobody, and herself least
 of all" (45).
@@ -44,7 +44,7 @@ COMMAND = ["corpora", "quotations", "--primary", "books", "--secondary", "works"
 
 
 def test_files_report_and_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = [*COMMAND, "--output", "relic.json", "--spans", "windows.jsonl.gz", "--fewest", "1"]
+    line = [*COMMAND, "--output", "relic.json", "--spans", "windows.jsonl.gz", "--min-matches", "1"]
     assert main([*line, "--sample", "3"]) == 0
     shown = capsys.readouterr()
     assert "tale          2       2        1           1        1      1" in shown.out
@@ -56,7 +56,7 @@ def test_files_report_and_sample(folder: Path, capsys: pytest.CaptureFixture[str
             [
                 "The opening of this little book has been praised more often than it has been "
                 "read.",
-                "Much depends on what we are told of her:",
+                "Much depends on what we are reported of her:",
             ],
             1,
             1,
@@ -74,7 +74,7 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         Path(f"books/b{number}.txt").write_text(text, encoding="utf-8")
         quoting = CRITICISM.replace("Margaret", f"Margaret {'abcdef'[number] * 40}")
         Path(f"works/w{number}.txt").write_text(quoting, encoding="utf-8")
-    line = [*COMMAND, "-o", "out/relic.json.gz", "--fewest", "1", "--shares", ".4,.3,.3"]
+    line = [*COMMAND, "-o", "out/relic.json.gz", "--min-matches", "1", "--shares", ".4,.3,.3"]
     assert main([*line, "--seed", "3", "--spans", "out/w.jsonl"]) == 0
     names = sorted(path.name for path in (folder / "out").iterdir())
     assert names == [
@@ -89,11 +89,11 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("wrong", "code", "fault"),
+    ("wrong", "code", "error"),
     [
         (["--shares", "1,2"], 2, "--shares takes three numbers"),
-        (["--rules", "relic", "--alike", "0"], 2, "alike must be above 0"),
-        (["--alike", "90"], 2, "--alike means nothing with --rules strict"),
+        (["--rules", "relic", "--min-similarity", "0"], 2, "min_similarity must be above 0"),
+        (["--min-similarity", "90"], 2, "--min-similarity means nothing with --rules strict"),
         (["--rules", "relic", "--parts", "2"], 2, "--parts means nothing with --rules relic"),
         (["--spans", "relic.json"], 2, "--output and --spans are one file"),
         (["--primary", "nowhere"], 3, "nowhere: there is no such file"),
@@ -102,14 +102,14 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--secondary", "books/tale.txt", "--secondary", "tale.txt"], 3, "its name 'tale'"),
     ],
 )
-def test_faults(
-    folder: Path, capsys: pytest.CaptureFixture[str], wrong: list[str], code: int, fault: str
+def test_errors(
+    folder: Path, capsys: pytest.CaptureFixture[str], wrong: list[str], code: int, error: str
 ) -> None:
     Path("empty").mkdir()
     Path("blank.txt").write_text("\n\n", encoding="utf-8")
     Path("tale.txt").write_text(TALE, encoding="utf-8")
     assert main([*COMMAND, "--output", "relic.json", *wrong]) == code
-    assert fault in " ".join(capsys.readouterr().err.split())
+    assert error in " ".join(capsys.readouterr().err.split())
     assert not (folder / "relic.json").exists()
 
 

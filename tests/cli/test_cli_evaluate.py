@@ -8,7 +8,7 @@ import pytest
 
 from adducir.cli.app import main
 from adducir.corpora.qrels import load_qrels
-from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.evaluation.evaluator import evaluate
 from adducir.runs.read import read_run
 
 QRELS = """1 0 d1 1
@@ -57,7 +57,7 @@ def means(table):
     }
 
 
-def test_the_figures_are_those_of_the_room(folder, capsys):
+def test_the_figures_are_those_of_the_package(folder, capsys):
     table = as_json(capsys, "a.trec", "b.trec", "--qrels", "qrels.txt", "--measures", "AP,P@1 RR")
     found = means(table)
     for system in "ab":
@@ -112,7 +112,7 @@ def test_an_unknown_baseline_names_the_systems(folder, capsys):
     assert "'bm25'" in err
 
 
-def test_equal_names_are_told_apart(folder, capsys):
+def test_equal_names_are_reported_apart(folder, capsys):
     (folder / "old").mkdir()
     write(folder / "old" / "a.trec", {"1": ["d2"]})
     table = as_json(capsys, "a.trec", "old/a.trec", "-q", "qrels.txt")
@@ -203,7 +203,7 @@ def test_a_missing_run(folder, capsys):
     assert "nothing.trec" in evaluated(capsys, "nothing.trec", "-q", "qrels.txt", code=3).err
 
 
-def test_the_place_of_a_fault(folder, capsys):
+def test_the_place_of_a_error(folder, capsys):
     with (folder / "a.trec").open("a") as handle:
         handle.write("3 Q0 d7 2 nan a\n")
     err = evaluated(capsys, "a.trec", "-q", "qrels.txt", code=3).err
@@ -245,7 +245,7 @@ def test_per_topic(folder, capsys):
     assert "per topic" in evaluated(capsys, *arguments, "--format", "markdown").out
 
 
-def test_a_run_that_lacks_topics_is_told_of(folder, capsys):
+def test_a_run_that_lacks_topics_is_reported_of(folder, capsys):
     out = evaluated(capsys, "a.trec", "b.trec", "-q", "qrels.txt").out
     assert "b lacks 1 of the topics" in out
 

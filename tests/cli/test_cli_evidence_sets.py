@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adducir.cli.app import main
-from adducir.corpora.evidence_sets.record_files import read_questions
+from adducir.datasets.evidence_sets.record_files import read_questions
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_changes_for_this_time(study, capsys):
     assert "systems.BM25.k=2" in capsys.readouterr().err
 
 
-def test_all_faults_at_once_with_their_lines(study, capsys):
+def test_all_errors_at_once_with_their_lines(study, capsys):
     path = study / "experiments" / "demo.yaml"
     text = path.read_text().replace("model: qld", "model: qdl").replace("baseline:", "basline:")
     path.write_text(text)

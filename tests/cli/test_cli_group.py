@@ -47,7 +47,7 @@ def test_a_group_lists_its_commands(group, capsys):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_an_unknown_command_of_a_group_is_told_the_nearest(group, capsys):
+def test_an_unknown_command_of_a_group_is_reported_the_nearest(group, capsys):
     (first, *_) = [name.split()[1] for name in COMMANDS if name.startswith(f"{group} ")]
     assert main([group, first + "x"]) == 2
     assert f"Did you mean '{first}'" in capsys.readouterr().err
@@ -56,7 +56,7 @@ def test_an_unknown_command_of_a_group_is_told_the_nearest(group, capsys):
 def test_the_exit_codes_in_the_help_are_those_of_the_errors(capsys):
     import re
 
-    import adducir.study.errors as errors
+    import adducir.core.errors as errors
 
     main(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
@@ -66,10 +66,10 @@ def test_the_exit_codes_in_the_help_are_those_of_the_errors(capsys):
 
 
 def test_only_the_command_line_prints():
-    rooms = Path(__file__).parents[2] / "adducir"
+    packages = Path(__file__).parents[2] / "adducir"
     printing = [
         str(path)
-        for path in rooms.rglob("*.py")
+        for path in packages.rglob("*.py")
         if path.parts[-2] != "cli" and "\n    print(" in path.read_text(encoding="utf-8")
     ]
     assert printing == []

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.app import main
+from adducir.core.artifacts import read_manifest
 from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25, MODELS, QLD
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
-from adducir.study.products import read_manifest
 
 DOCUMENTS = [
     {"docno": "d1", "title": "Cats", "body": "Cats purr and hunt mice."},
@@ -81,7 +81,7 @@ def test_the_docno_field_and_the_format(corpus, capsys):
         ('{"docno": "d 4", "title": "x"}', "white space"),
     ],
 )
-def test_a_faulty_record_is_named_and_nothing_is_left(corpus, capsys, line, words):
+def test_a_malformed_record_is_named_and_nothing_is_left(corpus, capsys, line, words):
     with corpus.open("a") as handle:
         handle.write(line + "\n")
     assert main(["index", "pets.jsonl", "-o", "indexes/i", "--fields", "title"]) == 3

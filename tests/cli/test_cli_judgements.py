@@ -8,12 +8,12 @@ import pytest
 from adducir.cli.agreement_options import Level
 from adducir.cli.app import main
 from adducir.cli.ranks import Ties
-from adducir.corpora.spans.record import MaskedSpan, write_spans
-from adducir.experiments.agreement.counts import LEVELS
-from adducir.experiments.agreement.intervals import DEFAULT_SAMPLES
-from adducir.experiments.agreement.reading import read_ratings
-from adducir.experiments.agreement.summary import Drawing, agreement_of
-from adducir.experiments.evaluation.ranks import CUTOFFS, TIES
+from adducir.datasets.spans.record import MaskedSpan, write_spans
+from adducir.evaluation.agreement.counts import LEVELS
+from adducir.evaluation.agreement.intervals import DEFAULT_SAMPLES
+from adducir.evaluation.agreement.reading import read_ratings
+from adducir.evaluation.agreement.summary import Drawing, agreement_of
+from adducir.evaluation.gold_ranks import CUTOFFS, TIES
 
 RATINGS = """item,rater,system,rating,rank
 i1,anna,a,5,1
@@ -52,7 +52,7 @@ def means_of(text):
     }
 
 
-def test_choices_and_defaults_are_those_of_the_rooms():
+def test_choices_and_defaults_are_those_of_the_packages():
     from adducir.cli.group import load_command
 
     assert tuple(Level) == LEVELS
@@ -65,7 +65,7 @@ def test_choices_and_defaults_are_those_of_the_rooms():
         assert (params["seed"], params["confidence"]) == (Drawing().seed, Drawing().level)
 
 
-def test_agreement_prints_the_rooms_figures(folder, capsys):
+def test_agreement_prints_the_packages_figures(folder, capsys):
     path = folder / "ratings.csv"
     path.write_text(RATINGS)
     out, _ = called(capsys, "agreement", "ratings.csv", "--level", "interval", "--format", "json")
@@ -89,7 +89,7 @@ def test_agreement_tests_against_a_baseline(folder, capsys):
     assert "'x' is not among the systems" in err
 
 
-def test_agreement_names_the_line_of_a_fault(folder, capsys):
+def test_agreement_names_the_line_of_a_error(folder, capsys):
     (folder / "ratings.csv").write_text(RATINGS + "i4,anna,a,good,1\n")
     _, err = called(capsys, "agreement", "ratings.csv", code=3)
     assert "ratings.csv:14: the rating 'good' is no number" in err
@@ -105,8 +105,8 @@ def test_ranks_of_two_files(folder, capsys):
     (folder / "bm25.tsv").write_text(head + lines.format(*[9, 8, 7, 9, 10, 6]))
     (folder / "dense.tsv").write_text(head + lines.format(*[1, 2, 1, 3, 2, 4]))
     files = ("bm25.tsv", "dense.tsv")
-    asked = ("--baseline", "bm25", "--cutoffs", "1,3", "--random", "--format", "json")
-    out, _ = called(capsys, "ranks", *files, *asked)
+    arguments = ("--baseline", "bm25", "--cutoffs", "1,3", "--random", "--format", "json")
+    out, _ = called(capsys, "ranks", *files, *arguments)
     found = means_of(out)
     assert found["dense", "", "R@1"] == pytest.approx(2 / 6)
     assert found["dense", "", "Rank"] == pytest.approx(13 / 6)
@@ -121,7 +121,7 @@ def test_ranks_of_two_files(folder, capsys):
     assert "means nothing without --baseline" in err
 
 
-TEXTS = {"t1": "The truth of one", "t2": "The truth of two", "a": "Other", "b": "Another"}
+TEXTS = {"t1": "The gold item of one", "t2": "The gold item of two", "a": "Other", "b": "Another"}
 
 
 @pytest.fixture
@@ -156,8 +156,8 @@ def test_the_proxy_task_from_topics_to_table(collection, capsys):
     assert "t1" not in task
     with (collection / "task.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
-    for row in rows:  # anna finds the first item's truth alone
-        wanted = "The truth of one" if row["item"] == "q1" else "Other"
+    for row in rows:  # anna finds the first item's gold item alone
+        wanted = "The gold item of one" if row["item"] == "q1" else "Other"
         shown = [row[f"candidate_{n}"] for n in (1, 2, 3)]
         row["choice"] = str(shown.index(wanted) + 1)
     with (collection / "anna.csv").open("w", newline="") as handle:
@@ -174,7 +174,7 @@ def test_the_proxy_task_from_topics_to_table(collection, capsys):
     assert found["dense", "all items", "Right"] == 2
     _, err = called(capsys, *score, code=2)
     assert "nothing to score" in err
-    called(capsys, *MAKE, *TOPICS, "--seed", "5", "--others", "1")
+    called(capsys, *MAKE, *TOPICS, "--seed", "5", "--num-distractors", "1")
     _, err = called(capsys, *score, "anna.csv", code=3)
     assert "anna.csv:2: this is a choice of the task" in err
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.app import main
+from adducir.core.artifacts import read_manifest, verify
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.files import Arrays
-from adducir.study.products import read_manifest, verify
 
 pytestmark = [
     pytest.mark.slow,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.names import find_system, stem, system_names
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_names_are_in_the_order_given():
     assert named("x/b.trec", "x/a.trec") == ["b", "a"]
 
 
-def test_equal_names_are_told_apart_by_folders():
+def test_equal_names_are_reported_apart_by_folders():
     assert named("2020/bm25.trec", "2021/bm25.trec.gz", "2021/qld.trec") == [
         "2020/bm25",
         "2021/bm25",

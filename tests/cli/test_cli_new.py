@@ -43,18 +43,18 @@ def test_the_starter_is_the_demo_of_this_repository():
 
 
 def test_the_starter_is_a_valid_experiment():
+    from adducir.core.recipe import validate
+    from adducir.core.yaml import load
     from adducir.experiments.retrieval.recipe import Retrieval
-    from adducir.study.recipe import validate
-    from adducir.study.yaml import load
 
     recipe = validate(load(study.STARTER / "demo.yaml"), Retrieval)
     assert all(corpus.source.startswith("bundled:") for corpus in recipe.corpora.values())
 
 
 def test_the_starter_is_a_valid_term_weighter():
+    from adducir.core.recipe import validate
+    from adducir.core.yaml import load
     from adducir.deepct.recipe import DeepCTRecipe
-    from adducir.study.recipe import validate
-    from adducir.study.yaml import load
 
     recipe = validate(load(study.STARTER / "deepct.yaml"), DeepCTRecipe)
     assert (recipe.corpus.source, recipe.base) == ("bundled:arguments", "minilm")

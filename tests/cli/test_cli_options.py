@@ -1,24 +1,20 @@
-"""The choices on the command line are those of the rooms."""
+"""The choices on the command line are those of the packages."""
 
 from typing import get_args
 
 from adducir.cli import options
 from adducir.cli.evaluate_options import DETAIL_ALIASES, DETAILS
-from adducir.experiments.evaluation.judgements import NegativeGrades
-from adducir.experiments.evaluation.measures import parse_measures
+from adducir.evaluation.judgements import NegativeGrades
+from adducir.evaluation.measures import parse_measures
 from adducir.experiments.retrieval.recipe import DEFAULT_MEASURES
-from adducir.experiments.significance.choices import (
-    DEFAULT_PERMUTATIONS,
-    DEFAULT_SEED,
-    FAMILIES,
-)
-from adducir.experiments.tables.table import DETAILS as TABLE_DETAILS
 from adducir.indexes.feedback import RM3
 from adducir.indexes.languages.english import English
 from adducir.indexes.models import BM25, QLD
+from adducir.statistics.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED, FAMILIES
+from adducir.tables.table import DETAILS as TABLE_DETAILS
 
 
-def test_choices_are_those_of_the_rooms():
+def test_choices_are_those_of_the_packages():
     assert tuple(options.Family) == FAMILIES
     assert tuple(options.Negative) == get_args(NegativeGrades)
     assert tuple(options.Stemmer) == English.stemmers
@@ -37,7 +33,7 @@ def stated_default(command, name):
     return param.show_default
 
 
-def test_the_defaults_in_the_help_are_those_of_the_rooms():
+def test_the_defaults_in_the_help_are_those_of_the_packages():
     assert stated_default("evaluate", "permutations") == str(DEFAULT_PERMUTATIONS)
     assert stated_default("evaluate", "seed") == str(DEFAULT_SEED)
     for name, kind in (("k1", BM25), ("b", BM25), ("mu", QLD), ("fb_terms", RM3), ("fb_docs", RM3)):
@@ -49,7 +45,7 @@ def test_the_defaults_in_the_help_are_those_of_the_rooms():
 def test_the_defaults_of_evaluate_are_those_of_compare():
     import inspect
 
-    from adducir.experiments.comparison.compare import compare
+    from adducir.statistics.comparison.comparison import compare
 
     parameters = inspect.signature(compare).parameters
     for name in ("test", "correction", "family", "against"):

@@ -12,9 +12,9 @@ import pytest
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, load_command
 from adducir.cli.outputs import TABLE
-from adducir.experiments.tables.render import TABLES
+from adducir.core.artifacts import read_manifest
 from adducir.runs.read import read_run
-from adducir.study.products import read_manifest
+from adducir.tables.formats import TABLES
 
 QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
 
@@ -182,7 +182,7 @@ def test_without_the_register_force_is_asked_for(folder):
 
 
 @pytest.mark.parametrize(
-    "content", ["[" * 100_000, "{}", '{"maker": 1, "sources": {"qrels": 3}}', "", "\0"]
+    "content", ["[" * 100_000, "{}", '{"builder": 1, "sources": {"qrels": 3}}', "", "\0"]
 )
 def test_a_damaged_register_is_one_that_is_lost(folder, content):
     evaluated("-o", "table.csv")
@@ -320,7 +320,7 @@ def test_endings_are_those_of_the_formats():
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ("evaluate a.trec -q qrels.txt --alpha 0.1", "--alpha means nothing without"),
         ("evaluate a.trec -q qrels.txt --format csv --decimals 2", "means nothing in CSV"),
@@ -341,9 +341,9 @@ def test_endings_are_those_of_the_formats():
         ("encode -m minilm -o y --spans s --fields text", "nothing without --corpus"),
     ],
 )  # fmt: skip
-def test_options_without_effect(folder, capsys, words, told):
+def test_options_without_effect(folder, capsys, words, message):
     adducir(*words.split(), code=2)
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def outputs_of(name):

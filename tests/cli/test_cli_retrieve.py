@@ -14,18 +14,18 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.corpora.quotations import (
+from adducir.datasets.quotations import (
     RelicBook,
     RelicQuote,
     read_relic,
     read_submission,
     write_relic,
 )
-from adducir.corpora.spans.record import write_spans
+from adducir.datasets.spans.record import write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import book_tasks, collection_task, rank_task
 from adducir.encoders.sources import encoder_source
-from adducir.experiments.evaluation.rouge import RougeL
+from adducir.evaluation.rouge import RougeL
 from adducir.runs.read import read_run
 
 
@@ -49,8 +49,8 @@ PAIRS = list(zip(SENTENCES, reversed(SENTENCES), strict=True))
 
 def test_the_run_has_the_gold_candidate_where_it_is_ranked(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
-    asked = ["retrieve", "--model", "tiny", "--spans", "spans.jsonl", "-o", "tiny.trec"]
-    assert main([*asked, "--depth", "12", "--left", "1", "--right", "0"]) == 0
+    arguments = ["retrieve", "--model", "tiny", "--spans", "spans.jsonl", "-o", "tiny.trec"]
+    assert main([*arguments, "--depth", "12", "--left", "1", "--right", "0"]) == 0
     assert "the best 12 candidates of 12 contexts" in capsys.readouterr().err
     run = read_run(Path("tiny.trec"))
     encoder = DualEncoder.load(encoder_source("tiny"))
@@ -65,8 +65,8 @@ def test_the_run_has_the_gold_candidate_where_it_is_ranked(place, monkeypatch, c
 
 def test_a_submission_for_the_hidden_quotations(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
-    asked = ["retrieve", "--model", "tiny", "--relic", "relic.json"]
-    assert main([*asked, "--output", "submission.json"]) == 0
+    arguments = ["retrieve", "--model", "tiny", "--relic", "relic.json"]
+    assert main([*arguments, "--output", "submission.json"]) == 0
     books = read_relic(Path("relic.json"))
     rankings = read_submission(Path("submission.json"), books)  # checks it as the scorer would
     assert set(rankings) == {"known", "hidden", "one"}
@@ -76,10 +76,10 @@ def test_a_submission_for_the_hidden_quotations(place, monkeypatch, capsys):
     if rank < 100:
         texts = [task.texts[number] for number in rankings["known"]]
         assert texts.index(task.texts[3]) == rank
-    assert main([*asked, "--output", "run.trec", "--depth", "5"]) == 0
+    assert main([*arguments, "--output", "run.trec", "--depth", "5"]) == 0
     docnos = read_run(Path("run.trec")).frame.filter(qid="hidden")["docno"].to_list()
     assert docnos == [f"a_book/{number}+2" for number in rankings["hidden"][:5]]
-    assert main([*asked, "--output", "other.json", "--depth", "5"]) == 2
+    assert main([*arguments, "--output", "other.json", "--depth", "5"]) == 2
     assert "100 candidates" in capsys.readouterr().err
     assert main(["retrieve", "--model", "tiny", "--output", "x.trec"]) == 2
 
@@ -97,12 +97,12 @@ def test_rouge_of_what_is_ranked_first(place, monkeypatch, capsys):
         wanted.append(rouge.score(span.text, texts[ranked[0]]))
         others.append(rouge.score(span.text, texts[next(one for one in ranked if one != gold)]))
     capsys.readouterr()
-    asked = ["rouge", "first.trec", "--spans", "spans.jsonl", "--format", "json"]
+    arguments = ["rouge", "first.trec", "--spans", "spans.jsonl", "--format", "json"]
     for options, expected in ((), wanted), (("--without-gold",), others):
-        assert main([*asked, *options]) == 0
+        assert main([*arguments, *options]) == 0
         (row,) = json.loads(capsys.readouterr().out)["rows"]
         assert row["cells"][0]["mean"] == pytest.approx(np.mean(expected))
-    assert main([*asked, "--depth", "3"]) == 0
+    assert main([*arguments, "--depth", "3"]) == 0
     columns = json.loads(capsys.readouterr().out)["columns"]
     assert len(columns) == 3
     run_of_others = Path("first.trec").read_text().replace(next(iter(texts)), "unknown")

@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_fusion_is_that_of_the_room(folder, capsys):
+def test_fusion_is_that_of_the_package(folder, capsys):
     assert main(["fuse", "a.trec", "b.trec", "--output", "ab.trec.gz"]) == 0
     expected = fuse([read_run("a.trec"), read_run("b.trec")], "rrf")
     got = read_run("ab.trec.gz")
@@ -135,7 +135,7 @@ def test_unknown_documents_of_an_index(two_runs, arguments_index, tmp_path, caps
     assert code == 0
 
 
-def test_metadata_files_that_a_glob_takes_in_are_passed_over(tmp_path, capsys):
+def test_metadata_files_that_a_glob_takes_in_are_ignored(tmp_path, capsys):
     from adducir.cli.options import METADATA_ENDING
     from adducir.runs.metadata import SUFFIX
 

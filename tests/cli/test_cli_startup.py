@@ -30,9 +30,9 @@ HEAVY = [
     "adducir.corpora.documents",
     "adducir.runs.run",
     "adducir.indexes",
-    "adducir.experiments.comparison",
-    "adducir.experiments.tables.table",
-    "adducir.study.recipe",
+    "adducir.statistics.comparison",
+    "adducir.tables.table",
+    "adducir.core.recipe",
 ]
 
 _LIST_MODULES = """

@@ -12,8 +12,8 @@ import pytest
 
 from adducir.cli.app import main
 from adducir.cli.console import BarProgress
-from adducir.experiments.tables.render.terminal import render
-from adducir.experiments.tables.table import Column, ResultTable, Row, TableCell, Versus
+from adducir.tables.formats.terminal import render
+from adducir.tables.table import Column, ResultTable, Row, TableCell, Versus
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b8m\u202e"
 SHOWN = r"\x1b]0;owned\x07\x1b[2J\x9b8m\u202e"
@@ -96,9 +96,9 @@ def test_errors_and_notes_are_harmless_wherever_they_go(files, capsys, monkeypat
     assert main(["evaluate", f"no{EVIL}file", "--qrels", "q.txt"]) == 3
     assert SHOWN in capsys.readouterr().err
     assert main(["fuse", "a.run", f"b{EVIL}.run", "-o", "out.run"]) == 0
-    told = capsys.readouterr().err
-    assert controls(told) == []
-    assert SHOWN in told
+    message = capsys.readouterr().err
+    assert controls(message) == []
+    assert SHOWN in message
     (files / "long.jsonl").write_text(json.dumps({"qid": "x " * 90_000}), encoding="utf-8")
     assert main(["search", "--index", "none", "-t", "long.jsonl", "-o", "o.run"]) != 0
     assert len(capsys.readouterr().err) < 10_000

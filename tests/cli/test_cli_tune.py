@@ -9,8 +9,8 @@ from adducir.cli.app import main
 from adducir.cli.tune_options import DEFAULT_OBJECTIVE, set_names
 from adducir.corpora.bundled import bundled_qrels, bundled_topics
 from adducir.corpora.qrels import load_qrels
-from adducir.experiments.evaluation.evaluate import evaluate
-from adducir.experiments.evaluation.measures import parse_measures
+from adducir.evaluation.evaluator import evaluate
+from adducir.evaluation.measures import parse_measures
 from adducir.runs.read import read_run
 
 BUNDLED = ["--topics", "bundled:topics", "--qrels", "bundled:qrels"]
@@ -29,8 +29,8 @@ def shown(out):
 
 def test_bm25_by_folds_of_topics(arguments_index, tmp_path, capsys):
     folder = tmp_path / "tuning" / "bm25"
-    asked = ["--index", str(arguments_index), *BUNDLED, *BM25, "--output", str(folder)]
-    assert main(["tune", *asked, "--folds", "4", "--seed", "7", "--measure", "AP"]) == 0
+    arguments = ["--index", str(arguments_index), *BUNDLED, *BM25, "--output", str(folder)]
+    assert main(["tune", *arguments, "--folds", "4", "--seed", "7", "--measure", "AP"]) == 0
     out, err = capsys.readouterr()
     facts = tuned(folder)
     assert [len(facts["folds"]), facts["settings"], facts["objective"]] == [4, 6, "AP"]
@@ -44,8 +44,8 @@ def test_bm25_by_folds_of_topics(arguments_index, tmp_path, capsys):
 
     # The folds of one tuning serve another, and the same question has the same answer.
     again = ["--folds-file", str(folder / "folds.json"), "--measure", "AP"]
-    asked[-1] = str(tmp_path / "again")
-    assert main(["tune", *asked, *again]) == 0
+    arguments[-1] = str(tmp_path / "again")
+    assert main(["tune", *arguments, *again]) == 0
     assert [fold["chosen"] for fold in tuned(tmp_path / "again")["folds"]] == [
         fold["chosen"] for fold in facts["folds"]
     ]
@@ -54,8 +54,8 @@ def test_bm25_by_folds_of_topics(arguments_index, tmp_path, capsys):
 def test_rm3_and_edges(arguments_index, tmp_path, capsys):
     folder = tmp_path / "rm3"
     grid = ["--grid", "fb_terms=4:8:4", "--grid", "original_query_weight=0.2:0.6:0.4"]
-    asked = ["-i", str(arguments_index), *BUNDLED, "--feedback", "rm3", "--model", "qld", *grid]
-    assert main(["tune", *asked, "-o", str(folder), "--folds", "2", "--depth", "50"]) == 0
+    arguments = ["-i", str(arguments_index), *BUNDLED, "--feedback", "rm3", "--model", "qld", *grid]
+    assert main(["tune", *arguments, "-o", str(folder), "--folds", "2", "--depth", "50"]) == 0
     _, err = capsys.readouterr()
     facts = tuned(folder)
     assert facts["system"]["model"] == "qld"
@@ -80,15 +80,15 @@ def two_sets(tmp_path):
 
 def test_folds_by_topic_set(arguments_index, two_sets, tmp_path, capsys):
     pairs = [item for path in two_sets for item in ("--topics", str(path))]
-    asked = ["tune", "-i", str(arguments_index), *pairs, *BM25, "-o", str(tmp_path / "out")]
-    assert main([*asked, "--qrels", str(bundled_qrels())]) == 0
+    arguments = ["tune", "-i", str(arguments_index), *pairs, *BM25, "-o", str(tmp_path / "out")]
+    assert main([*arguments, "--qrels", str(bundled_qrels())]) == 0
     facts = tuned(tmp_path / "out")
     assert [fold["fold"] for fold in facts["folds"]] == ["first", "second"]
     assert facts["rule of folds"] == "each topic set is a fold"
     assert facts["objective"] == DEFAULT_OBJECTIVE
     capsys.readouterr()
     qrels = ["-q", str(bundled_qrels())] * 3
-    assert main([*asked, *qrels]) == 2
+    assert main([*arguments, *qrels]) == 2
     assert "2 --topics go with as many --qrels" in capsys.readouterr().err
 
 
@@ -114,7 +114,7 @@ def test_rerank_depth(two_runs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         ([], "exactly one of --index, --fuse and --rerank"),
         (["--index", "x", "--fuse", "y"], "exactly one of"),
@@ -133,15 +133,15 @@ def test_rerank_depth(two_runs, tmp_path):
         (["--index", "x", "--grid", "k1=1:2:0.3"], "do not end on 2"),
     ],
 )
-def test_slips_of_the_command_line(more, told, tmp_path, capsys):
-    asked = ["tune", *BUNDLED, "--grid", "b=0.4", "-o", str(tmp_path / "out"), *more]
-    assert main(asked) == 2
-    assert told in capsys.readouterr().err
+def test_slips_of_the_command_line(more, message, tmp_path, capsys):
+    arguments = ["tune", *BUNDLED, "--grid", "b=0.4", "-o", str(tmp_path / "out"), *more]
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "told"),
+    ("more", "code", "message"),
     [
         (["--grid", "k2=1"], 2, "did you mean `k1`"),
         (["--grid", "fb_terms=5"], 2, "no parameter `fb_terms`"),
@@ -151,20 +151,20 @@ def test_slips_of_the_command_line(more, told, tmp_path, capsys):
         (["--grid", "k1=1", "--folds-file", "none.json"], 3, "none.json"),
     ],
 )
-def test_faults_that_need_the_index(arguments_index, more, code, told, tmp_path, capsys):
-    asked = ["tune", "-i", str(arguments_index), *BUNDLED, "-o", str(tmp_path / "out"), *more]
-    assert main(asked) == code
-    assert told in capsys.readouterr().err
+def test_errors_that_need_the_index(arguments_index, more, code, message, tmp_path, capsys):
+    arguments = ["tune", "-i", str(arguments_index), *BUNDLED, "-o", str(tmp_path / "out"), *more]
+    assert main(arguments) == code
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_no_such_index(tmp_path, capsys):
-    asked = ["tune", "-i", str(tmp_path / "none"), *BUNDLED, *BM25, "-o", str(tmp_path / "out")]
-    assert main(asked) == 5
+    arguments = ["tune", "-i", str(tmp_path / "none"), *BUNDLED, *BM25, "-o", str(tmp_path / "out")]
+    assert main(arguments) == 5
     assert "no such index" in capsys.readouterr().err
 
 
-def test_the_options_agree_with_the_rooms():
+def test_the_options_agree_with_the_packages():
     assert len(parse_measures(DEFAULT_OBJECTIVE)) == 1
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from adducir.core.errors import InputError
 from adducir.corpora.sources import open_corpus
-from adducir.study.errors import InputError
 
 
 def page(number: int, text: str, cut: int | None, *links: tuple[int, int]) -> dict[str, str]:

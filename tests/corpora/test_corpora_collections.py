@@ -2,11 +2,11 @@
 
 import pytest
 
+from adducir.core.errors import InputError
 from adducir.corpora.documents import refuse_duplicates, text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.study.errors import InputError
 
 TOUCHE_2020 = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01"
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from adducir.core.errors import InputError
 from adducir.corpora.documents import LONGEST_DOCNO, check_docno
 from adducir.corpora.sources import open_corpus
-from adducir.study.errors import InputError
 
 FORMS = {
     "d.jsonl": '{{"docno": "a", "text": "x"}}\n{{"docno": "{}", "text": "y"}}\n',

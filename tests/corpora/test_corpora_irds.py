@@ -22,12 +22,12 @@ from ir_datasets.formats import (
     TrecQuery,
 )
 
+from adducir.core.errors import InputError, MachineError
+from adducir.core.progress import Silent
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.study.errors import InputError, MachineError
-from adducir.study.progress import Silent
 
 
 class Docs(BaseDocs):
@@ -190,7 +190,7 @@ def test_id_without_the_part_names_ids_that_have_it():
     with pytest.raises(InputError) as caught:
         load_topics("argsme/2020-04-01")
     assert "no topics" in caught.value.what
-    assert "argsme/2020-04-01/touche-2020-task-1" in caught.value.mend
+    assert "argsme/2020-04-01/touche-2020-task-1" in caught.value.hint
 
 
 class Unreachable(BaseDocs):
@@ -210,10 +210,10 @@ class Unreachable(BaseDocs):
 
 class Notes(Silent):
     def __init__(self):
-        self.said = []
+        self.message = []
 
     def note(self, message):
-        self.said.append(message)
+        self.message.append(message)
 
 
 @pytest.mark.parametrize("after", [0, 3])
@@ -230,10 +230,10 @@ def test_failed_download(register, error, after, capfd, caplog):
     assert name in caught.value.what
     assert type(error).__name__ in caught.value.what
     assert "\n" not in str(caught.value)
-    assert "symlink it here" in caught.value.mend
-    assert "local file" in caught.value.mend
+    assert "symlink it here" in caught.value.hint
+    assert "local file" in caught.value.hint
     assert capfd.readouterr() == ("", "")
-    assert any("Download failed" in message for message in progress.said)
+    assert any("Download failed" in message for message in progress.message)
     assert "Download failed" in caplog.text
     assert ir_datasets.log.easy().logger().handlers == handlers
     assert ir_datasets.lazy_libs.tqdm() is tqdm
@@ -251,9 +251,9 @@ def test_failed_download_of_an_id_that_is_made_on_demand(monkeypatch):
 def test_folder_of_ir_datasets_that_cannot_be_made():
     code = (
         "from adducir.corpora import open_corpus\n"
-        "from adducir.study.errors import MachineError\n"
+        "from adducir.core.errors import MachineError\n"
         "try: open_corpus('vaswani')\n"
-        "except MachineError as error: print(error.mend)"
+        "except MachineError as error: print(error.hint)"
     )
     home = {**os.environ, "IR_DATASETS_HOME": os.devnull + "/x"}
     command = [sys.executable, "-c", code]

@@ -1,4 +1,4 @@
-"""JSONL documents: docnos, fields, args.me's shapes, faults."""
+"""JSONL documents: docnos, fields, args.me's shapes, errors."""
 
 import gzip
 import json
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir.core.errors import InputError
 from adducir.corpora.documents import Document, refuse_duplicates, text_of
 from adducir.corpora.readers.jsonl import DOCNO_FIELDS, read_jsonl
 from adducir.corpora.sources import open_corpus
-from adducir.study.errors import InputError
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def corpus_of(tmp_path):
     return make
 
 
-def fault(corpus):
+def problem(corpus):
     with pytest.raises(InputError) as caught:
         list(corpus)
     return caught.value
@@ -94,7 +94,7 @@ def test_argument_as_args_me_publishes_it(corpus_of):
     assert corpus.default_fields == ("conclusion", "premise")
 
 
-def test_flat_argument_with_a_truth_value_as_stance(corpus_of):
+def test_flat_argument_with_a_gold_value_as_stance(corpus_of):
     flat = {"docno": "a", "conclusion": "c", "premise": "p", "topic": "t"}
     corpus = corpus_of(
         json.dumps(flat | {"stance": True}),
@@ -152,37 +152,37 @@ def test_gzip(corpus_of):
     ],
 )
 def test_malformed_line_is_named(corpus_of, line, word):
-    error = fault(corpus_of('{"id": "a", "text": "x"}', "", line))
+    error = problem(corpus_of('{"id": "a", "text": "x"}', "", line))
     assert error.line == 3
     assert error.path.name == "c.jsonl"
     assert word in error.what
 
 
 @pytest.mark.parametrize("start", ["[", "{", '[{"id": "a"}]', '{"arguments": [{"id": "a"}]}'])
-def test_one_large_value_is_told_from_lines(corpus_of, start):
-    error = fault(corpus_of(start, '"id": "a"}', name="c.json"))
+def test_one_large_value_is_reported_from_lines(corpus_of, start):
+    error = problem(corpus_of(start, '"id": "a"}', name="c.json"))
     assert "one large JSON value" in error.what
-    assert "jq -c" in error.mend
+    assert "jq -c" in error.hint
 
 
 def test_other_encoding_is_named_with_its_line(tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_bytes('{"id": "a"}\n{"id": "b", "text": "é"}\n'.encode("latin-1"))
-    error = fault(open_corpus(path))
+    error = problem(open_corpus(path))
     assert error.line == 2
     assert "0xe9" in error.what
-    assert "iconv" in error.mend
+    assert "iconv" in error.hint
 
 
 def test_truncated_gzip(tmp_path):
     path = tmp_path / "c.jsonl.gz"
     data = "".join(json.dumps({"id": str(i), "text": "x" * (i % 89)}) + "\n" for i in range(999))
     path.write_bytes(gzip.compress(data.encode())[:-100])
-    assert fault(open_corpus(path)).line is not None
+    assert problem(open_corpus(path)).line is not None
 
 
 def test_empty_file_is_an_error(corpus_of):
-    assert "no documents" in fault(corpus_of("")).what
+    assert "no documents" in problem(corpus_of("")).what
 
 
 def test_duplicates_are_refused_with_both_places(corpus_of):

@@ -9,12 +9,12 @@ import sys
 import pytest
 
 import adducir.corpora
+from adducir.core.errors import InputError, UsageError
 from adducir.corpora.bundled import BUNDLED, bundled_corpus, bundled_qrels, bundled_topics
 from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.study.errors import InputError, UsageError
 
 
 def write(path, *docnos):
@@ -65,7 +65,7 @@ def test_empty_folder(tmp_path):
         open_corpus(tmp_path)
 
 
-def test_broken_link_in_a_folder_is_not_passed_over(tmp_path):
+def test_broken_link_in_a_folder_is_not_ignored(tmp_path):
     write(tmp_path / "a.jsonl", "a")
     (tmp_path / "b.jsonl").symlink_to(tmp_path / "gone.jsonl")
     with pytest.raises(InputError) as caught:
@@ -108,7 +108,7 @@ def test_duplicates_across_files(tmp_path):
     assert str(tmp_path / "a.jsonl:2") in caught.value.what
 
 
-def test_name_that_tells_no_format(tmp_path):
+def test_name_that_shows_no_format(tmp_path):
     write(tmp_path / "docs.dat", "a")
     with pytest.raises(InputError, match=r"\.jsonl"):
         open_corpus(tmp_path / "docs.dat")
@@ -188,7 +188,7 @@ def test_size_hint_counts_ends_across_blocks(tmp_path, monkeypatch):
         assert open_corpus(path).size_hint() == 50
 
 
-def test_the_room_exports_lazily():
+def test_the_package_exports_lazily():
     code = (
         "import sys, adducir.corpora as c;"
         "print([m for m in ('polars', 'orjson', 'adducir.corpora.topics') if m in sys.modules]);"
@@ -249,7 +249,7 @@ def test_a_single_plain_text_is_a_document_where_it_is_asked_for(tmp_path):
         open_corpus(path, format="text", docno_field="id")
 
 
-def test_plain_texts_beside_other_documents_are_passed_over_unless_named(tmp_path):
+def test_plain_texts_beside_other_documents_are_ignored_unless_named(tmp_path):
     write(tmp_path / "a.jsonl", "a")
     (tmp_path / "README.txt").write_text("Read me")
     assert docnos(open_corpus(tmp_path)) == ["a"]

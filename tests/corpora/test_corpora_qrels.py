@@ -1,4 +1,4 @@
-"""Qrels: the fast path, the precise faults, and their agreement."""
+"""Qrels: the fast path, the precise errors, and their agreement."""
 
 import gzip
 import time
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir.core.errors import InputError
 from adducir.corpora import qrels_files
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.qrels_files import has_duplicates, scan
-from adducir.study.errors import InputError
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def write(tmp_path):
     return make
 
 
-def fault(*paths):
+def problem(*paths):
     with pytest.raises(InputError) as caught:
         load_qrels(paths if len(paths) > 1 else paths[0])
     return caught.value
@@ -104,8 +104,8 @@ def test_odd_docnos_stay_as_they_are(write):
         ("1 0 a 1\n2 0 a 1\n1 0 a 1\n\n", 3, "1 here as in line 1"),
     ],
 )
-def test_faults(write, text, line, word):
-    error = fault(write(text))
+def test_errors(write, text, line, word):
+    error = problem(write(text))
     assert error.line == line
     assert error.path.name == "q.txt"
     assert word in error.what
@@ -113,22 +113,22 @@ def test_faults(write, text, line, word):
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\n"])
 def test_empty_file(write, text):
-    assert "no judgements" in fault(write(text)).what
+    assert "no judgements" in problem(write(text)).what
 
 
 def test_latin_1(write):
-    error = fault(write("1 0 a 1\n1 0 caf\u00e9 1\n".encode("latin-1")))
+    error = problem(write("1 0 a 1\n1 0 caf\u00e9 1\n".encode("latin-1")))
     assert error.line == 2
     assert "0xe9" in error.what
 
 
 def test_truncated_gzip(write):
     data = gzip.compress("".join(f"1 0 d{i * i} 1\n" for i in range(9999)).encode())
-    assert fault(write(data[:-50], "q.gz")).line is not None
+    assert problem(write(data[:-50], "q.gz")).line is not None
 
 
 def test_folder(tmp_path):
-    assert "folder" in fault(tmp_path).what
+    assert "folder" in problem(tmp_path).what
 
 
 def test_several_files(write):
@@ -141,14 +141,14 @@ def test_several_files(write):
 @pytest.mark.parametrize("grade", [0, 1])
 def test_pair_in_two_files(write, grade):
     one, two = write("1 0 b 1\n1 0 a 1\n", "one"), write(f"2 0 a 1\n1 0 a {grade}\n", "two")
-    error = fault(one, two)
+    error = problem(one, two)
     assert (error.path, error.line) == (two, 2)
     assert f"{one}:2" in error.what
 
 
 def test_the_same_file_twice(write):
     path = write(PLAIN)
-    error = fault(path, path)
+    error = problem(path, path)
     assert "judged twice" in error.what
 
 

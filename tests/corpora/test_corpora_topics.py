@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
+from adducir.core.errors import InputError
 from adducir.corpora.topics import load_topics
-from adducir.study.errors import InputError
 
 TOUCHE = """<?xml version="1.0" encoding="UTF-8"?>
 <topics>
@@ -55,7 +55,7 @@ def topics_of(tmp_path):
 
 
 @pytest.fixture
-def fault(topics_of):
+def problem(topics_of):
     def make(*args, **options):
         with pytest.raises(InputError) as caught:
             topics_of(*args, **options)
@@ -88,10 +88,10 @@ def test_topic_that_lacks_the_field_is_kept(topics_of):
     assert topics.empty == ["2"]
 
 
-def test_unknown_field(fault):
-    error = fault(TOUCHE, field="title+summary")
+def test_unknown_field(problem):
+    error = problem(TOUCHE, field="title+summary")
     assert "'summary'" in error.what
-    assert "title, description, narrative" in error.mend
+    assert "title, description, narrative" in error.hint
 
 
 def test_xml_with_attributes_and_without_root(topics_of):
@@ -119,8 +119,8 @@ def test_xml_with_attributes_and_without_root(topics_of):
         ("<topics>\n<topic>\n<number> </number><title>x</title></topic></topics>", 2, "empty"),
     ],
 )
-def test_xml_faults(fault, text, line, word):
-    error = fault(text, "t.xml")
+def test_xml_errors(problem, text, line, word):
+    error = problem(text, "t.xml")
     assert error.line == line
     assert word in error.what
 
@@ -133,11 +133,11 @@ def test_xml_faults(fault, text, line, word):
         '<! ENTITY a "x">',
     ],
 )
-def test_entity_declarations_are_refused(fault, declaration):
+def test_entity_declarations_are_refused(problem, declaration):
     text = (
         f"<?xml version='1.0'?>\n{declaration}\n<topics><topic><number>1</number></topic></topics>"
     )
-    error = fault(text, "t.xml")
+    error = problem(text, "t.xml")
     assert error.line == 2
     assert "entities are not read" in error.what
 
@@ -167,8 +167,8 @@ def test_classic(topics_of):
         ("\n<top>\n<title> x\n</top>", 2, "no <num>"),
     ],
 )
-def test_classic_faults(fault, text, line, word):
-    error = fault(text)
+def test_classic_errors(problem, text, line, word):
+    error = problem(text)
     assert error.line == line
     assert word in error.what
 
@@ -201,8 +201,8 @@ def test_tsv_with_header(topics_of):
         ("\tx\n", 1, "empty"),
     ],
 )
-def test_tsv_faults(fault, text, line, word):
-    error = fault(text, "t.tsv")
+def test_tsv_errors(problem, text, line, word):
+    error = problem(text, "t.tsv")
     assert error.line == line
     assert word in error.what
 
@@ -225,20 +225,20 @@ def test_jsonl(topics_of):
         ('{"qid": "1", "query": "a"}\n{"qid": "2"}', "no text"),
     ],
 )
-def test_jsonl_faults(fault, text, word):
-    error = fault(text, "t.jsonl")
+def test_jsonl_errors(problem, text, word):
+    error = problem(text, "t.jsonl")
     assert error.line == 2
     assert word in error.what
 
 
-def test_default_field_must_be_plain(fault):
-    error = fault('{"qid": "1", "disease": "a", "gene": "b"}')
-    assert "disease, gene" in error.mend
+def test_default_field_must_be_plain(problem):
+    error = problem('{"qid": "1", "disease": "a", "gene": "b"}')
+    assert "disease, gene" in error.hint
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "<topics></topics>"])
-def test_empty_file(fault, text):
-    assert "no topics" in fault(text).what
+def test_empty_file(problem, text):
+    assert "no topics" in problem(text).what
 
 
 def test_folder(tmp_path):
@@ -246,9 +246,9 @@ def test_folder(tmp_path):
         load_topics(tmp_path)
 
 
-def test_gzip_and_latin_1(topics_of, fault):
+def test_gzip_and_latin_1(topics_of, problem):
     assert topics_of(gzip.compress(b"1\tx\n"), "t.tsv.gz").queries == ["x"]
-    error = fault("1\tcaf\u00e9\n".encode("latin-1"), "t.tsv")
+    error = problem("1\tcaf\u00e9\n".encode("latin-1"), "t.tsv")
     assert error.line == 1
     assert "0xe9" in error.what
 

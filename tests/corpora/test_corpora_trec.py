@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir.core.errors import InputError
 from adducir.corpora.documents import Document
 from adducir.corpora.markup import outermost, plain
 from adducir.corpora.sources import open_corpus
-from adducir.study.errors import InputError
 
 DISKS = """<DOC>
 <DOCNO> FT911-1 </DOCNO>
@@ -36,7 +36,7 @@ def corpus_of(tmp_path):
     return make
 
 
-def fault(corpus):
+def problem(corpus):
     with pytest.raises(InputError) as caught:
         list(corpus)
     return caught.value
@@ -84,17 +84,17 @@ def test_other_docno_element(corpus_of):
         ("1 0 d 1\n", None, "no <DOC>"),
     ],
 )
-def test_faults(corpus_of, text, line, word):
-    error = fault(corpus_of(text))
+def test_errors(corpus_of, text, line, word):
+    error = problem(corpus_of(text))
     assert error.line == line
     assert word in error.what
 
 
 def test_latin_1_is_refused(corpus_of):
-    error = fault(corpus_of("<DOC>\n<DOCNO>a</DOCNO>\ncafé\n</DOC>".encode("latin-1")))
+    error = problem(corpus_of("<DOC>\n<DOCNO>a</DOCNO>\ncafé\n</DOC>".encode("latin-1")))
     assert error.line == 3
     assert "0xe9" in error.what
-    assert "iconv" in error.mend
+    assert "iconv" in error.hint
 
 
 def test_many_unclosed_tags_take_no_long_time(corpus_of):
@@ -142,14 +142,14 @@ def test_tsv_with_another_docno_column(corpus_of):
         ("a\tx\n\tx\n", 2, "empty"),
     ],
 )
-def test_tsv_faults(corpus_of, text, line, word):
-    error = fault(corpus_of(text, name="c.tsv"))
+def test_tsv_errors(corpus_of, text, line, word):
+    error = problem(corpus_of(text, name="c.tsv"))
     assert error.line == line
     assert word in error.what
 
 
 def test_tsv_without_the_named_column(corpus_of):
-    error = fault(corpus_of("a\tx\n", name="c.tsv", docno_field="key"))
+    error = problem(corpus_of("a\tx\n", name="c.tsv", docno_field="key"))
     assert error.line == 1
     assert "'key'" in error.what
 

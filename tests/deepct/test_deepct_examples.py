@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from plain_corpus import PlainCorpus, pieces_of_three
 
+from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics
@@ -17,7 +18,6 @@ from adducir.deepct.splitting import split
 from adducir.deepct.stopwords import stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
 from adducir.deepct.words import basic_words, words
-from adducir.study.errors import InputError, UsageError
 from adducir.training.leaks import NOBODY, Excluded, Without, excluded
 
 ENGLISH = stop_words("english")
@@ -142,7 +142,7 @@ def test_empty_texts_are_no_copies() -> None:
     assert found.counts.without_words == 1
 
 
-def test_faults() -> None:
+def test_errors() -> None:
     with pytest.raises(UsageError, match="'conclusion' is in the text as well as the reference"):
         made(settings=replace(PREMISE, text_fields=("conclusion", "premise")))
     with pytest.raises(InputError, match=r"no document has a field 'title'.* conclusion, premise"):

@@ -8,33 +8,33 @@ import numpy as np
 import pytest
 from file_damage import damage, damaged_files
 
+from adducir.core.artifacts import build
+from adducir.core.errors import ArtifactError
+from adducir.core.progress import Silent
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import Settings
-from adducir.deepct.weighing import TermWeights, weigh, weigh_corpus
+from adducir.deepct.weighting import TermWeights, predict_corpus_weights, predict_weights
 from adducir.models.sources import ModelSource
-from adducir.study.errors import ProductError
-from adducir.study.products import build
-from adducir.study.progress import Silent
 
 READ = Settings(text=("premise",))
 
 
 @pytest.fixture(scope="module")
 def trained(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A product with a term weighter."""
+    """An artifact with a term weighter."""
     path: Path = tmp_path_factory.mktemp("trained") / "model"
 
     def make(folder: Path) -> dict[str, int]:
         TermWeighter.untrained(ModelSource(str(tiny), tiny), READ, 1).save(folder)
         return {}
 
-    build(path, kind="term-weighter", recipe={}, inputs={}, maker_version=1, make=make)
+    build(path, kind="term-weighter", recipe={}, inputs={}, builder_version=1, make=make)
     return path
 
 
 def model_figures(folder: Path) -> list[float]:
-    (found,) = weigh(TermWeighter.load(folder), ["cats and dogs run in a school"])
+    (found,) = predict_weights(TermWeighter.load(folder), ["cats and dogs run in a school"])
     return found.weights.tolist()
 
 
@@ -46,7 +46,7 @@ def check(whole: Path, figures, tmp_path: Path, seed: int, count: int) -> int:
         damage(copy / file.relative_to(whole), draw)
         try:
             assert figures(copy) == wanted, f"other figures: {file.name}"
-        except ProductError as error:
+        except ArtifactError as error:
             assert "copy" in str(error.path)
             refused += 1
         shutil.rmtree(copy)
@@ -65,7 +65,7 @@ def test_many_damaged_models_are_refused(trained: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.slow)])
 def test_damaged_weights_are_refused(trained: Path, study: Path, tmp_path: Path, count) -> None:
     corpus = open_corpus(study / "corpus.jsonl")
-    weigh_corpus(trained, corpus, study / "w", shard=5)
+    predict_corpus_weights(trained, corpus, study / "w", shard=5)
 
     def figures(folder: Path) -> list[float]:
         stored = TermWeights(folder, READ)
@@ -76,7 +76,7 @@ def test_damaged_weights_are_refused(trained: Path, study: Path, tmp_path: Path,
 
 def test_a_damaged_part_of_killed_work_is_made_again(trained: Path, study: Path) -> None:
     corpus = open_corpus(study / "corpus.jsonl")
-    weigh_corpus(trained, corpus, study / "whole", shard=5)
+    predict_corpus_weights(trained, corpus, study / "whole", shard=5)
     wanted = (study / "whole" / "weights-000001.safetensors").read_bytes()
 
     class KilledError(Exception):
@@ -88,10 +88,10 @@ def test_a_damaged_part_of_killed_work_is_made_again(trained: Path, study: Path)
                 raise KilledError
 
     with pytest.raises(KilledError):
-        weigh_corpus(trained, corpus, study / "w", shard=5, progress=Progress())
+        predict_corpus_weights(trained, corpus, study / "w", shard=5, progress=Progress())
     (part,) = study.glob(".w.parts-*/weights-000001.safetensors")
     content = bytearray(part.read_bytes())
     content[-2] ^= 4
     part.write_bytes(bytes(content))
-    weigh_corpus(trained, corpus, study / "w", shard=5)
+    predict_corpus_weights(trained, corpus, study / "w", shard=5)
     assert (study / "w" / "weights-000001.safetensors").read_bytes() == wanted

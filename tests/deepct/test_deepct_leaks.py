@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_lines
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_lines
 from adducir.training.leaks import NOBODY, Excluded, Without, excluded, pool_docnos, run_docnos
 
 

@@ -6,13 +6,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adducir.core.errors import InputError
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import PassageRecipe, Settings, load_settings
 from adducir.deepct.task import squared_errors
-from adducir.deepct.weighing import weigh
+from adducir.deepct.weighting import predict_weights
 from adducir.deepct.words import words
 from adducir.models.sources import model_source
-from adducir.study.errors import InputError
 
 TEXTS = [
     "Nuclear energy is clean.",
@@ -69,29 +69,31 @@ def test_weights_are_those_of_a_plain_loop(weighter):
     for word in words(text):
         first = next(i for i, (s, e) in enumerate(offsets) if s <= word.start < e)
         expected.append(float(logits[first]))
-    (found,) = weigh(weighter, [text])
+    (found,) = predict_weights(weighter, [text])
     np.testing.assert_allclose(found.weights, expected, atol=1e-6)
 
 
 @settings(max_examples=20)
 @given(st.integers(1, 400), st.permutations(range(len(TEXTS))))
 def test_weights_do_not_depend_on_batches_or_neighbours(weighter, budget, order):
-    alone = [weigh(weighter, [text])[0].weights for text in TEXTS]
-    together = weigh(weighter, [TEXTS[i] for i in order], tokens=budget)
+    alone = [predict_weights(weighter, [text])[0].weights for text in TEXTS]
+    together = predict_weights(weighter, [TEXTS[i] for i in order], tokens=budget)
     for i, one in zip(order, together, strict=True):
         np.testing.assert_allclose(one.weights, alone[i], atol=1e-5)
 
 
 def test_half_precision_is_near(weighter):
     for one, other in zip(
-        weigh(weighter, TEXTS), weigh(weighter, TEXTS, precision="bfloat16"), strict=True
+        predict_weights(weighter, TEXTS),
+        predict_weights(weighter, TEXTS, precision="bfloat16"),
+        strict=True,
     ):
         np.testing.assert_allclose(one.weights, other.weights, atol=0.02)
         assert other.weights.dtype == np.float32
 
 
 def test_passages_own_every_word_once(weighter):
-    for found, text in zip(weigh(weighter, TEXTS), TEXTS, strict=True):
+    for found, text in zip(predict_weights(weighter, TEXTS), TEXTS, strict=True):
         assert sum(found.owned) == len(found.words) == len(found.weights)
         assert found.words == words(text)
 
@@ -100,11 +102,11 @@ def test_a_word_of_two_passages_has_the_greater_weight(weighter):
     read = weighter.settings.model_copy(update={"passages": PassageRecipe(length=10, overlap=4)})
     lapping = TermWeighter(weighter.model, weighter._tokenizer, read)
     text = "the cat runs fast and the dog runs slow in the school of nuclear energy plants"
-    (found,) = weigh(lapping, [text])
+    (found,) = predict_weights(lapping, [text])
     assert len(found.owned) > 1
     assert sum(found.owned) == len(found.words)
     first = text[: found.words[found.owned[0]].start]
-    (alone,) = weigh(weighter, [first])
+    (alone,) = predict_weights(weighter, [first])
     assert (found.weights[: found.owned[0]] >= alone.weights - 1e-5).all()
     assert (found.weights[: found.owned[0]] > alone.weights + 1e-7).any()
 
@@ -128,7 +130,9 @@ def test_a_saved_model_gives_the_same_weights(weighter, tmp_path):
     assert not list(tmp_path.glob("*.bin"))
     again = TermWeighter.load(tmp_path)
     assert load_settings(tmp_path) == weighter.settings
-    for one, other in zip(weigh(weighter, TEXTS), weigh(again, TEXTS), strict=True):
+    for one, other in zip(
+        predict_weights(weighter, TEXTS), predict_weights(again, TEXTS), strict=True
+    ):
         np.testing.assert_array_equal(one.weights, other.weights)
 
 

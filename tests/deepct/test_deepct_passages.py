@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_corpus import pieces_of_three
 
+from adducir.core.errors import UsageError
 from adducir.deepct.passages import Passage, count_words, passages, remembering
 from adducir.deepct.words import basic_words
-from adducir.study.errors import UsageError
 
 TEXTS = st.text() | st.text(alphabet="ab.,- \n日é", max_size=80)
 
@@ -106,17 +106,17 @@ def test_the_longest_that_fit_are_taken() -> None:
 
 
 def test_remembering_asks_once() -> None:
-    asked: list[list[str]] = []
+    arguments: list[list[str]] = []
 
     def count(chunks: list[str]) -> list[int]:
-        asked.append(chunks)
+        arguments.append(chunks)
         return pieces_of_three(chunks)
 
     counted = remembering(count)
     assert counted(["one", "seventeen", "one"]) == [1, 3, 1]
     assert counted(["one", "two"]) == [1, 1]
     assert counted([]) == []
-    assert asked == [["one", "seventeen"], ["two"]]
+    assert arguments == [["one", "seventeen"], ["two"]]
 
 
 def test_pieces_of_a_passage_are_those_of_its_chunks() -> None:

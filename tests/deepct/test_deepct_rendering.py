@@ -10,7 +10,7 @@ from adducir.deepct.rendering import (
     weighted_counts,
     weighted_text,
 )
-from adducir.deepct.weighing import Weighted
+from adducir.deepct.weighting import Weighted
 from adducir.deepct.words import words
 
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.deepct.stopwords import stop_words
 from adducir.deepct.words import match_key, words
-from adducir.study.errors import InputError, MachineError, UsageError
 
 
 def test_our_list_holds_function_words_and_no_others() -> None:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
+from adducir.core.errors import UsageError
 from adducir.deepct.stopwords import stop_words
 from adducir.deepct.targets import Keys, Matcher, Targets, query_term_recall, reference_targets
 from adducir.deepct.words import basic_words, words
-from adducir.study.errors import UsageError
 
 ENGLISH = stop_words("english")
 
@@ -44,7 +44,7 @@ def by_reference(passage: str, reference: str, keys: Keys = "words") -> list[str
         ("universe university", "universities", ["universe", "university"]),
         ("policy police", "policies", ["policy"]),
         ("relational relate", "relation", ["relational", "relate"]),
-        # stop words on either side, told before stemming: "being" is one, "beings" is not
+        # stop words on either side, reported before stemming: "being" is one, "beings" is not
         ("being the beings", "beings being", ["beings"]),
         # numbers, case, repetition
         ("In 2020, 1,000 GUNS and guns", "2020: 1,000 guns", ["2020", "1,000", "GUNS", "guns"]),

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError
+from adducir.core.progress import Silent
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
 from adducir.deepct.examples import Counts
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
-from adducir.deepct.weighing import weigh
-from adducir.study.errors import InputError
-from adducir.study.products import read_manifest
-from adducir.study.progress import Silent
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
+from adducir.deepct.weighting import predict_weights
 from adducir.training import loop, open_training, train_model
 
 
@@ -30,7 +30,7 @@ class Killed(Silent):
             raise KeyboardInterrupt
 
 
-def course(study, *changes):
+def training_plan(study, *changes):
     return open_training(study / "deepct" / "tiny.yaml", changes)
 
 
@@ -42,19 +42,19 @@ def weights(folder):
 def test_overfitting_a_few_passages_reaches_their_targets(study):
     output = study / "deepct" / "tiny"
     changes = ("held_out.share=0", "training.epochs=40", "training.learning_rate=0.005")
-    train_model(course(study, *changes), output)
+    train_model(training_plan(study, *changes), output)
     weighter = TermWeighter.load(output)
     text = "nuclear power plants, cheap and clean energy"
-    (found,) = weigh(weighter, [text])
+    (found,) = predict_weights(weighter, [text])
     by_word = dict(zip([w.text for w in found.words], found.weights.tolist(), strict=True))
     assert min(by_word[w] for w in ("nuclear", "clean", "energy")) > 0.8
     assert max(by_word[w] for w in ("power", "plants", "cheap")) < 0.2
 
 
-def test_a_product_with_a_card_that_tells_how_it_was_made(study):
+def test_a_artifact_with_a_card_that_shows_how_it_was_made(study):
     output = study / "deepct" / "tiny"
     (study / "judged.qrels").write_text("1 0 d3 1\n1 0 d5 0\n1 0 elsewhere 1\n")
-    manifest = train_model(course(study, "without.qrels=[judged.qrels]"), output)
+    manifest = train_model(training_plan(study, "without.qrels=[judged.qrels]"), output)
     # d7 d11 have the text of d3 but for its number of repetitions: no copies.
     assert manifest.counts["documents"] == 12
     assert manifest.counts["excluded"] == 2
@@ -71,14 +71,14 @@ def test_a_product_with_a_card_that_tells_how_it_was_made(study):
 
 def test_a_current_model_is_left_and_a_changed_recipe_trains_anew(study):
     output = study / "deepct" / "tiny"
-    first = train_model(course(study), output)
-    assert train_model(course(study, "description=words only"), output) == first
-    again = train_model(course(study, "training.seed=1"), output)
+    first = train_model(training_plan(study), output)
+    assert train_model(training_plan(study, "description=words only"), output) == first
+    again = train_model(training_plan(study, "training.seed=1"), output)
     assert again.fingerprint != first.fingerprint
 
 
-def test_the_fingerprint_follows_all_that_decides_the_weights(study):
-    one = course(study).fingerprint
+def test_the_fingerprint_follows_all_that_determines_the_weights(study):
+    one = training_plan(study).fingerprint
     for change in (
         "reference=topic",
         "stopwords=none",
@@ -88,32 +88,32 @@ def test_the_fingerprint_follows_all_that_decides_the_weights(study):
         "held_out.seed=1",
         "settings=original",
     ):
-        assert course(study, change).fingerprint != one, change
+        assert training_plan(study, change).fingerprint != one, change
     (study / "list").write_text("d1\n")
-    assert course(study, "without.pools=[list]").fingerprint != one
+    assert training_plan(study, "without.pools=[list]").fingerprint != one
     (study / "corpus.jsonl").write_text('{"docno": "d1", "conclusion": "cat", "premise": "cat"}\n')
-    assert course(study).fingerprint != one
+    assert training_plan(study).fingerprint != one
 
 
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeypatch):
     monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     whole, cut = study / "deepct" / "whole", study / "deepct" / "cut"
-    train_model(course(study), whole)
+    train_model(training_plan(study), whole)
     for after in (2, 9):
         with pytest.raises(KeyboardInterrupt):
-            train_model(course(study), cut, progress=Killed(after))
+            train_model(training_plan(study), cut, progress=Killed(after))
         assert not cut.exists()
     assert [path.name[:11] for path in cut.parent.iterdir() if "parts" in path.name] == [
         ".cut.parts-"
     ]
-    train_model(course(study), cut)
+    train_model(training_plan(study), cut)
     assert torch.equal(weights(whole), weights(cut))
     assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
     assert not [path for path in cut.parent.iterdir() if "parts" in path.name]
 
 
 def test_the_original_settings(study):
-    recipe = course(study, "settings=original", "passages.length=30").recipe
+    recipe = training_plan(study, "settings=original", "passages.length=30").recipe
     assert (recipe.keys, recipe.activation, recipe.stop_words_in_loss) == ("original", "none", True)
     assert recipe.passages.length == 30
     with_default = validate(
@@ -123,9 +123,9 @@ def test_the_original_settings(study):
     )
     assert with_default.passages.length == 126
     output = study / "deepct" / "original"
-    train_model(course(study, "settings=original"), output)
+    train_model(training_plan(study, "settings=original"), output)
     weighter = TermWeighter.load(output)
-    (found,) = weigh(weighter, ["Caf\u00e9s, don't"])
+    (found,) = predict_weights(weighter, ["Caf\u00e9s, don't"])
     assert [word.text for word in found.words] == ["cafes", ",", "don", "'", "t"]
 
 
@@ -135,7 +135,7 @@ def test_query_term_recall_from_topics(study):
     text = (study / "deepct" / "tiny.yaml").read_text()
     text = text.replace("reference: conclusion", "topics: {source: topics.tsv, qrels: q.qrels}")
     (study / "deepct" / "tiny.yaml").write_text(text)
-    opened = course(study, "held_out.share=0")
+    opened = training_plan(study, "held_out.share=0")
     assert opened.opened.supervision.by_docno == {
         "d1": ("nuclear energy", "nuclear plants"),
         "d2": ("cats",),
@@ -146,16 +146,18 @@ def test_query_term_recall_from_topics(study):
 
 def test_passages_that_do_not_fit_the_model_are_refused(study):
     with pytest.raises(InputError, match="passages of 63 pieces do not fit"):
-        train_model(course(study, "passages.length=63"), study / "deepct" / "tiny")
+        train_model(training_plan(study, "passages.length=63"), study / "deepct" / "tiny")
     assert not (study / "deepct" / "tiny").exists()
 
 
 def test_half_precision_learns_too(study):
-    manifest = train_model(course(study, "training.precision=bfloat16"), study / "deepct" / "tiny")
+    manifest = train_model(
+        training_plan(study, "training.precision=bfloat16"), study / "deepct" / "tiny"
+    )
     assert np.isfinite(manifest.counts["validation_loss"])
 
 
-def test_faults_of_a_recipe_come_with_their_lines(study):
+def test_errors_of_a_recipe_come_with_their_lines(study):
     path = study / "deepct" / "tiny.yaml"
     path.write_text(path.read_text() + "topics: {source: a, qrels: b}\nstopword: english\n")
     with pytest.raises(InputError) as caught:
@@ -164,9 +166,11 @@ def test_faults_of_a_recipe_come_with_their_lines(study):
     assert "`stopwords`" in str(caught.value)
 
 
-def test_training_reads_so_many_tokens_of_a_passage_and_weighs_all_of_it(study):
-    opened = course(study, "training_length=8", "held_out.share=0", "stop_words_in_loss=true")
-    plain = course(study, "held_out.share=0", "stop_words_in_loss=true")
+def test_training_reads_so_many_tokens_of_a_passage_and_weights_all_of_it(study):
+    opened = training_plan(
+        study, "training_length=8", "held_out.share=0", "stop_words_in_loss=true"
+    )
+    plain = training_plan(study, "held_out.share=0", "stop_words_in_loss=true")
     made = list(opened.opened.examples(opened.opened.untrained(), Counts()))
     cpu = torch.device("cpu")
     whole, cut = (list(plan.task(cpu).encoded(made)) for plan in (plain, opened))
@@ -177,8 +181,8 @@ def test_training_reads_so_many_tokens_of_a_passage_and_weighs_all_of_it(study):
         assert other["places"].tolist() == kept
     output = study / "deepct" / "tiny"
     train_model(opened, output)
-    (found,) = weigh(TermWeighter.load(output), ["cats " * 15])
+    (found,) = predict_weights(TermWeighter.load(output), ["cats " * 15])
     assert all(found.weights > 0)
     assert "training_length" in opened.settings
     # A recipe without it makes what it made before there was the key.
-    assert "training_length" not in course(study).settings
+    assert "training_length" not in training_plan(study).settings

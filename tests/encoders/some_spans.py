@@ -1,6 +1,6 @@
 """Spans for the tests of encoders."""
 
-from adducir.corpora.spans.record import MaskedSpan
+from adducir.datasets.spans.record import MaskedSpan
 
 SENTENCES = [
     "the cat runs fast .",

@@ -1,4 +1,4 @@
-"""Vectors as a product: resumable, and never apart from their docnos."""
+"""Vectors as an artifact: resumable, and never apart from their docnos."""
 
 import shutil
 
@@ -7,14 +7,14 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from some_spans import some_spans
 
+from adducir.core.errors import ArtifactError, InputError
+from adducir.core.progress import Silent
 from adducir.corpora.sources import open_corpus
 from adducir.encoders import encoding
 from adducir.encoders.encoding import encode, items_of_corpus, items_of_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.vectors import Vectors
-from adducir.study.errors import InputError, ProductError
-from adducir.study.progress import Silent
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_docnos_and_vectors_that_came_apart_are_refused(corpus, tiny, tmp_path):
         folder = tmp_path / f"damaged{number}"
         shutil.copytree(tmp_path / "v", folder)
         damage(folder)
-        with pytest.raises(ProductError):
+        with pytest.raises(ArtifactError):
             Vectors(folder).all()
 
 
@@ -109,7 +109,7 @@ def replace_shard(folder):
 
 
 def test_contexts_and_spans(tiny, tmp_path):
-    from adducir.corpora.spans.record import write_spans
+    from adducir.datasets.spans.record import write_spans
 
     spans = some_spans(6)
     write_spans(spans, tmp_path / "s.jsonl")

@@ -43,7 +43,7 @@ def test_all_three_ways_agree_with_a_loop(texts):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_padding_never_wins_where_all_products_are_negative():
+def test_padding_never_wins_where_all_artifacts_are_negative():
     query = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
     document = torch.tensor([[[-1.0, -0.5], [-0.4, -2.0], [0.0, 0.0]]])
     mask = torch.tensor([[1, 1, 0]])

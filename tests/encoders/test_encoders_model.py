@@ -10,7 +10,8 @@ from safetensors.torch import load_file, save_file
 from some_spans import some_spans
 from transformers import AutoModel
 
-from adducir.corpora.spans.record import MaskedSpan
+from adducir.core.errors import InputError, UsageError
+from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.network import pool
 from adducir.encoders.reading import Reader
@@ -18,7 +19,6 @@ from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import encoder_source
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
-from adducir.study.errors import InputError, UsageError
 
 TEXTS = ["the cat", "a dog runs fast , because of nuclear energy !", "un", "", "cats " * 40]
 
@@ -154,7 +154,7 @@ def test_a_text_that_spells_the_mask_does_not_move_the_cut(reader):
     assert tokens_of(reader, ids) == ["[CLS]", "[MASK]", "dog", "[MASK]", "fast", "[SEP]"]
 
 
-def test_no_room_is_an_error(reader):
+def test_no_package_is_an_error(reader):
     with pytest.raises(UsageError, match="no room"):
         reader.texts(["cat"], 2)
     with pytest.raises(UsageError, match="no room"):

@@ -1,12 +1,13 @@
-"""Ranks of the truth against a plain loop; equal texts tie whatever their batch was."""
+"""Ranks of the gold item against a plain loop; equal texts tie whatever their batch was."""
 
 import numpy as np
 import pytest
 from some_spans import some_spans
 
-from adducir.corpora.quotations.pools import Pools
-from adducir.corpora.quotations.relic import RelicBook, RelicQuote
-from adducir.corpora.spans.record import MaskedSpan
+from adducir.core.errors import UsageError
+from adducir.datasets.quotations.pools import Pools
+from adducir.datasets.quotations.relic import RelicBook, RelicQuote
+from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
@@ -16,17 +17,16 @@ from adducir.encoders.ranking import (
     by_maxsim,
     by_vectors,
     collection_task,
+    context_ranks,
     pool_tasks,
     rank_task,
     run_task,
-    standings,
 )
 from adducir.encoders.sources import encoder_source
-from adducir.study.errors import UsageError
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
-def test_standings_against_a_loop(block):
+def test_ranks_against_a_loop(block):
     draw = np.random.default_rng(2)
     values = ["a", "b", "a", "c", "d", "b", "a"]
     same = Distinct(values)
@@ -35,12 +35,12 @@ def test_standings_against_a_loop(block):
     contexts = draw.integers(-2, 3, size=(9, 2)).astype(np.float32)
     distinct = draw.integers(-2, 3, size=(4, 2)).astype(np.float32)
     gold = draw.integers(0, 7, size=9)
-    found = standings(by_vectors(contexts, distinct), same.of[gold], same.counts, block=block)
+    found = context_ranks(by_vectors(contexts, distinct), same.of[gold], same.counts, block=block)
     whole = contexts @ distinct[same.of].T
     for query, scores in enumerate(whole):
-        truth = scores[gold[query]]
-        assert found.better[query] == sum(scores > truth)
-        assert found.tied[query] == sum(scores == truth)
+        gold_score = scores[gold[query]]
+        assert found.better[query] == sum(scores > gold_score)
+        assert found.tied[query] == sum(scores == gold_score)
     assert found.candidates.tolist() == [7] * 9
     numbers, scores = best(by_vectors(contexts, distinct), 9, same, 5, block=block)
     for query in range(9):
@@ -54,20 +54,20 @@ def test_late_interaction_ranks_in_the_same_way():
     contexts = MultiVectors.of([draw.normal(size=(n, 3)).astype("f4") for n in (2, 5, 1)], 3)
     texts = MultiVectors.of([draw.normal(size=(n, 3)).astype("f4") for n in (1, 4, 2, 3)], 3)
     same = Distinct(range(4))
-    found = standings(by_maxsim(contexts, texts), np.array([3, 0, 1]), same.counts, block=4)
+    found = context_ranks(by_maxsim(contexts, texts), np.array([3, 0, 1]), same.counts, block=4)
     whole = maxsim_packed(contexts, texts)
     for query, gold in enumerate((3, 0, 1)):
         assert found.ranks[query] == sum(whole[query] >= whole[query, gold])
 
 
-def test_faults():
+def test_errors():
     same = Distinct(["a"])
     with pytest.raises(UsageError, match="true candidate"):
-        standings(by_vectors(np.ones((1, 2)), np.ones((1, 2))), np.array([1]), same.counts)
+        context_ranks(by_vectors(np.ones((1, 2)), np.ones((1, 2))), np.array([1]), same.counts)
     nan = np.full((1, 2), np.nan, dtype=np.float32)
     with pytest.raises(UsageError, match="not a number"):
-        standings(by_vectors(nan, np.ones((1, 2))), np.array([0]), same.counts)
-    none = standings(by_vectors(nan[:0], np.ones((1, 2))), np.zeros(0, dtype=int), same.counts)
+        context_ranks(by_vectors(nan, np.ones((1, 2))), np.array([0]), same.counts)
+    none = context_ranks(by_vectors(nan[:0], np.ones((1, 2))), np.zeros(0, dtype=int), same.counts)
     assert len(none.ranks) == 0
 
 

@@ -7,10 +7,10 @@ import pytest
 from pydantic import BaseModel
 
 from adducir.cli.app import main
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.indexes.dense.settings import DenseSettings
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "encoders").glob("*.yaml"))
@@ -68,8 +68,10 @@ def test_a_dense_index_from_the_command_line(study, tiny, capsys, monkeypatch):
     dense = ["index", "c.jsonl", "--engine", "dense", "--encoder", str(tiny)]
     hnsw = ["--kind", "hnsw", "--set", "links=4"]
     assert main([*dense, *hnsw, "-o", "indexes/h"]) == 0
-    told = capsys.readouterr().err
-    assert re.search(r"30 documents, vectors of 32 numbers computed in \w+, hnsw, recall@10", told)
+    message = capsys.readouterr().err
+    assert re.search(
+        r"30 documents, vectors of 32 numbers computed in \w+, hnsw, recall@10", message
+    )
     search = ["search", "-i", "indexes/h", "-t", "t.tsv", "-o", "runs/h.trec"]
     assert main([*search, "--depth", "5"]) == 0
     assert len((study / "runs" / "h.trec").read_text().splitlines()) == 10

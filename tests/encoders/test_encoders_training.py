@@ -9,7 +9,10 @@ import torch
 from some_spans import some_spans
 
 from adducir.cli.app import main
-from adducir.corpora.spans.record import MaskedSpan, write_spans
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError
+from adducir.core.progress import Silent
+from adducir.datasets.spans.record import MaskedSpan, write_spans
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of
 from adducir.encoders.model import DualEncoder
@@ -18,9 +21,6 @@ from adducir.encoders.sampling import grouped_batches, random_batches
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.task import EncoderTask, same_of
 from adducir.models.machine import using_threads
-from adducir.study.errors import InputError
-from adducir.study.products import read_manifest
-from adducir.study.progress import Silent
 from adducir.training import loop, open_training, train_model
 from adducir.training.division import DataPart
 
@@ -63,7 +63,7 @@ def test_a_hand_worked_loss():
     assert contrast(c[:1], c[:1], torch.tensor([0])).item() == 0.0
 
 
-def test_equal_texts_are_told_by_their_words():
+def test_equal_texts_are_reported_by_their_words():
     spans = [MaskedSpan(f"{i}", "g", (), (t,), ()) for i, t in enumerate(["a b", "a  b", "a"])]
     one, two, three = map(same_of, spans)
     assert one == two != three
@@ -149,7 +149,7 @@ class Killed(Silent):
             raise KeyboardInterrupt
 
 
-def course(study, *changes):
+def training_plan(study, *changes):
     return open_training(study / "encoders" / "tiny.yaml", changes)
 
 
@@ -161,7 +161,7 @@ def weights(folder):
 def test_it_learns_and_a_chain_goes_on_from_there(study):
     output = study / "encoders" / "tiny"
     settings = "pooling=mean", "training.epochs=40", "training.learning_rate=0.01"
-    manifest = train_model(course(study, *settings, "training.batch_size=10"), output)
+    manifest = train_model(training_plan(study, *settings, "training.batch_size=10"), output)
     history = json.loads((output / "training.json").read_text())
     losses = [entry["training_loss"] for entry in history["validations"]]
     assert losses[-1] < 0.5 * losses[0]
@@ -177,7 +177,7 @@ def test_it_learns_and_a_chain_goes_on_from_there(study):
     assert encoder.query is not encoder.document
     # Fine-tuning starts from these weights: two towers, pooling and all.
     chained = f"base={output}", "data.train=other.jsonl", "data.shares={train: 1.0}"
-    fine = course(study, *chained, "training.epochs=1", "training.learning_rate=1e-9")
+    fine = training_plan(study, *chained, "training.epochs=1", "training.learning_rate=1e-9")
     assert fine.inputs["base"] == manifest.fingerprint
     train_model(fine, study / "encoders" / "fine")
     torch.testing.assert_close(weights(study / "encoders" / "fine"), weights(output))
@@ -187,22 +187,22 @@ def test_it_learns_and_a_chain_goes_on_from_there(study):
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeypatch, towers):
     monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     whole, cut = study / "encoders" / "whole", study / "encoders" / "cut"
-    asked = course(study, f"towers={towers}", "batches.at_once=40")
-    train_model(asked, whole)
+    arguments = training_plan(study, f"towers={towers}", "batches.at_once=40")
+    train_model(arguments, whole)
     assert DualEncoder.load(encoder_source(str(whole))).query.network.pooling == "first"
     for after in (2, 5):
         with pytest.raises(KeyboardInterrupt):
-            train_model(asked, cut, progress=Killed(after))
+            train_model(arguments, cut, progress=Killed(after))
         assert not cut.exists()
-    train_model(asked, cut)
+    train_model(arguments, cut)
     assert torch.equal(weights(whole), weights(cut))
     assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
     assert not [path for path in cut.parent.iterdir() if "parts" in path.name]
 
 
-def test_the_fingerprint_follows_all_that_decides_the_weights(study):
-    one = course(study).fingerprint
-    assert course(study, "description=other").fingerprint == one
+def test_the_fingerprint_follows_all_that_determines_the_weights(study):
+    one = training_plan(study).fingerprint
+    assert training_plan(study, "description=other").fingerprint == one
     for change in (
         "towers=shared",
         "pooling=mean",
@@ -216,7 +216,7 @@ def test_the_fingerprint_follows_all_that_decides_the_weights(study):
         "batches.by=random",
         "training.seed=1",
     ):
-        assert course(study, change).fingerprint != one, change
+        assert training_plan(study, change).fingerprint != one, change
 
 
 @pytest.mark.parametrize(
@@ -232,18 +232,18 @@ def test_the_fingerprint_follows_all_that_decides_the_weights(study):
 )
 def test_recipes_that_cannot_be(study, change):
     with pytest.raises(InputError):
-        course(study, change)
+        training_plan(study, change)
 
 
 def test_validation_beside_shares_is_refused(study):
     with pytest.raises(InputError, match="mean nothing beside"):
-        course(study, "data.validation=other.jsonl")
+        training_plan(study, "data.validation=other.jsonl")
 
 
 def test_no_weight_depends_on_threads_that_the_recipe_does_not_name(study):
     for threads in (1, 2):
         with using_threads(threads):
-            train_model(course(study, "base=minilm"), study / "encoders" / f"on-{threads}")
+            train_model(training_plan(study, "base=minilm"), study / "encoders" / f"on-{threads}")
     one, two = (study / "encoders" / f"on-{threads}" / "query" for threads in (1, 2))
     name = "model.safetensors"
     assert (one / name).read_bytes() == (two / name).read_bytes()
@@ -251,23 +251,23 @@ def test_no_weight_depends_on_threads_that_the_recipe_does_not_name(study):
 
 def test_threads_on_the_command_line_are_the_recipe_s(study):
     recipe, folder = study / "encoders" / "tiny.yaml", study / "encoders" / "tiny"
-    said = []
+    message = []
     for option in ("--threads=2", "--set=training.threads=2", "--set=training.epochs=3"):
         assert main(["train", str(recipe), option]) == 0
-        said.append(read_manifest(folder))
-    assert [one.recipe["training"]["threads"] for one in said] == [2, 2, 1]
-    assert said[0] == said[1]
-    assert said[0].fingerprint != said[2].fingerprint
+        message.append(read_manifest(folder))
+    assert [one.recipe["training"]["threads"] for one in message] == [2, 2, 1]
+    assert message[0] == message[1]
+    assert message[0].fingerprint != message[2].fingerprint
 
 
 def test_a_pooler_is_trained_with_the_tower_and_kept(study):
     folders = [study / "encoders" / name for name in ("one", "two")]
     for folder in folders:
-        train_model(course(study, "pooling=pooler", "training.epochs=1"), folder)
+        train_model(training_plan(study, "pooling=pooler", "training.epochs=1"), folder)
         assert "| pooling | pooler |" in (folder / "README.md").read_text()
     layers = [folder / "query" / "2_Dense" / "model.safetensors" for folder in folders]
     assert layers[0].read_bytes() == layers[1].read_bytes()
     loaded = DualEncoder.load(encoder_source(str(folders[0]))).query.network
-    base = DualEncoder.load(course(study).base, pooling="pooler").query.network
+    base = DualEncoder.load(training_plan(study).base, pooling="pooler").query.network
     assert loaded.pooling == "first"
     assert not torch.equal(loaded.dense[0][0].weight, base.dense[0][0].weight)

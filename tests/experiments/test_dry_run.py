@@ -11,7 +11,7 @@ import pytest
 from experiment_studies import GIVEN, Study
 
 from adducir.cli.app import main
-from adducir.study.errors import AdducirError, InputError, MachineError
+from adducir.core.errors import AdducirError, InputError, MachineError
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.name for path in (ROOT / "experiments").glob("*.yaml"))
@@ -116,7 +116,7 @@ def test_what_depends_on_absent_data_is_said_to_be_unknown(dry_runs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "message"),
     [
         ("touche", "measures=[nDGC@5]", "nDGC"),
         ("touche", "systems.DLM tuned.tune.grid.mu=[-1]", "mu"),
@@ -133,12 +133,12 @@ def test_what_depends_on_absent_data_is_said_to_be_unknown(dry_runs) -> None:
     ],
 )
 def test_mistakes_stay_errors_where_the_data_are_absent(
-    name: str, change: str, told: str, bare: Path, monkeypatch, capsys
+    name: str, change: str, message: str, bare: Path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(bare)
     monkeypatch.delenv("ADDUCIR_COLLECTIONS", raising=False)
     assert main(["experiment", f"experiments/{name}.yaml", "--dry-run", "--set", change]) == 3
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("recipe", ["deepct/argsme-c-judged", "rerankers/lit5", "encoders/egret"])
@@ -228,13 +228,13 @@ def test_what_was_fetched_is_not_asked_for_where_all_runs_are_there(
     study.change("fields: [text]", "engine: memory, fields: [text]")
     study.run()
     plan = study.plan()
-    monkeypatch.setattr(type(plan.needs), "fetch", lambda *asked: fetched.append(asked[1]))
+    monkeypatch.setattr(type(plan.needs), "fetch", lambda *arguments: fetched.append(arguments[1]))
     fetched: list[set[object]] = []
     plan.fetch(None)  # type: ignore[arg-type]
     assert fetched == [set()]
 
 
-def test_one_error_tells_all_that_is_absent() -> None:
+def test_one_error_shows_all_that_is_absent() -> None:
     errors = [InputError("no a.", absent=True), MachineError("no b.", absent=True)]
     united = AdducirError.united([*errors, errors[0]])
     assert isinstance(united, InputError)

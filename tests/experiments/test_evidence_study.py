@@ -9,15 +9,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "selectors"))
 
 from some_questions import some_questions
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.corpora.evidence_sets.chosen import read_chosen
-from adducir.corpora.evidence_sets.record_files import write_questions
+from adducir.core.errors import InputError
+from adducir.datasets.evidence_sets.record_files import write_questions
+from adducir.datasets.evidence_sets.selected import read_selected
 from adducir.experiments.experiment import plan_experiment
-from adducir.study.errors import InputError
 
 FILE = """task: evidence-sets
 description: A study.
@@ -69,7 +70,7 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
     for seed in (3, 5):
         for number, questions in ((1, b), (2, a)):
             path = place / "runs" / "sets" / f"A-{number}-ours-{seed}" / "chosen.jsonl"
-            found = list(read_chosen(path))
+            found = list(read_selected(path))
             assert [one.id for one in found] == [question.id for question in questions]
             pairs = zip(found, questions, strict=True)
             hits += [set(one.chosen) == question.gold_ids[0] for one, question in pairs]
@@ -107,7 +108,7 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
         ("data:\n  A", "more: 1\ndata:\n  A", "more"),
     ],
 )
-def test_faults_are_found_before_anything_runs(place, old, new, words):
+def test_errors_are_found_before_anything_runs(place, old, new, words):
     assert old in FILE
     file = place / "experiments" / "other.yaml"
     file.write_text(FILE.replace(old, new, 1))
@@ -134,10 +135,10 @@ def test_models_are_fetched_before_anything_is_trained(place, monkeypatch, capsy
     study = shutil.copytree(place, tmp_path / "study")
     monkeypatch.chdir(study)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    asked = ["experiment", "experiments/sets.yaml", "--set", "systems.ours.set=[base=no/such]"]
-    asked += ["--set", "seeds=[7]"]
-    assert main([*asked, "--dry-run"]) == 0
+    arguments = ["experiment", "experiments/sets.yaml", "--set", "systems.ours.set=[base=no/such]"]
+    arguments += ["--set", "seeds=[7]"]
+    assert main([*arguments, "--dry-run"]) == 0
     assert "not at hand: the model no/such, " in capsys.readouterr().out
-    assert main(asked) == 4
+    assert main(arguments) == 4
     assert "no/such" in capsys.readouterr().err
     assert not [path for path in (study / "rerankers").rglob("*-7") if path.is_dir()]

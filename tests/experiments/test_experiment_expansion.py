@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from adducir.core.errors import InputError
+from adducir.core.progress import Silent
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.study.errors import InputError
-from adducir.study.progress import Silent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 
 from tiny import tiny_bert
 
 
-class Told(Silent):
+class Recorded(Silent):
     def __init__(self):
         self.works = []
 
@@ -65,28 +65,28 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *changes):
-    progress = Told()
+    progress = Recorded()
     plan = plan_experiment(folder / "experiments" / "pets.yaml", changes)
     return plan.lines(), run_experiment(plan, progress=progress), progress.works
 
 
-def test_it_trains_weighs_and_indexes_what_is_missing_and_nothing_else(folder):
+def test_it_trains_weights_and_indexes_what_is_missing_and_nothing_else(folder):
     lines, outcome, works = run(folder)
     assert lines[:2] == [
         "train  deepct/tiny",
-        "weigh  deepct/tiny.pets.weights by deepct/tiny",
+        "weight deepct/tiny.pets.weights by deepct/tiny",
     ]
-    assert works.count("training") == works.count("weighing") == 1
+    assert works.count("training") == works.count("weighting") == 1
     assert len(outcome.runs) == 3
     lines, outcome, works = run(folder)
     assert "training" not in works
-    assert "weighing" not in works
+    assert "weighting" not in works
     assert outcome.runs == []
-    assert not any(line.startswith(("train", "weigh", "build")) for line in lines)
+    assert not any(line.startswith(("train", "weight", "build")) for line in lines)
     # Another rendering needs an index, but neither training nor weighing.
     lines, outcome, works = run(folder, "corpora.weighted.transform=sqrt")
     assert [line.split()[0] for line in lines if "index" in line] == ["keep", "build", "build"]
-    assert "weighing" not in works
+    assert "weighting" not in works
     facts = json.loads(outcome.files["json"].read_text())
     text = json.dumps(facts)
     assert '"transform": "sqrt"' in text
@@ -98,7 +98,7 @@ def test_it_trains_weighs_and_indexes_what_is_missing_and_nothing_else(folder):
         (folder / "deepct" / "tiny.yaml").read_text().replace("epochs: 1", "epochs: 2")
     )
     lines, _, works = run(folder)
-    assert [line.split()[0] for line in lines[:2]] == ["train", "weigh"]
+    assert [line.split()[0] for line in lines[:2]] == ["train", "weight"]
     assert works.count("training") == 1
 
 
@@ -118,7 +118,7 @@ def test_it_trains_weighs_and_indexes_what_is_missing_and_nothing_else(folder):
         ("indexes.weighted.fields=[weighted, text]", "no document has a field 'text'"),
     ],
 )
-def test_faults_are_told_before_anything_runs(folder, change, what):
+def test_errors_are_reported_before_anything_runs(folder, change, what):
     with pytest.raises(InputError) as caught:
         plan_experiment(folder / "experiments" / "pets.yaml", (change,))
     assert what in str(caught.value)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from experiment_studies import EXPERIMENT, GIVEN, Notes, Study
 
+from adducir.core.artifacts import verify
 from adducir.runs.metadata import metadata_for
-from adducir.study.products import verify
 
 # Runs an experiment. With a point to stop at, it says so there and sleeps.
 CHILD = """
@@ -38,9 +38,9 @@ import adducir.experiments.retrieval.indexes as indexes
 import adducir.experiments.retrieval.runs as runs
 import adducir.experiments.retrieval.table as table
 import adducir.experiments.experiment as running
-import adducir.indexes.build as build
-import adducir.study.files as files
-import adducir.study.products as products
+import adducir.indexes.lucene_builder as build
+import adducir.core.files as files
+import adducir.core.artifacts as artifacts
 from adducir.cli.console import PlainProgress
 from adducir.experiments.experiment import plan_experiment
 
@@ -49,8 +49,8 @@ def hidden(ending):
 
 calls = []
 before(build.DocumentWriter, "add", "indexing", lambda *_: calls.append(1) or len(calls) == 5)
-before(products, "write_manifest", "indexed")
-before(products, "publish", "unpublished")
+before(artifacts, "write_manifest", "indexed")
+before(artifacts, "publish", "unpublished")
 before(indexes.IndexStep, "_open", "built")
 before(runs.RunStep, "make", "between", lambda step, *_: step.path.name.startswith("QLD"))
 before(files, "sync", "writing run", hidden("trec.gz"))
@@ -68,7 +68,7 @@ print("made", len(outcome.runs), flush=True)
 
 
 class Child:
-    """An experiment in a process of its own; it plans, and runs when it is told to."""
+    """An experiment in a process of its own; it plans, and runs when it is reported to."""
 
     def __init__(self, study: Study, stop: str = "") -> None:
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Experiment files: what is planned aloud, what comes out, and what it tells of its making."""
+"""Experiment files: what is planned aloud, what comes out, and what it shows of its making."""
 
 import json
 import math
@@ -11,13 +11,13 @@ import pytest
 import yaml
 from experiment_studies import GIVEN, Notes, Study, run_lines
 
+from adducir.core.files import file_digest
 from adducir.corpora.qrels import load_qrels
-from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.outcome import Outcome
 from adducir.runs.fuse import fuse
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
-from adducir.study.files import file_digest
 
 FILES = {
     "manifest.json",
@@ -128,7 +128,7 @@ def test_the_text_table_does_not_depend_on_the_terminal(
     assert b"\x1b" not in before
 
 
-def test_the_table_tells_how_it_was_made(full) -> None:
+def test_the_table_shows_how_it_was_made(full) -> None:
     study, outcome = full[:2]
     provenance = json.loads(outcome.files["json"].read_text())["provenance"]
     assert provenance["command"] == "adducir experiment experiments/pets.yaml"
@@ -171,7 +171,7 @@ def test_the_table_tells_how_it_was_made(full) -> None:
         assert str(study.folder) not in path.read_text()
 
 
-def test_the_report_tells_it_too(full) -> None:
+def test_the_report_shows_it_too(full) -> None:
     class Texts(HTMLParser):
         found: list[str] = []  # noqa: RUF012
 
@@ -254,10 +254,10 @@ def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
     for row in outcome.table.rows:
         assert [cell.mean for cell in row.cells] == [0, 0, 0]
     assert read_run(study.path("BM25"), allow_empty=True).qids == []
-    told = next(line for line in notes.lines if line.startswith("run runs/pets/BM25"))
-    assert "0 documents for 0 of 4 topics" in told
-    assert "no term is left of the query of 2, 3" in told
-    assert "no document has a term of the query of 1, 4" in told
+    message = next(line for line in notes.lines if line.startswith("run runs/pets/BM25"))
+    assert "0 documents for 0 of 4 topics" in message
+    assert "no term is left of the query of 2, 3" in message
+    assert "no document has a term of the query of 1, 4" in message
     facts = yaml.safe_load(metadata_for(study.path("BM25")).read_text())
     assert facts["run file"]["topics without documents"] == ["1", "2", "3", "4"]
     assert "BM25 lacks 4 of the topics" in outcome.files["terminal"].read_text()
@@ -271,7 +271,7 @@ def test_a_search_that_finds_documents_for_other_topics_only(study: Study) -> No
     assert read_run(study.path("BM25")).qids == ["99"]
 
 
-def test_topics_beyond_the_qrels_are_told_of(study: Study) -> None:
+def test_topics_beyond_the_qrels_are_reported_of(study: Study) -> None:
     study.write("topics.tsv", "1\tcats", "2\tdogs", "77\tfrogs")
     text = study.run().files["terminal"].read_text()
     assert "BM25 lacks 2 of the topics, which count 0: 3, 4." in text
@@ -296,10 +296,12 @@ def test_given_runs_for_several_topic_sets(given: Study) -> None:
 def test_given_runs_that_are_too_short_or_deeper_than_the_searches(study: Study) -> None:
     study.change("measures: [nDCG@5", "  given: {run: data/a.run}\nmeasures: [nDCG@5")
     text = study.run().files["terminal"].read_text()
-    assert "The given run of given has at most 3 documents a topic, fewer than the cutoff 5" in text
+    assert (
+        "The given run of given has at most 3 documents per topic, fewer than the cutoff 5" in text
+    )
     outcome = study.run("depth=2", "measures=[P@1]", "table.system_names={given: ours}")
     footer = " ".join(outcome.files["terminal"].read_text().split())
-    assert "The given run of ours has at most 3 documents a topic, the searches 2." in footer
+    assert "The given run of ours has at most 3 documents per topic, the searches 2." in footer
 
 
 def test_a_given_run_gets_trec_evals_order_of_ties(given: Study) -> None:

@@ -1,4 +1,4 @@
-"""Systems of an experiment file that rerank others: what is computed, told and refused."""
+"""Systems of an experiment file that rerank others: what is computed, reported and refused."""
 
 import gzip
 import json
@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adducir.core.errors import InputError
+from adducir.core.progress import Silent
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems.rerank import Rerank
 from adducir.rerankers.registry import open_reranker, read_recipe
-from adducir.study.errors import InputError
-from adducir.study.progress import Silent
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
@@ -55,7 +55,7 @@ comparison: {baseline: BM25}
 """
 
 
-class Told(Silent):
+class Recorded(Silent):
     def __init__(self):
         self.works, self.notes = [], []
 
@@ -105,7 +105,7 @@ def planned(study, *changes, **options):
 
 
 def run(study, *changes, **options):
-    progress = Told()
+    progress = Recorded()
     plan = planned(study, *changes, **options)
     return plan.lines(), run_experiment(plan, threads=1, progress=progress), progress
 
@@ -182,7 +182,7 @@ def test_nothing_is_done_twice(study):
         ("measures=[P@1]", False),
     ],
 )
-def test_what_decides_a_rerank_makes_it_anew(study, models, change, is_made):
+def test_what_determines_a_rerank_makes_it_anew(study, models, change, is_made):
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     run(study)
@@ -219,7 +219,9 @@ def test_a_reranker_is_trained_when_it_is_missing(study):
     recipe.write_text(recipe.read_text().replace("epochs: 1", "epochs: 2"))
     lines, outcome, progress = run(study, change)
     assert lines[0].startswith("train  rerankers/trained: the one that is there")
-    assert any("CE.t.trec.gz: the one that is there was made otherwise" in one for one in lines)
+    assert any(
+        "CE.t.trec.gz: the one that is there was built with other settings" in one for one in lines
+    )
     assert progress.works.count("training") == 1
     # A model that no run needs is not trained, even if it is gone.
     (study / "rerankers" / "trained" / "model.safetensors").unlink()
@@ -231,14 +233,14 @@ def test_a_reranker_is_trained_when_it_is_missing(study):
 def test_metadata_and_table_tell_model_scale_and_settings(study):
     _, outcome, _ = run(study)
     facts = metadata(study, "CE")
-    (told,) = facts["method"]["reranking"]
-    assert told["name"] == "rerankers/tiny.yaml"
-    assert told["weights"].startswith("files:")
-    assert told["depth"] == 3
-    assert told["fields"] == ["text"]
-    assert told["score scale"]
-    assert told["candidates"]["system"] == "BM25"
-    assert told["candidates"]["file"] == "runs/pets/BM25.t.trec.gz"
+    (message,) = facts["method"]["reranking"]
+    assert message["name"] == "rerankers/tiny.yaml"
+    assert message["weights"].startswith("files:")
+    assert message["depth"] == 3
+    assert message["fields"] == ["text"]
+    assert message["score scale"]
+    assert message["candidates"]["system"] == "BM25"
+    assert message["candidates"]["file"] == "runs/pets/BM25.t.trec.gz"
     assert facts["method"]["retrieval"]
     assert [one["name"] for one in metadata(study, "Over")["method"]["reranking"]] == [
         "rerankers/tiny.yaml",
@@ -317,7 +319,7 @@ def test_the_depth_can_be_tuned(study):
         ("systems.CE.depth=0", "should be at least 1, not 0"),
         (
             "systems.CE.depth=2000",
-            "2000 documents a topic are reranked; `depth` of the file is 1000",
+            "2000 documents per topic are reranked; `depth` of the file is 1000",
         ),
         ("systems.CE.texts=none", "there is no index `none`"),
         ("systems.CE.fields=[body]", "no document has a field 'body'"),
@@ -329,7 +331,7 @@ def test_the_depth_can_be_tuned(study):
         ),
     ],
 )
-def test_faults_are_told_before_anything_runs(study, change, what):
+def test_errors_are_reported_before_anything_runs(study, change, what):
     with pytest.raises(InputError) as caught:
         planned(study, change)
     assert what in " ".join(str(caught.value).split())
@@ -381,7 +383,7 @@ def test_faults_are_told_before_anything_runs(study, change, what):
                 "systems.T={rerank: BM25, by: 'maxsim:bert', "
                 "tune: {grid: {depth: [1, 2000]}, folds: {k: 3}}}",
             ],
-            "2000 documents a topic are reranked",
+            "2000 documents per topic are reranked",
         ),
         (
             [
@@ -392,7 +394,7 @@ def test_faults_are_told_before_anything_runs(study, change, what):
         ),
     ],
 )
-def test_faults_between_systems(study, changes, what):
+def test_errors_between_systems(study, changes, what):
     (study / "more.run").write_text("1 Q0 d1 1 9 x\n9 Q0 d1 1 9 x\n8 Q0 d1 1 9 x\n")
     with (study / "q.qrels").open("a") as handle:
         handle.write("9 0 d1 1\n")

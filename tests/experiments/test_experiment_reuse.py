@@ -8,10 +8,10 @@ import pytest
 import yaml
 from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import ArtifactError
 from adducir.experiments.experiment import run_experiment
 from adducir.runs.metadata import metadata_for
-from adducir.study.errors import ProductError
-from adducir.study.products import read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def test_an_index_that_another_experiment_replaces_is_not_searched(study: Study)
     study.path("QLD").unlink()
     study.path("BM25").unlink()
     (study.folder / "data" / "pets.jsonl").write_text('{"docno": "x", "text": "new"}\n')
-    with pytest.raises(ProductError, match="not the index that was planned"):
+    with pytest.raises(ArtifactError, match="not the index that was planned"):
         run_experiment(plan, threads=1)
     assert not study.path("QLD").exists()
 

@@ -9,9 +9,9 @@ import pytest
 from experiment_studies import Study
 
 from adducir.cli.app import main
+from adducir.core.errors import InputError, UsageError
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.runs.read import read_run
-from adducir.study.errors import InputError, UsageError
 
 EXPERIMENT = """\
 corpora:
@@ -94,8 +94,16 @@ def ranking(study: Study, system: str) -> dict[str, list[str]]:
 
 def test_vectors_rank_as_the_command_does(study: Study, monkeypatch) -> None:
     monkeypatch.chdir(study.folder)
-    asked = ["search", "--index", "indexes/vectors", "--topics", "data/topics.tsv", "-o", "x.trec"]
-    assert main(asked) == 0
+    arguments = [
+        "search",
+        "--index",
+        "indexes/vectors",
+        "--topics",
+        "data/topics.tsv",
+        "-o",
+        "x.trec",
+    ]
+    assert main(arguments) == 0
     command = read_run(Path("x.trec")).frame.select("qid", "docno")
     assert command.equals(read_run(study.path("MiniLM")).frame.select("qid", "docno"))
     table = json.loads((study.folder / "experiments/pets/table.json").read_text())
@@ -199,7 +207,7 @@ def test_errors_are_found_before_anything_runs(study: Study, change: str, what: 
         ),
     ],
 )
-def test_faults_of_code_name_it(study: Study, body: str, what: str) -> None:
+def test_errors_of_code_name_it(study: Study, body: str, what: str) -> None:
     (study.folder / "experiments" / "more.py").write_text(f"{body}\nlongest = longest\n")
     before = study.path("Longest").read_bytes()
     with pytest.raises(InputError, match=what):
@@ -207,7 +215,7 @@ def test_faults_of_code_name_it(study: Study, body: str, what: str) -> None:
     assert study.path("Longest").read_bytes() == before
 
 
-def test_an_old_kind_is_told_its_new_name(study: Study) -> None:
+def test_an_old_kind_is_reported_its_new_name(study: Study) -> None:
     study.file.write_text("description: x\nkind: ranks\n")
     with pytest.raises(InputError, match=r":2: `kind: ranks` is now `task: known-item`"):
         study.plan()
@@ -225,7 +233,7 @@ def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
     assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
 
 
-def test_an_error_in_another_process_is_told_as_here(study: Study) -> None:
+def test_an_error_in_another_process_is_reported_as_here(study: Study) -> None:
     (study.folder / "experiments" / "more.py").write_text("def longest(): return 3\n")
     study.path("Reversed").unlink()
     with pytest.raises(InputError, match=r"more\.py: .*gives no transformer"):

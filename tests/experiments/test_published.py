@@ -149,7 +149,7 @@ def test_argsme_bm25_figure_on_topics_2020(collections: Path, tmp_path: Path) ->
     name = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
     qrels = load_qrels(touche / "qrels" / name)
 
-    from adducir.experiments.evaluation.evaluate import evaluate
+    from adducir.evaluation.evaluator import evaluate
     from adducir.runs.run import Run
 
     run = Run(hits.frame(topics.qids), tag="bm25")

@@ -18,15 +18,18 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.corpora.quotations import RelicBook, RelicQuote, write_relic
-from adducir.corpora.spans.record import MaskedSpan, context, write_spans
+from adducir.core.errors import InputError
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
+from adducir.datasets.quotations import RelicBook, RelicQuote, write_relic
+from adducir.datasets.spans.record import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import best_of_task, collection_task
 from adducir.encoders.recipe import listed
 from adducir.encoders.settings import LengthPart
 from adducir.encoders.sources import encoder_source
-from adducir.experiments.evaluation.rank_files import read_ranks
-from adducir.experiments.evaluation.rouge import RougeL
+from adducir.evaluation.rank_files import read_ranks
+from adducir.evaluation.rouge import RougeL
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.known_item.bm25 import LexicalPart, by_bm25
 from adducir.experiments.known_item.encoders import Trained
@@ -35,9 +38,6 @@ from adducir.experiments.known_item.recipe import DataRecipe, KnownItem
 from adducir.experiments.known_item.system import RANKING_SYSTEMS, ContextRecipe
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
-from adducir.study.errors import InputError
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
 
 ROOT = Path(__file__).parents[2]
 SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"
@@ -164,9 +164,9 @@ def test_bm25_against_a_plain_loop():
             norm = 0.5 * (0.1 + 0.9 * lengths / lengths.mean())
             scores += idf.get(word, 0) * tf * 1.5 / (tf + norm)
         rounded = np.round(scores, 9)
-        truth = rounded[task.gold[number]]
-        assert found.better[number] == (rounded > truth).sum(), span.id
-        assert found.tied[number] == (rounded == truth).sum(), span.id
+        gold = rounded[task.gold[number]]
+        assert found.better[number] == (rounded > gold).sum(), span.id
+        assert found.tied[number] == (rounded == gold).sum(), span.id
     assert found.tied[-1] == len(texts)  # no word is known: all candidates tie
 
 
@@ -199,7 +199,7 @@ def test_what_is_nearest_to_the_mask_is_read(place):
         ("data:\n  A", "more: 1\ndata:\n  A", "more"),
     ],
 )
-def test_faults_are_found_before_anything_runs(place, old, new, words):
+def test_errors_are_found_before_anything_runs(place, old, new, words):
     assert old in FILE
     (place / "bad.jsonl").write_text('{"id": 1}\n')
     file = place / "experiments" / "other.yaml"
@@ -210,7 +210,7 @@ def test_faults_are_found_before_anything_runs(place, old, new, words):
     assert not (place / "runs" / "other").exists()
 
 
-def test_all_faults_are_told_at_once(place):
+def test_all_errors_are_reported_at_once(place):
     file = place / "experiments" / "other.yaml"
     text = FILE.replace("spans: spans.jsonl", "spans: none.jsonl")
     text = text.replace("maxsim: tiny", "maxsim: ./x")
@@ -220,7 +220,7 @@ def test_all_faults_are_told_at_once(place):
     assert {int(n) for n in re.findall(r"other\.yaml:(\d+):", str(error.value))} == {4, 5, 12}
 
 
-def test_truths_that_were_learnt_from_are_told(place):
+def test_gold_items_that_were_trained_on_are_reported(place):
     """A group of the test may hold a text that another group's training span has."""
     spans = some_spans(30, groups=9)
     tested = plan_experiment(place / "experiments" / "study.yaml").study.data["A"].groups
@@ -345,12 +345,12 @@ def test_models_are_fetched_before_anything_is_ranked(place, monkeypatch, capsys
         shutil.rmtree(study / made, ignore_errors=True)
     monkeypatch.chdir(study)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    asked = ["experiment", "experiments/study.yaml", "--set", "systems.zero.encoder=no/such"]
-    assert main([*asked, "--dry-run"]) == 0
+    arguments = ["experiment", "experiments/study.yaml", "--set", "systems.zero.encoder=no/such"]
+    assert main([*arguments, "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "not at hand: the model no/such, " in out
     assert out.count("systems.zero") == 1
-    assert main(asked) == 4
+    assert main(arguments) == 4
     assert "no/such" in capsys.readouterr().err
     assert not list((study / "runs").rglob("ranks.tsv"))
 

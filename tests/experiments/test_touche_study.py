@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems.given import Given
 from adducir.experiments.retrieval.systems.rerank import Rerank
 from adducir.experiments.retrieval.systems.search import Search
 from adducir.rerankers.registry import read_recipe
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
 
 ROOT = Path(__file__).parents[2]
 # notebooks/grid_searches of webis-de/argmining24-deepct-lexical-argument-retrieval, without k3.

@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 from tuning_cases import DOCUMENTS, Toy, pool_of
 
+from adducir.core.errors import UsageError
 from adducir.experiments.tuning.combining import Fusion, RerankDepth
 from adducir.experiments.tuning.folds import k_fold
 from adducir.experiments.tuning.tune import tune
 from adducir.runs.fuse import fuse
 from adducir.runs.run import Run
-from adducir.study.errors import UsageError
 
 POOL = pool_of(8)
 TOPICS = POOL.topics(POOL.ids)
@@ -23,14 +23,14 @@ def tag(run, name):
 
 
 @pytest.mark.parametrize("method", ["rrf", "combsum", "combmnz"])
-def test_a_fusion_is_that_of_the_runs_room(method):
+def test_a_fusion_is_that_of_the_runs_package(method):
     system = Fusion({"a": ONE, "b": TWO, "c": THREE}, method, depth=7)
     weights = {"weights.a": 0.25, "weights.c": 2.0}
     k = {"k": 10.0} if method == "rrf" else {}
     run = system.run({**weights, **k}, TOPICS)
     other = fuse([ONE, TWO, THREE], method, weights=[0.25, 1, 2], depth=7, **k)
     assert run.frame.equals(other.frame)
-    assert list(system.knobs) == [*k, "weights.a", "weights.b", "weights.c"]
+    assert list(system.hyperparameters) == [*k, "weights.a", "weights.b", "weights.c"]
 
 
 def test_a_good_run_gets_its_weight():
@@ -49,7 +49,7 @@ def test_weights_that_are_all_0_are_refused():
 
 def test_fixed_weights():
     system = Fusion({"a": ONE, "b": TWO}, fixed={"weights.a": 0.5, "k": 20})
-    assert list(system.knobs) == ["weights.b"]
+    assert list(system.hyperparameters) == ["weights.b"]
     run = system.run({"weights.b": 2.0}, TOPICS)
     assert run.frame.equals(fuse([ONE, TWO], weights=[0.5, 2], k=20).frame)
 
@@ -93,7 +93,7 @@ def test_odd_pairs_are_refused():
     with pytest.raises(UsageError, match="documents that one does not"):
         RerankDepth(tag(ONE.top(3), "one"), tag(ONE, "two"))
     system = RerankDepth(ONE, ONE.top(5))
-    with pytest.raises(UsageError, match="5 documents a topic at most"):
+    with pytest.raises(UsageError, match="5 documents per topic at most"):
         tune(system, {"rerank_depth": [5, 6]}, POOL, k_fold(POOL, 2), "AP")
     with pytest.raises(UsageError, match="whole numbers"):
         tune(system, {"rerank_depth": [1.5]}, POOL, k_fold(POOL, 2), "AP")

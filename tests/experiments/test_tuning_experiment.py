@@ -7,10 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from adducir.core.errors import InputError
 from adducir.corpora.bundled import bundled_qrels, bundled_topics
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
-from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.tuning.folds import k_fold
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
@@ -19,7 +20,6 @@ from adducir.experiments.tuning.tune import tune
 from adducir.indexes.lucene import LuceneIndex
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
-from adducir.study.errors import InputError
 
 NDCG = "nDCG(judged_only=True)@5"
 HEAD = """\
@@ -132,9 +132,11 @@ def test_the_table_names_the_chosen_settings(one_set):
     assert set(settings["Fused"]["1"]) == {"k", "weights.BM25"}
     (note,) = [note for note in outcome.table.footer if note.startswith("BM25 tuned")]
     assert "held-out figures, tuned on nDCG(judged_only=True)@5 (4 folds over 20" in note
-    told = json.dumps(read_metadata(folder / "runs" / "table" / "BM25_tuned.all.trec.gz")["method"])
-    assert "bundled:topics" in told
-    assert str(folder) not in told
+    message = json.dumps(
+        read_metadata(folder / "runs" / "table" / "BM25_tuned.all.trec.gz")["method"]
+    )
+    assert "bundled:topics" in message
+    assert str(folder) not in message
 
 
 def test_a_tuning_leaves_its_files(one_set):
@@ -195,7 +197,7 @@ def test_changed_labels_tune_anew(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("systems", "told"),
+    ("systems", "message"),
     [
         ("A: {index: arguments, k1: 1, tune: {grid: {k1: 1}, folds: {k: 2}}}",
          "systems.A.tune.grid.k1`: is fixed"),
@@ -220,9 +222,9 @@ def test_changed_labels_tune_anew(tmp_path):
          'systems.C.tune.grid."weights.A"`: is fixed'),
     ],
 )  # fmt: skip
-def test_slips_are_refused_before_anything_runs(tmp_path, systems, told):
+def test_slips_are_refused_before_anything_runs(tmp_path, systems, message):
     path = write(tmp_path, f"{HEAD}{ONE_SET}systems:\n  {systems}\n")
     with pytest.raises(InputError) as caught:
         plan_experiment(path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "indexes").exists()

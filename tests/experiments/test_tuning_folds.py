@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from tuning_cases import pool_of, topic_set
 
+from adducir.core.errors import AdducirError, InputError, UsageError
 from adducir.experiments.tuning.folds import by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.pool import Pool
-from adducir.study.errors import AdducirError, InputError, UsageError
 
 PINNED = ["4", "6", "8", "11", "12", "13", "15", "16", "17", "19"]
 
@@ -103,7 +103,7 @@ def test_folds_from_a_file(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("1 a\n2 b\n1 b\n3 a\n4 a\n", "folds:3: topic 1 is in two folds: a and b"),
         ('[["1", "2"], ["2", "3", "4"]]', "topic 2 is in two folds: 1 and 2"),
@@ -118,10 +118,10 @@ def test_folds_from_a_file(tmp_path, text):
         ("", "2 topics|4 judged topics are in no fold"),
     ],
 )
-def test_odd_fold_files_are_refused(tmp_path, text, told):
+def test_odd_fold_files_are_refused(tmp_path, text, message):
     path = tmp_path / "folds"
     path.write_text(text)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         from_file(pool_of(4), path)
 
 

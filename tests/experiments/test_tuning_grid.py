@@ -2,11 +2,15 @@
 
 import pytest
 
-from adducir.experiments.tuning.grid import Grid, Knob
+from adducir.core.errors import UsageError
+from adducir.experiments.tuning.grid import Grid, Hyperparameter
 from adducir.experiments.tuning.values import from_recipe, from_text, plain
-from adducir.study.errors import UsageError
 
-KNOBS = {"k1": Knob(low=0), "b": Knob(low=0, high=1), "fb_terms": Knob(whole=True, low=1)}
+HYPERPARAMETERS = {
+    "k1": Hyperparameter(low=0),
+    "b": Hyperparameter(low=0, high=1),
+    "fb_terms": Hyperparameter(whole=True, low=1),
+}
 
 
 def floats(values):
@@ -40,7 +44,7 @@ def test_a_range_of_a_recipe_has_no_dust():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("0.5:2.4:0.5", "do not end on 2.4. End on 2 or 2.5"),
         ("1:2:0", "greater than 0"),
@@ -54,8 +58,8 @@ def test_a_range_of_a_recipe_has_no_dust():
         ("0:1:0.0000001", "more than 100,000 values"),
     ],
 )
-def test_odd_ranges_are_refused(text, told):
-    with pytest.raises(UsageError, match=told.replace("(", r"\(")):
+def test_odd_ranges_are_refused(text, message):
+    with pytest.raises(UsageError, match=message.replace("(", r"\(")):
         from_text(text)
 
 
@@ -65,7 +69,7 @@ def test_a_range_of_a_recipe_needs_all_its_keys():
 
 
 def test_settings_go_up_and_the_last_parameter_varies_fastest():
-    grid = Grid.of({"k1": [1.2, 0.9], "fb_terms": [10, 5, 20]}, KNOBS)
+    grid = Grid.of({"k1": [1.2, 0.9], "fb_terms": [10, 5, 20]}, HYPERPARAMETERS)
     assert len(grid) == 6
     assert list(grid.settings()) == [
         {"k1": k1, "fb_terms": terms} for k1 in (0.9, 1.2) for terms in (5, 10, 20)
@@ -73,11 +77,11 @@ def test_settings_go_up_and_the_last_parameter_varies_fastest():
     assert [grid.setting(number) for number in range(6)] == list(grid.settings())
     assert grid.label(3) == "k1 = 1.2, fb_terms = 5"
     assert isinstance(grid.setting(0)["fb_terms"], int)
-    assert isinstance(Grid.of({"k1": [1]}, KNOBS).setting(0)["k1"], float)
+    assert isinstance(Grid.of({"k1": [1]}, HYPERPARAMETERS).setting(0)["k1"], float)
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         ({}, "nothing to tune"),
         ({"k2": [1]}, "did you mean `k1`"),
@@ -88,13 +92,15 @@ def test_settings_go_up_and_the_last_parameter_varies_fastest():
         ({"k1": [-1]}, "from 0 up, not -1"),
     ],
 )
-def test_odd_grids_are_refused(values, told):
-    with pytest.raises(UsageError, match=told):
-        Grid.of(values, KNOBS)
+def test_odd_grids_are_refused(values, message):
+    with pytest.raises(UsageError, match=message):
+        Grid.of(values, HYPERPARAMETERS)
 
 
 def test_an_edge_is_where_more_could_be_tried():
-    k1, b, terms = Grid.of({"k1": [0, 1, 2], "b": [0.5, 1], "fb_terms": [5]}, KNOBS).parameters
+    k1, b, terms = Grid.of(
+        {"k1": [0, 1, 2], "b": [0.5, 1], "fb_terms": [5]}, HYPERPARAMETERS
+    ).parameters
     assert [k1.is_edge(value) for value in k1.values] == [False, False, True]  # k1 ends at 0
     assert [b.is_edge(value) for value in b.values] == [True, False]  # b ends at 1
     assert not terms.is_edge(5)  # nothing was tuned

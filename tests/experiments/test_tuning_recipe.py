@@ -3,15 +3,15 @@
 import pytest
 from tuning_cases import pool_of, topic_set
 
-from adducir.experiments.tuning.combining import fusion_knobs
+from adducir.core.errors import InputError, UsageError
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
+from adducir.experiments.tuning.combining import fusion_hyperparameters
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.recipe import TuneRecipe
-from adducir.experiments.tuning.systems import lexical_knobs
+from adducir.experiments.tuning.systems import lexical_hyperparameters
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
-from adducir.study.errors import InputError, UsageError
-from adducir.study.recipe import validate
-from adducir.study.yaml import load
 
 
 def recipe(tmp_path, text):
@@ -32,7 +32,7 @@ def test_values_are_numbers_lists_and_ranges(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("grid: {k1: [0.6, x]}\nfolds: topics", "grid.k1.1"),
         ("grid: {k1: true}\nfolds: topics", "not true or false"),
@@ -52,28 +52,28 @@ def test_values_are_numbers_lists_and_ranges(tmp_path):
         ("grid: {k1: 1}", "`folds`: this key is needed"),
     ],
 )
-def test_slips_are_refused_with_their_line(tmp_path, text, told):
+def test_slips_are_refused_with_their_line(tmp_path, text, message):
     with pytest.raises(InputError) as caught:
         recipe(tmp_path, text + "\n")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "tune.yaml:" in str(caught.value)
 
 
 def test_the_grid_must_be_that_of_the_system(tmp_path):
     found = recipe(tmp_path, "grid: {k1: 1, b: [0.2, 2], fb_terms: 2.5}\nfolds: topics\n")
-    bm25 = dict(found.faults(lexical_knobs(BM25, RM3)))
+    bm25 = dict(found.errors(lexical_hyperparameters(BM25, RM3)))
     assert set(bm25) == {("grid", "b"), ("grid", "fb_terms")}
     assert "from 0 to 1, not 2" in bm25["grid", "b"]
-    qld = dict(found.faults(lexical_knobs(QLD, None)))
+    qld = dict(found.errors(lexical_hyperparameters(QLD, None)))
     assert set(qld) == {("grid", "k1"), ("grid", "b"), ("grid", "fb_terms")}
     fused = recipe(tmp_path, "grid: {k: 10, weights.a: [1, 2]}\nfolds: topics\n")
-    assert not dict(fused.faults(fusion_knobs(["a", "b"], "rrf")))
-    assert set(dict(fused.faults(fusion_knobs(["b"], "combsum")))) == {
+    assert not dict(fused.errors(fusion_hyperparameters(["a", "b"], "rrf")))
+    assert set(dict(fused.errors(fusion_hyperparameters(["b"], "combsum")))) == {
         ("grid", "k"),
         ("grid", "weights.a"),
     }
     empty = recipe(tmp_path, "grid: {}\nfolds: topics\n")
-    assert dict(empty.faults({})) == {("grid",): "there is nothing to tune"}
+    assert dict(empty.errors({})) == {("grid",): "there is nothing to tune"}
 
 
 def test_folds_are_made_as_the_recipe_says(tmp_path):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tuning_cases import Toy, pool_of, topic_set
 
-from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning.folds import by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.pool import Pool
@@ -174,7 +174,7 @@ def test_the_heat_map_shows_every_cell(tuned):
 
 
 @pytest.mark.parametrize(
-    ("grid", "panels", "told"),
+    ("grid", "panels", "message"),
     [
         ({"x": [1, 2, 3]}, 3, "across: x"),
         ({"x": [1]}, 1, "x = 1"),
@@ -184,12 +184,12 @@ def test_the_heat_map_shows_every_cell(tuned):
         ({"x": list(range(10))}, 10, "across: x"),
     ],
 )
-def test_heat_maps_of_other_grids(grid, panels, told):
+def test_heat_maps_of_other_grids(grid, panels, message):
     pool = pool_of(6)
     tuning = tune(Toy(tuple("xyzw")), grid, pool, k_fold(pool, 2), NDCG)
     titled, outlined, text = cells(draw(tuning))
     assert (len(titled), outlined) == (panels * 2, 2)
-    assert told in text
+    assert message in text
 
 
 def test_best_over_others_is_the_best():

@@ -7,22 +7,22 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from adducir.core.errors import UsageError
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning.feedback import SharedFeedback
 from adducir.experiments.tuning.folds import by_topic_set, k_fold
 from adducir.experiments.tuning.grid import Grid
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.experiments.tuning.tune import tune
-from adducir.indexes.build import IndexSettings, build_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.lucene_builder import IndexSettings, build_index
 from adducir.indexes.models import BM25, QLD
 from adducir.indexes.search import search_topics
-from adducir.study.errors import UsageError
 
 NDCG = "nDCG(judged_only=True)@5"
 FEEDBACK = {"fb_terms": [4, 8], "fb_docs": [3, 5], "original_query_weight": [0.2, 0.6]}
@@ -125,9 +125,9 @@ def test_shared_feedback_is_the_feedback_of_the_index(arguments):
         for terms, docs, weight in product((3, 9), (5,), (0.0, 0.2, 0.77, 1.0)):
             rm3 = RM3(fb_terms=terms, fb_docs=docs, original_query_weight=weight)
             given = shared.queries(texts, model, rm3)
-            for own, asked in zip(given, index.expand(texts, model, rm3), strict=True):
-                assert own.keys() == asked.keys()
-                for term, share in asked.items():
+            for own, expected in zip(given, index.expand(texts, model, rm3), strict=True):
+                assert own.keys() == expected.keys()
+                for term, share in expected.items():
                     assert np.float32(own[term]) == np.float32(share)
             one, two = index.search(given, model), index.search(texts, model, feedback=rm3)
             assert one.counts.tolist() == two.counts.tolist()
@@ -143,7 +143,7 @@ def test_feedback_is_shared_over_weights_wherever_they_stand(arguments):
     tune(system, grid, pool, k_fold(pool, 2), NDCG)
     assert counting.searches == 20
     assert counting.expansions == 1 + 4
-    assert sorted(system.order(Grid.of(grid, system.knobs))) == list(range(20))
+    assert sorted(system.order(Grid.of(grid, system.hyperparameters))) == list(range(20))
 
 
 def test_all_topics_are_searched_in_one_call_and_a_query_once(arguments):
@@ -165,7 +165,7 @@ def test_all_topics_are_searched_in_one_call_and_a_query_once(arguments):
 def test_fixed_values_are_not_to_be_tuned(arguments):
     index, pool = arguments
     system = LexicalSearch(index, fixed={"b": 0.9})
-    assert list(system.knobs) == ["k1"]
+    assert list(system.hyperparameters) == ["k1"]
     with pytest.raises(UsageError, match="no parameter `b`"):
         tune(system, {"b": [0.1]}, pool, k_fold(pool, 2), NDCG)
     folds = k_fold(pool, 2)

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from tuning_cases import Toy, pool_of, shuffled, topic_set
 
-from adducir.experiments.evaluation.evaluate import evaluate
+from adducir.core.errors import UsageError
+from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning import tune as module
 from adducir.experiments.tuning.folds import Folds, by_topic_set, k_fold
 from adducir.experiments.tuning.grid import Grid
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.tune import tune
 from adducir.runs.run import Run
-from adducir.study.errors import UsageError
 
 GRID = {"x": [1, 2, 3], "y": [0.5, 1]}
 NDCG = "nDCG(judged_only=True)@5"
@@ -90,8 +90,8 @@ def test_labels_of_a_year_have_no_part_in_its_choice():
 def test_every_setting_is_run_once():
     pool, toy = pool_of(10), Toy()
     tune(toy, GRID, pool, k_fold(pool, 5), NDCG)
-    assert len(toy.asked) == len(set(toy.asked)) == 6
-    assert all(topics == pool.ids for _, topics in toy.asked)
+    assert len(toy.arguments) == len(set(toy.arguments)) == 6
+    assert all(topics == pool.ids for _, topics in toy.arguments)
 
 
 def test_the_order_of_work_changes_nothing():
@@ -133,7 +133,7 @@ def test_of_equal_settings_the_first_in_the_grid_is_chosen(order):
 
 
 def test_topics_are_averaged_not_folds():
-    """Folds of 1 and 3 topics: each topic weighs the same."""
+    """Folds of 1 and 3 topics: each topic counts the same."""
     pool = pool_of(4)
     folds = Folds(("small", "large"), np.array([0, 1, 1, 1]), "uneven")
     tuning = tune(Toy(), GRID, pool, folds, NDCG)
@@ -149,9 +149,9 @@ def test_topics_without_query_count_0_and_those_without_judgements_do_not_count(
     assert tuning.held_out[0] == 0
     assert len(tuning.held_out) == 12
     assert set(tuning.run.qids) == set(qids[1:])
-    told = " ".join(tuning.warnings())
-    assert "1 topics have no judgements and took no part: 99" in told
-    assert "1 topics have judgements and no query, and count 0: 1" in told
+    message = " ".join(tuning.warnings())
+    assert "1 topics have no judgements and took no part: 99" in message
+    assert "1 topics have judgements and no query, and count 0: 1" in message
 
 
 def test_nothing_but_unsearchable_topics_in_a_fold():
@@ -174,8 +174,10 @@ def test_edges_are_counted():
     tuning = tune(Peak(), GRID, pool, k_fold(pool, 2), NDCG)
     (edge,) = tuning.edges
     assert (edge.name, edge.value, edge.largest, edge.folds) == ("x", 3, True, 2)
-    told = "x = 3, the largest value tried, was chosen in 2 of 2 folds: a better one may lie beyond"
-    assert told in tuning.warnings()
+    message = (
+        "x = 3, the largest value tried, was chosen in 2 of 2 folds: a better one may lie beyond"
+    )
+    assert message in tuning.warnings()
     assert tuning.result == 1
 
 
@@ -184,7 +186,7 @@ def ideal(pool):
     return Run.ranked(pool.qrels.frame.rename({"grade": "score"}), "ideal")
 
 
-def test_few_topics_are_told():
+def test_few_topics_are_reported():
     pool = pool_of(4)
     assert any(
         "chosen on 2 topics only" in line
@@ -192,7 +194,7 @@ def test_few_topics_are_told():
     )
 
 
-def test_slips_are_told_before_anything_runs():
+def test_slips_are_reported_before_anything_runs():
     pool, toy = pool_of(4), Toy()
     folds = k_fold(pool, 2)
     with pytest.raises(UsageError, match="no parameter `z`"):
@@ -208,13 +210,13 @@ def test_slips_are_told_before_anything_runs():
     strict = Strict()
     with pytest.raises(UsageError, match="not 3"):
         tune(strict, GRID, pool, folds, NDCG)
-    assert toy.asked == strict.asked == []
+    assert toy.arguments == strict.arguments == []
 
 
 def test_a_ready_grid_is_taken():
     pool = pool_of(6)
     folds = k_fold(pool, 2)
-    ready = Grid.of(GRID, Toy().knobs)
+    ready = Grid.of(GRID, Toy().hyperparameters)
     assert (
         tune(Toy(), ready, pool, folds, NDCG).chosen == tune(Toy(), GRID, pool, folds, NDCG).chosen
     )

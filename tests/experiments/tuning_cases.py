@@ -6,7 +6,7 @@ import polars as pl
 
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
-from adducir.experiments.tuning.grid import Knob
+from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.runs.run import Run
 
@@ -21,9 +21,9 @@ def topic_set(name, qids, seed=1, *, searched=None, queries=None):
     ]
     schema = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
     qrels = Qrels(pl.DataFrame(rows, schema=schema, orient="row"), f"{name}.qrels")
-    asked = list(qids if searched is None else searched)
-    texts = queries or [f"query {qid} of {name}" for qid in asked]
-    return JudgedTopics(name, Topics(asked, texts, f"{name}.tsv"), qrels)
+    arguments = list(qids if searched is None else searched)
+    texts = queries or [f"query {qid} of {name}" for qid in arguments]
+    return JudgedTopics(name, Topics(arguments, texts, f"{name}.tsv"), qrels)
 
 
 def pool_of(topics=10, seed=1):
@@ -53,8 +53,8 @@ class Toy:
     """Ranks a topic's documents by chance; the chance depends on query and setting."""
 
     def __init__(self, names=("x", "y"), order=None):
-        self.knobs = {name: Knob(low=0) for name in names}
-        self.asked = []
+        self.hyperparameters = {name: Hyperparameter(low=0) for name in names}
+        self.arguments = []
         self._order = order
 
     def check(self, setting):
@@ -67,7 +67,7 @@ class Toy:
         return {"toy": True}
 
     def run(self, setting, topics):
-        self.asked.append((tuple(setting.items()), tuple(topics.qids)))
+        self.arguments.append((tuple(setting.items()), tuple(topics.qids)))
         rows = []
         for qid, query in zip(topics.qids, topics.queries, strict=True):
             draw = random.Random(f"{query} {sorted(setting.items())}")

@@ -35,7 +35,7 @@ class Anserini:
         self._docnos = index.docnos
 
     def search(self, text: str) -> tuple[dict[str, np.float32], list[str], list[float]]:
-        """The expanded query (empty where the class does not tell), docnos and scores."""
+        """The expanded query (empty where the class does not show), docnos and scores."""
         docs, context = self._first(text)
         found = self._reranker.rerank(docs, context)
         terms = context.feedbackTerms

@@ -30,7 +30,7 @@ def lucene_impacts(
     )
     searcher = jvm.java_class("io.anserini.search.SimpleImpactSearcher")(str(folder / "index"))
     for query in queries:
-        asked = jvm.java_class("java.util.HashMap")()
+        arguments = jvm.java_class("java.util.HashMap")()
         for token, weight in query.items():
-            asked.put(token, int(weight))
-        yield {hit.docid: hit.score for hit in searcher.search(asked, 300)}
+            arguments.put(token, int(weight))
+        yield {hit.docid: hit.score for hit in searcher.search(arguments, 300)}

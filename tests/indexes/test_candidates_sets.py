@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adducir.core.errors import UsageError
 from adducir.indexes import feeding
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import (
@@ -22,7 +23,6 @@ from adducir.indexes.candidates import (
     vocabulary,
 )
 from adducir.indexes.models import BM25, Okapi
-from adducir.study.errors import UsageError
 
 SENTENCES = [
     "Call me Ishmael.",

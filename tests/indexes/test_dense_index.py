@@ -13,10 +13,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 
 from tiny import tiny_bert
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.progress import Silent
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.indexes.dense import engine
-from adducir.indexes.dense.build import Running, build_dense_index
+from adducir.indexes.dense.builder import Running, build_dense_index
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.retriever import DenseRetriever
@@ -24,9 +27,6 @@ from adducir.indexes.dense.settings import DenseSettings, dense_settings
 from adducir.indexes.engine import open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
-from adducir.study.errors import ProductError, UsageError
-from adducir.study.products import read_manifest
-from adducir.study.progress import Silent
 
 WORDS = ["cat", "dog", "nuclear", "energy", "school", "uniforms", "runs", "fast", "clean"]
 TEXTS = {f"d{n}": f"{WORDS[n % 9]} {WORDS[n // 9 % 9]} and {WORDS[(n * n) % 9]}" for n in range(90)}
@@ -120,9 +120,9 @@ def test_recall_against_flat_is_in_the_manifest(flat, tiny, tmp_path, kind, chan
     settings = dense_settings(kind, (*changes, "sample=30"))
     source = encoder_source(str(tiny))
     manifest = build_dense_index(ListCorpus(TEXTS), path, source, settings)
-    told = manifest.counts["recall"]
-    assert (told["at"], told["queries"]) == (10, 30)
-    assert least <= told["recall"] <= 1
+    message = manifest.counts["recall"]
+    assert (message["at"], message["queries"]) == (10, 30)
+    assert least <= message["recall"] <= 1
     hits = DenseIndex(path).search(QUERIES, depth=10)
     assert hits.counts.tolist() == [10] * 4
     exact = DenseIndex(flat).search(QUERIES, depth=10)
@@ -137,7 +137,7 @@ def test_recall_against_a_loop():
     index = engine.new_index(settings, 40, 4)
     index.train(vectors)
     index.add(vectors)
-    told = recall(index, vectors, 40, 0, at=5)
+    message = recall(index, vectors, 40, 0, at=5)
     good = 0
     for own in range(40):
         scores = vectors @ vectors[own]
@@ -145,8 +145,8 @@ def test_recall_against_a_loop():
         _, found = index.search(vectors[own : own + 1], 6)
         others = [n for n in found[0] if n not in (own, -1)][:5]
         good += len(set(others) & set(exact))
-    assert told == {"at": 5, "queries": 40, "recall": round(good / 200, 4)}
-    assert 0 < told["recall"] < 1
+    assert message == {"at": 5, "queries": 40, "recall": round(good / 200, 4)}
+    assert 0 < message["recall"] < 1
     assert recall(index, vectors[:1], 5, 0) == {}
 
 
@@ -157,13 +157,13 @@ def test_files_that_came_apart_are_refused(flat, tiny, tmp_path):
         data = bytearray((folder / name).read_bytes())
         data[-3] ^= 1
         (folder / name).write_bytes(bytes(data))
-        with pytest.raises(ProductError, match=f"{name}: this file is damaged"):
+        with pytest.raises(ArtifactError, match=f"{name}: this file is damaged"):
             DenseIndex(folder)
     other = tmp_path / "other"
     build_dense_index(ListCorpus({"x": "cat", "y": "dog"}), other, encoder_source(str(tiny)))
     shutil.copytree(flat, tmp_path / "mixed")
     shutil.copy(other / "index.faiss", tmp_path / "mixed" / "index.faiss")
-    with pytest.raises(ProductError, match=r"index.faiss: this file is damaged"):
+    with pytest.raises(ArtifactError, match=r"index.faiss: this file is damaged"):
         DenseIndex(tmp_path / "mixed")
 
 
@@ -180,7 +180,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path):
     index = DenseIndex(tmp_path / "moved" / "indexes" / "x")
     assert index.search(["cat"], depth=3).counts.tolist() == [3]
     tiny_bert(tmp_path / "moved" / "model", layers=1)
-    with pytest.raises(ProductError, match="is not the one"):
+    with pytest.raises(ArtifactError, match="is not the one"):
         DenseIndex(tmp_path / "moved" / "indexes" / "x").search(["cat"])
     named = DenseIndex(tmp_path / "moved" / "indexes" / "x", encoder=str(tiny))
     assert named.search(["cat"], depth=3).counts.tolist() == [3]

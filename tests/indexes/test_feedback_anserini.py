@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from anserini import Anserini
 
+from adducir.core.errors import UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
 from adducir.indexes.feedback import BM25PRF, FEEDBACK, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.models import ATIRE, BM25, DPH
-from adducir.study.errors import UsageError
 
 
 class Case(NamedTuple):

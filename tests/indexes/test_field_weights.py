@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_corpus import ListCorpus
 
+from adducir.core.errors import UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.norms import LENGTHS, norms_of
 from adducir.indexes.models import BM25, QLD
-from adducir.study.errors import UsageError
 
 FIELDS = ("title", "text")
 

@@ -12,11 +12,11 @@ import pytest
 from file_damage import damage, damaged_files
 from memory_corpus import ListCorpus
 
+from adducir.core.errors import ArtifactError
 from adducir.indexes import IndexSettings, build_index, build_memory_index, open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.files import Arrays
 from adducir.indexes.models import BM25, QLD
-from adducir.study.errors import ProductError
 
 QUERIES = ["word3 word7 word11", "word1", "word20 word21 word22 word23", "word5 word5 word40"]
 
@@ -54,7 +54,7 @@ def outcomes(whole: Path, tmp_path: Path, seed: int, count: int) -> dict[str, in
         try:
             assert figures(copy) == wanted, f"other figures: {name}"
             seen["same"] += 1
-        except ProductError as error:
+        except ArtifactError as error:
             assert "copy" in str(error.path), error
             assert "again" in str(error) or "not written by Adducir" in str(error), error
             seen["refused"] += 1
@@ -86,11 +86,11 @@ from pathlib import Path
 sys.path[:0] = sys.argv[3].split(":")
 from file_damage import damage
 import test_index_integrity as tests
-from adducir.study import manifest
-from adducir.study.errors import AdducirError
+from adducir.core import manifest
+from adducir.core.errors import AdducirError
 import adducir.indexes.memory.index as index
 # As if a disk had changed what was verified before: nothing but the checks of shapes is left.
-index.open_product = lambda path, *kinds: manifest.read_manifest(path)
+index.open_artifact = lambda path, *kinds: manifest.read_manifest(path)
 whole, (seed, count) = Path(sys.argv[1]), map(int, sys.argv[2].split(","))
 draw = random.Random(seed)
 files = sorted(p for p in whole.iterdir() if p.name != "manifest.json" and p.stat().st_size)
@@ -152,7 +152,7 @@ def test_offsets_must_rise_and_end_where_the_postings_do(tmp_path: Path) -> None
             offsets = np.load(copy / f"{name}.npy")
             offsets[place] = value
             np.save(copy / f"{name}.npy", offsets)
-            with pytest.raises(ProductError, match=f"{name}.npy: the index is damaged"):
+            with pytest.raises(ArtifactError, match=f"{name}.npy: the index is damaged"):
                 Arrays.open(copy)
             shutil.rmtree(copy)
 
@@ -165,14 +165,14 @@ def test_arrays_of_other_sizes_or_types_do_not_fit(tmp_path: Path) -> None:
         shutil.copytree(path, copy)
         array = np.load(copy / f"{name}.npy")
         np.save(copy / f"{name}.npy", array.astype(np.complex64))
-        with pytest.raises(ProductError, match="damaged"):
+        with pytest.raises(ArtifactError, match="damaged"):
             Arrays.open(copy)
         np.save(copy / f"{name}.npy", array[:-1])
-        with pytest.raises(ProductError, match="damaged"):
+        with pytest.raises(ArtifactError, match="damaged"):
             Arrays.open(copy)
         shutil.rmtree(copy)
     (path / "terms.txt").write_text("one\n")
-    with pytest.raises(ProductError, match=r"terms\.txt"):
+    with pytest.raises(ArtifactError, match=r"terms\.txt"):
         _ = Arrays.open(path).terms
 
 
@@ -182,5 +182,5 @@ def test_a_damaged_setting_of_the_manifest_is_no_other_figure(tmp_path: Path) ->
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["counts"]["documents"] += 1000  # N of the variants of BM25
     (path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ProductError, match=r"manifest\.json is damaged"):
+    with pytest.raises(ArtifactError, match=r"manifest\.json is damaged"):
         open_index(path)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from adducir.core.errors import MachineError
 from adducir.indexes import jvm
-from adducir.indexes.java import build
-from adducir.study.errors import MachineError
+from adducir.indexes.java import compiler
 
 
 def fake_java(home: Path, version: str, library: bool = True) -> Path:
@@ -47,9 +47,7 @@ def test_version_is_read_from_the_release_file(
     assert "java.sql" in java.modules
 
 
-def test_too_old_a_java_home_is_passed_over(
-    only_java_home: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_too_old_a_java_home_is_ignored(only_java_home: pytest.MonkeyPatch, tmp_path: Path) -> None:
     only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "17.0.1")))
     only_java_home.setattr(jvm, "_SYSTEM_FOLDERS", (str(tmp_path / "jvms"),))
     fake_java(tmp_path / "jvms/jdk-22", "22.0.1")
@@ -62,7 +60,7 @@ def test_own_variable_goes_first(only_java_home: pytest.MonkeyPatch, tmp_path: P
     assert jvm.find_java().version == 23
 
 
-def test_no_java_names_what_was_found_and_the_mend(
+def test_no_java_names_what_was_found_and_the_hint(
     only_java_home: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "17.0.1")))
@@ -95,8 +93,8 @@ def test_heap_must_be_a_plain_number(monkeypatch: pytest.MonkeyPatch, value: str
 def test_the_jar_was_built_from_these_sources() -> None:
     with zipfile.ZipFile(jvm.BRIDGE_JAR) as jar:
         manifest = jar.read("META-INF/MANIFEST.MF").decode()
-    assert f"Source-SHA256: {build.source_digest()[:32]}" in manifest, (
-        "run: python -m adducir.indexes.java.build"
+    assert f"Source-SHA256: {compiler.source_digest()[:32]}" in manifest, (
+        "run: python -m adducir.indexes.java.compiler"
     )
 
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from memory_corpus import ListCorpus
 from test_memory_analysis import LETTERS, SIGNS, in_bulk
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import MachineError, UsageError
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.build import build_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.languages import LANGUAGES
-from adducir.indexes.memory.build import Analyser, build_memory_index
+from adducir.indexes.lucene_builder import build_index
+from adducir.indexes.memory.builder import Analyser, build_memory_index
 from adducir.indexes.models import BM25
-from adducir.study.errors import MachineError, UsageError
-from adducir.study.products import read_manifest
 
 GERMAN = {
     "d1": "Die Häuser der Stadt sind alt und schön.",
@@ -97,7 +97,7 @@ def test_english_is_what_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("arguments", "message"),
     [
         (("", "lucene", "dee"), r"there is no language 'dee'; did you mean `de`\?"),
         (("porter", "lucene", "de"), "German has no stemmer 'porter', but `lucene`"),
@@ -105,9 +105,9 @@ def test_english_is_what_it_was() -> None:
         (("", ("i",), "pl"), "Lucene's analyser of Polish takes no stop words"),
     ],
 )
-def test_what_a_language_has_not(asked: tuple[str, str, str], message: str) -> None:
+def test_what_a_language_has_not(arguments: tuple[str, str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Analysis(*asked)
+        Analysis(*arguments)
 
 
 def test_thai_is_analysed_or_refused() -> None:

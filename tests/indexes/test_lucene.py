@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from memory_corpus import TEXTS, ListCorpus
 
+from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import IndexSettings, LuceneIndex, build_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
-from adducir.study.errors import InputError, ProductError, UsageError
 
 MakeIndex = Callable[..., LuceneIndex]
 
@@ -249,14 +249,14 @@ class TestFaults:
             path.write_text("x")
         elif content == "folder":
             path.mkdir()
-        with pytest.raises(ProductError, match="adducir index"):
+        with pytest.raises(ArtifactError, match="adducir index"):
             LuceneIndex(path)
 
     def test_a_damaged_index(self, pets: LuceneIndex, tmp_path: Path) -> None:
         shutil.copytree(pets.path, tmp_path / "index")
         segments = next((tmp_path / "index/lucene").glob("segments_*"))
         segments.write_bytes(segments.read_bytes()[:20])
-        with pytest.raises(ProductError, match="--rebuild"):
+        with pytest.raises(ArtifactError, match="--rebuild"):
             LuceneIndex(tmp_path / "index")
 
     def test_an_index_of_another_lucene(self, pets: LuceneIndex, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ class TestFaults:
         version = content.index(b"segments") + len(b"segments")
         content[version : version + 4] = (1).to_bytes(4, "big")
         segments.write_bytes(bytes(content))
-        with pytest.raises(ProductError, match=r"another Lucene.*--rebuild"):
+        with pytest.raises(ArtifactError, match=r"another Lucene.*--rebuild"):
             LuceneIndex(tmp_path / "index")
 
 

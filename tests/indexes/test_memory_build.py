@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_corpus import ListCorpus
 
+from adducir.core.errors import ArtifactError, InputError
 from adducir.indexes import IndexSettings, build_index
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.memory.build import build_from_weights, build_memory_index
+from adducir.indexes.memory.builder import build_from_weights, build_memory_index
 from adducir.indexes.memory.files import Arrays
 from adducir.indexes.memory.forward import encode, terms_of
 from adducir.indexes.memory.norms import norms_of
-from adducir.study.errors import InputError, ProductError
 
 TEXTS = {
     "B": "The teacher's café naïve U.S. e-mail don't 3.14 1,000",
@@ -128,7 +128,7 @@ def test_a_docno_twice(tmp_path: Path) -> None:
 def test_a_damaged_file_names_itself(tmp_path: Path) -> None:
     built(tmp_path / "index", TEXTS)
     (tmp_path / "index/lengths.npy").write_bytes(b"no array")
-    with pytest.raises(ProductError, match=r"lengths\.npy.*--rebuild"):
+    with pytest.raises(ArtifactError, match=r"lengths\.npy.*--rebuild"):
         Arrays.open(tmp_path / "index")
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from memory_corpus import ListCorpus
 
+from adducir.core.errors import UsageError
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
-from adducir.study.errors import UsageError
 
 Pair = tuple[MemoryIndex, LuceneIndex]
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_corpus import TEXTS, ListCorpus
 
+from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.topics import Topics
 from adducir.indexes import (
     IndexSettings,
@@ -25,11 +26,10 @@ from adducir.indexes import (
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import Hits
-from adducir.indexes.memory.build import build_from_weights
+from adducir.indexes.memory.builder import build_from_weights
 from adducir.indexes.memory.searching import Terms
 from adducir.indexes.models import BM25, QLD, Model
 from adducir.indexes.search import search_topics
-from adducir.study.errors import ProductError, UsageError
 
 BACKENDS = ["numba", "numpy"]
 WORDS = [f"word{n}" for n in range(60)]
@@ -224,11 +224,11 @@ class TestInterface:
         assert isinstance(open_index(tmp_path / "index"), MemoryIndex)
         assert isinstance(open_index(pets.path), LuceneIndex)
         assert isinstance(open_index(pets.path / "lucene"), LuceneIndex)
-        with pytest.raises(ProductError, match="adducir index"):
+        with pytest.raises(ArtifactError, match="adducir index"):
             open_index(tmp_path / "nothing")
 
     def test_an_index_of_the_other_engine(self, pets: LuceneIndex) -> None:
-        with pytest.raises(ProductError, match=r"'lucene-index', .* 'memory-index' is needed"):
+        with pytest.raises(ArtifactError, match=r"'lucene-index', .* 'memory-index' is needed"):
             MemoryIndex(pets.path)
 
     def test_retrievers_take_either_engine(self, tmp_path: Path, pets: LuceneIndex) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from memory_corpus import ListCorpus
 
+from adducir.core.errors import UsageError
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25, DPH, MODELS, QLD, BM25Plus, InL2, Model
-from adducir.study.errors import UsageError
 
 TEXTS = {
     f"d{n}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n * 3 % 70 + 1))

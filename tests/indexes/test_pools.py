@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from adducir.corpora.evidence_sets.hotpotqa import HotpotQuestion, paragraphs_of, read_hotpotqa
+from adducir.core.errors import UsageError
+from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, paragraphs_of, read_hotpotqa
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.models import BM25
 from adducir.indexes.pools import STOP_WORDS, bigram_terms, bm25_pools
-from adducir.study.errors import UsageError
 
 PARAGRAPHS = {
     "Kansas Song": "A fight song of the University of Kansas.",

@@ -10,10 +10,10 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, P
 
+from adducir.core.errors import UsageError
 from adducir.indexes import LuceneIndex, LuceneRetriever, QueryExpansion
 from adducir.indexes.feedback import BM25PRF, RM3
 from adducir.indexes.models import BM25
-from adducir.study.errors import UsageError
 
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["leash", "noise1 noise2", "the"]})
 

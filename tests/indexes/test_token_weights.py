@@ -8,6 +8,7 @@ import pytest
 from memory_corpus import ListCorpus
 from scipy.sparse import csr_matrix
 
+from adducir.core.errors import InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.token_weights import read_token_weights
@@ -15,11 +16,10 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
-from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.builder import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD, Impact
 from adducir.indexes.search import search_topics
-from adducir.study.errors import InputError, UsageError
 
 COUNTS = {
     "d1": {"cats": 3, "Cat": 2, "the": 9, "running": 1},
@@ -86,16 +86,16 @@ def built(folder, rows):
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_scores_are_the_product_of_the_matrices(tmp_path, whole):
+def test_scores_are_the_artifact_of_the_matrices(tmp_path, whole):
     rows, documents = vectors_of(700, 300, 1, whole=whole)
-    queries, asked = vectors_of(40, 300, 2, whole=whole)
+    queries, arguments = vectors_of(40, 300, 2, whole=whole)
     index = built(tmp_path, rows)
     assert index.default_model == "impact"
     hits = index.search([*queries, {}, {"never seen": 3.0}], Impact(), depth=50)
-    truth = (asked @ documents.T).toarray()
+    gold = (arguments @ documents.T).toarray()
     first = 0
     for query, count in enumerate(hits.counts[:40]):
-        scores = truth[query]
+        scores = gold[query]
         order = np.lexsort((np.arange(len(scores)), -np.round(scores, 9)))[:50]
         expected = [f"d{n:04}" for n in order if scores[n] > 0]
         assert hits.docnos[first : first + count].to_list() == expected
@@ -219,7 +219,7 @@ def test_a_folder_of_files(tmp_path):
         ('{"docno": "d1", "weights": {}}', "was there before, in line 1"),
     ],
 )
-def test_faults_name_file_and_line(tmp_path, line, what):
+def test_errors_name_file_and_line(tmp_path, line, what):
     path = write(tmp_path / "p.jsonl", {"d1": {"a": 1}})
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(InputError) as caught:
@@ -237,7 +237,7 @@ def test_faults_name_file_and_line(tmp_path, line, what):
         ('{"qid": "1", "vector": {}}', "the qid '1' comes twice"),
     ],
 )
-def test_faults_of_topics(tmp_path, line, what):
+def test_errors_of_topics(tmp_path, line, what):
     path = tmp_path / "q.jsonl"
     path.write_text('{"qid": "1", "vector": {"a": 1}}\n' + line)
     with pytest.raises(InputError) as caught:

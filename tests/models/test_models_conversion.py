@@ -18,6 +18,9 @@ from safetensors.torch import load_file
 from tiny import tiny_bert
 
 from adducir.cli.app import main
+from adducir.core.artifacts import read_manifest, verify
+from adducir.core.errors import InputError
+from adducir.core.files import file_digest
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.models import conversion, unpickling
@@ -25,9 +28,6 @@ from adducir.models.conversion import convert
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.rerankers.registry import open_reranker
-from adducir.study.errors import InputError
-from adducir.study.files import file_digest
-from adducir.study.products import read_manifest, verify
 
 
 @pytest.fixture
@@ -36,14 +36,14 @@ def here(monkeypatch):
 
     def run(command, *, stderr, **_):
         assert stderr == subprocess.PIPE
-        told = io.StringIO()
+        message = io.StringIO()
         code = 0
-        with redirect_stderr(told):
+        with redirect_stderr(message):
             try:
                 unpickling.main([str(word) for word in command[4:]])
             except SystemExit as end:
                 code = end.code
-        return subprocess.CompletedProcess(command, code, b"", told.getvalue().encode())
+        return subprocess.CompletedProcess(command, code, b"", message.getvalue().encode())
 
     monkeypatch.setattr(unpickling, "_limit_memory", lambda size: None)
     monkeypatch.setattr(conversion.subprocess, "run", run)
@@ -138,7 +138,7 @@ def test_tied_weights_stand_under_each_of_their_names(here, t5, tmp_path):
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_views_of_one_storage_are_told_apart(here, tiny, tmp_path):
+def test_views_of_one_storage_are_reported_apart(here, tiny, tmp_path):
     def views(weights):
         whole = torch.arange(12.0).reshape(3, 4)
         return {**weights, "row": whole[1], "column": whole[:, 1], "turned": whole.T}
@@ -229,7 +229,7 @@ def test_a_damaged_file_is_refused(here, cut, tiny, tmp_path):
     refused(folder, tmp_path, "weights are refused")
 
 
-def test_what_needs_no_conversion_is_told(tiny, tmp_path):
+def test_what_needs_no_conversion_is_reported(tiny, tmp_path):
     refused(tiny, tmp_path, "nothing to convert")
 
 

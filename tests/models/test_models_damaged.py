@@ -7,12 +7,12 @@ import shutil
 import pytest
 from safetensors.torch import load_file, save_file
 
+from adducir.core.errors import AdducirError, ArtifactError, InputError
 from adducir.encoders import encoding
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.vectors import Vectors
 from adducir.rerankers.registry import open_reranker
-from adducir.study.errors import AdducirError, InputError, ProductError
 
 TEXTS = ["cats run fast", "a slow dog"]
 CONTENTS = {
@@ -75,7 +75,7 @@ def outcome(use, folder):
 
 @pytest.mark.parametrize("model", USES)
 @pytest.mark.parametrize("content", CONTENTS)
-def test_no_content_of_a_file_is_a_fault_of_the_program(model, content, request, tmp_path):
+def test_no_content_of_a_file_is_a_error_of_the_program(model, content, request, tmp_path):
     whole = request.getfixturevalue(model)
     for path in sorted(whole.rglob("*")):
         if not path.is_file():
@@ -92,7 +92,7 @@ def test_no_content_of_a_file_is_a_fault_of_the_program(model, content, request,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["trained", "roberta", "reranker", "classifier", "t5"])
-def test_no_mutation_of_a_file_is_a_fault_of_the_program(model, request, tmp_path):
+def test_no_mutation_of_a_file_is_a_error_of_the_program(model, request, tmp_path):
     whole, draw = request.getfixturevalue(model), random.Random(model)
     files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
     for _ in range(150):
@@ -136,7 +136,7 @@ def test_the_error_says_what_is_wrong(name, change, match, trained, tmp_path):
         encode(copy)
 
 
-def test_a_tokenizer_without_its_special_tokens_is_told(t5, tmp_path):
+def test_a_tokenizer_without_its_special_tokens_is_reported(t5, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(t5, copy)
     path = copy / "tokenizer_config.json"
@@ -148,7 +148,7 @@ def test_a_tokenizer_without_its_special_tokens_is_told(t5, tmp_path):
             rank(f"{kind}:")(copy)
 
 
-def test_a_projection_of_another_width_is_told(tiny, tmp_path):
+def test_a_projection_of_another_width_is_reported(tiny, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(tiny, copy)
     weights = load_file(tiny / "model.safetensors")
@@ -160,18 +160,18 @@ def test_a_projection_of_another_width_is_told(tiny, tmp_path):
         open_reranker(recipe).order("cats", TEXTS)
 
 
-def test_a_manifest_of_vectors_that_lacks_a_count_is_told(tiny, tmp_path):
+def test_a_manifest_of_vectors_that_lacks_a_count_is_reported(tiny, tmp_path):
     items = encoding.Items({}, "x", "document", 2, lambda: iter([("a", "cats"), ("b", "dogs")]))
     folder = tmp_path / "vectors"
     encoding.encode(encoder_source(str(tiny)), items, folder)
     assert Vectors(folder).all().shape == (2, 32)
     manifest = folder / "manifest.json"
-    told = json.loads(manifest.read_text())
+    message = json.loads(manifest.read_text())
     for change in ({"width": None}, {"digest": 1}, {"shards": "two"}):
-        counts = {**told["counts"], **change}
-        manifest.write_text(json.dumps({**told, "counts": counts}))
-        with pytest.raises(ProductError):
+        counts = {**message["counts"], **change}
+        manifest.write_text(json.dumps({**message, "counts": counts}))
+        with pytest.raises(ArtifactError):
             Vectors(folder)
-    manifest.write_text(json.dumps({**told, "counts": {}}))
-    with pytest.raises(ProductError):
+    manifest.write_text(json.dumps({**message, "counts": {}}))
+    with pytest.raises(ArtifactError):
         Vectors(folder)

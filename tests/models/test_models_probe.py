@@ -5,9 +5,9 @@ import json
 import pytest
 import torch
 
+from adducir.core.progress import Silent
 from adducir.models import probe as probing
 from adducir.models.probe import Probe, fastest_precision, probe
-from adducir.study.progress import Silent
 
 CPU = torch.device("cpu")
 
@@ -38,7 +38,7 @@ class Clock:
 )
 def test_what_is_faster_is_taken_whatever_the_processor_lists(monkeypatch, half, expected):
     for listed in ({"avx512_bf16": True, "amx_bf16": True}, {}):
-        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda told=listed: told)
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda message=listed: message)
         clock = Clock(half)
         assert fastest_precision(CPU, timer=clock) == expected
         assert clock.calls == 2 * 2 * (1 + probing.ROUNDS)  # it was tried on each
@@ -82,14 +82,14 @@ def test_a_device_that_cannot_is_left_in_single_precision(monkeypatch):
     assert found.reason.startswith("float32, since ")
 
 
-def test_the_reason_is_told():
+def test_the_reason_is_reported():
     lines = []
 
-    class Told(Silent):
+    class Recorded(Silent):
         def note(self, message):
             lines.append(message)
 
-    fastest_precision(CPU, progress=Told(), timer=Clock(1.7))
+    fastest_precision(CPU, progress=Recorded(), timer=Clock(1.7))
     (line,) = lines
     assert line.startswith("computing in float32: a layer takes 1.7e+03 ms in bfloat16, 1e+03 ms")
     assert Probe("X", 0.5, 0.25).reason == (

@@ -1,4 +1,4 @@
-"""What is saved depends on what decides it alone: no random number of the process, no order."""
+"""What is saved depends on what determines it alone: no random number of the process, no order."""
 
 import hashlib
 
@@ -14,11 +14,11 @@ from adducir.encoders.sources import encoder_source
 from adducir.encoders.vectors import read_shard, write_shard
 from adducir.models.loading import load_model
 from adducir.models.sources import model_source
-from adducir.rerankers.complementary.drn import DRNModel
-from adducir.rerankers.complementary.model import ComplementaryModel
-from adducir.rerankers.complementary.settings import DRNSelection
-from adducir.rerankers.complementary.settings import Settings as EvidenceSettings
 from adducir.rerankers.cross_encoder import CrossEncoder
+from adducir.selectors.drn import DRNModel
+from adducir.selectors.model import ComplementaryModel
+from adducir.selectors.settings import DRNSelection
+from adducir.selectors.settings import Settings as EvidenceSettings
 
 DRN = EvidenceSettings(kind="drn", selection=DRNSelection())
 TRAINERS = {

@@ -1,12 +1,12 @@
-"""Models by name: what is found, what is refused, and what tells one from another."""
+"""Models by name: what is found, what is refused, and what shows one from another."""
 
 import shutil
 
 import pytest
 
+from adducir.core.errors import InputError, MachineError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.study.errors import InputError, MachineError
 
 
 def test_a_folder_is_loaded_with_its_tokenizer(tiny):
@@ -60,7 +60,7 @@ def test_pickled_weights_are_refused(tiny, tmp_path):
         load_model(model_source(str(folder)))
 
 
-def test_broken_weights_are_told_with_their_folder(tiny, tmp_path):
+def test_broken_weights_are_reported_with_their_folder(tiny, tmp_path):
     folder = tmp_path / "broken"
     shutil.copytree(tiny, folder)
     (folder / "model.safetensors").write_bytes(b"no weights")

@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 from tiny import rewritten, tiny_bert, without_tokenizer
 
+from adducir.core.errors import InputError
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import Settings
 from adducir.encoders.model import DualEncoder
@@ -16,7 +17,6 @@ from adducir.encoders.sources import encoder_source
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.rerankers.registry import open_reranker
-from adducir.study.errors import InputError
 
 T5 = "T5ForConditionalGeneration"
 CLASSIFIER = "AutoModelForSequenceClassification"
@@ -181,7 +181,7 @@ def test_every_caller_refuses_a_checkpoint_that_lacks_a_weight(kind, t5, tmp_pat
                 load()
 
 
-def test_foreign_names_are_told(classifier, tmp_path):
+def test_foreign_names_are_reported(classifier, tmp_path):
     def other(weights):
         return {f"net.{name}": weight for name, weight in weights.items()}
 
@@ -224,7 +224,7 @@ def test_half_precision_weights_are_read_as_they_are(classifier, tmp_path):
     assert all(torch.equal(value, own[k].half().float()) for k, value in model.state_dict().items())
 
 
-def test_shards_are_read_and_a_missing_one_is_told(classifier, tmp_path):
+def test_shards_are_read_and_a_missing_one_is_reported(classifier, tmp_path):
     source = model_source(str(classifier))
     folder = tmp_path / "sharded"
     load_model(source, CLASSIFIER).save_pretrained(folder, max_shard_size="20KB")

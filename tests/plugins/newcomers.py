@@ -8,26 +8,26 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
 from adducir.corpora.documents import Document, check_docno
-from adducir.corpora.evidence_sets.chosen import ChosenSet
 from adducir.corpora.readers import CorpusFormat
+from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.encoders.kinds import TextEncoder
-from adducir.experiments.evaluation.formulas import MeasureKind
+from adducir.evaluation.formulas import MeasureKind
 from adducir.experiments.retrieval.runs import Made, RunStep
 from adducir.experiments.retrieval.systems import System
-from adducir.experiments.significance.corrections import Correction
-from adducir.experiments.significance.outcome import TestResult
-from adducir.experiments.significance.tests import SignificanceTest
-from adducir.experiments.tables.render import TableFormat
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
-from adducir.rerankers.complementary.selector import Selector
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.scoring import Pointwise
 from adducir.runs.fusion import FusionMethod
-from adducir.study.errors import InputError
-from adducir.study.files import read_lines
+from adducir.selectors.selector import Selector
+from adducir.statistics.corrections import Correction
+from adducir.statistics.outcome import TestResult
+from adducir.statistics.tests import SignificanceTest
+from adducir.tables.formats import TableFormat
 
 POINTS = {
     "adducir.languages": {"en-plain": "Plain"},
@@ -109,9 +109,9 @@ class FirstGrade(MeasureKind):
     highest: int = Field(1, ge=1, description="The highest grade.")
 
     def values(self, lists):
-        standing = lists.standing(condensed=False)
-        first = (standing.rank == 0) & (standing.grade > 0)
-        return lists.sums(standing.topic[first], standing.grade[first] / self.highest)
+        ranked = lists.ranked(condensed=False)
+        first = (ranked.rank == 0) & (ranked.grade > 0)
+        return lists.sums(ranked.topic[first], ranked.grade[first] / self.highest)
 
 
 class Cautious(SignificanceTest):
@@ -191,10 +191,10 @@ class Lead(Selector):
 
     size: int = Field(2, ge=1, description="Passages of a set.")
 
-    def choose(self, questions: Sequence) -> list[ChosenSet]:
+    def choose(self, questions: Sequence) -> list[SelectedSet]:
         chosen = [[passage.id for passage in one.passages[: self.size]] for one in questions]
         return [
-            ChosenSet(one.id, tuple(ids), float(len(ids)))
+            SelectedSet(one.id, tuple(ids), float(len(ids)))
             for one, ids in zip(questions, chosen, strict=True)
         ]
 
@@ -223,7 +223,7 @@ class Top(System):
 
 
 class _Cut(RunStep):
-    def decides(self):
+    def fingerprint_inputs(self):
         return {"count": self.recipe.count, "of": self.inputs[0].fingerprint}
 
     def produce(self, context):

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from plugin_package import install
 
+from adducir.core.errors import MachineError
 from adducir.corpora.sources import open_corpus
 from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.languages import LANGUAGES
 from adducir.indexes.models import BM25
-from adducir.study.errors import MachineError
 
 LIGHT = '''
 """German with a light stemmer, of an author who is not of Adducir."""

@@ -5,9 +5,9 @@ import sys
 import pytest
 from plugin_package import install
 
+from adducir.core.errors import MachineError, UsageError
+from adducir.core.registry import Family
 from adducir.runs.fusion import FUSION, FusionMethod
-from adducir.study.errors import MachineError, UsageError
-from adducir.study.registry import Family
 
 BORDA = '''
 """Borda's count, of an author who is not of Adducir."""

@@ -94,11 +94,11 @@ def test_a_corpus_format(study: Path) -> None:
     assert "colons" in adducir(study, "index", "--help")
     adducir(study, "index", "pets.txt", "-o", "pets", "--format", "colons", "--engine", "memory")
     (study / "pets.txt").rename(study / "pets.colons")
-    told = adducir(study, "index", "pets.colons", "-o", "other", "--engine", "memory")
-    assert "3 documents" in told
+    message = adducir(study, "index", "pets.colons", "-o", "other", "--engine", "memory")
+    assert "3 documents" in message
     (study / "pets.colons").write_text("x cats\n")
-    told = adducir(study, "index", "pets.colons", "-o", "bad", "--engine", "memory", code=3)
-    assert "pets.colons:1: there is no colon." in told
+    message = adducir(study, "index", "pets.colons", "-o", "bad", "--engine", "memory", code=3)
+    assert "pets.colons:1: there is no colon." in message
 
 
 def test_a_language_a_retrieval_model_and_a_feedback_method(study: Path) -> None:
@@ -129,15 +129,15 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
 
 def test_a_measure_a_test_a_correction_and_a_table_format(study: Path) -> None:
     runs = ("evaluate", "a.run", "b.run", "-q", "qrels.txt")
-    told = adducir(study, *runs, "-m", "FirstGrade FirstGrade(highest=2)", "--format", "org")
-    assert told.splitlines() == [
+    message = adducir(study, *runs, "-m", "FirstGrade FirstGrade(highest=2)", "--format", "org")
+    assert message.splitlines() == [
         "| System | FirstGrade | FirstGrade(highest=2) |",
         "| a | 1.500 | 0.750 |",
         "| b | 1.000 | 0.500 |",
     ]
-    asked = ("-b", "a", "--test", "cautious", "--correction", "sidak")
-    told = adducir(study, *runs, "-m", "P@1", *asked)
-    assert "Cautious test, two-sided, against a; Sidak-corrected over the 1 test" in told
+    arguments = ("-b", "a", "--test", "cautious", "--correction", "sidak")
+    message = adducir(study, *runs, "-m", "P@1", *arguments)
+    assert "Cautious test, two-sided, against a; Sidak-corrected over the 1 test" in message
     adducir(study, *runs, "-m", "P@1", "-o", "table.org")
     assert (study / "table.org").read_text().startswith("| System | P@1 |")
     wrong = adducir(study, *runs, "-m", "FirstGrade(highst=2)", code=2)
@@ -180,8 +180,8 @@ def test_an_encoder(study: Path) -> None:
 
 
 def test_a_selector(study: Path) -> None:
-    told = adducir(study, "select", "--help")
-    assert "lead" in told
+    message = adducir(study, "select", "--help")
+    assert "lead" in message
     given = ("select", "-m", "lead", "-q", "questions.jsonl", "--size", "1", "-o", "sets.jsonl")
     adducir(study, *given)
     (line,) = (study / "sets.jsonl").read_text().splitlines()
@@ -215,5 +215,5 @@ def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None
     assert "run runs/pets/Words.t.trec.gz" in later
     wrong = (study / "experiments" / "pets.yaml").read_text().replace("cautious", "cautios")
     (study / "experiments" / "wrong.yaml").write_text(wrong)
-    told = adducir(study, "experiment", "experiments/wrong.yaml", code=3)
-    assert "did you mean `cautious`?" in told
+    message = adducir(study, "experiment", "experiments/wrong.yaml", code=3)
+    assert "did you mean `cautious`?" in message

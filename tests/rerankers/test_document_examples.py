@@ -6,11 +6,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from adducir.core.errors import InputError
 from adducir.corpora.sources import open_corpus
 from adducir.rerankers.document_examples import document_examples
 from adducir.rerankers.examples import Counts, Leaks
 from adducir.rerankers.registry import read_recipe
-from adducir.study.errors import InputError
 from adducir.training import open_training, train_model
 from adducir.training.leaks import Excluded
 
@@ -93,7 +93,7 @@ def test_leaks_are_left_out_with_their_copies(corpus):
     assert counts.left_out_documents == 2
 
 
-def test_nothing_to_learn_from_is_told(corpus, tmp_path):
+def test_nothing_to_learn_from_is_reported(corpus, tmp_path):
     others = Leaks(), Counts(), tmp_path
     with pytest.raises(InputError, match="no field but 'conclusion'"):
         list(document_examples(corpus, "conclusion", ["conclusion"], *others, negatives=1))
@@ -113,24 +113,24 @@ training: {{epochs: 1, batch_size: 4}}
 def test_a_recipe_trains_on_documents(corpus, study, bert):
     path = study / "rerankers" / "pets.yaml"
     path.write_text(RECIPE.format(base=bert), encoding="utf-8")
-    course = open_training(path)
+    training_plan = open_training(path)
     (study / "texts").mkdir()
     counts = Counts()
-    examples = list(counts.counted(course.examples(counts, study / "texts")))
+    examples = list(counts.counted(training_plan.examples(counts, study / "texts")))
     assert counts.positives == counts.negatives == 8
     assert len(examples) == 16
-    manifest = train_model(course, path.with_suffix(""))
+    manifest = train_model(training_plan, path.with_suffix(""))
     assert manifest.counts["training_pairs"] + manifest.counts["held_out_pairs"] == 16
     card = (path.with_suffix("") / "README.md").read_text(encoding="utf-8")
     assert "the field conclusion" in card
     # Other documents, or fewer of them, make another model.
     changed = open_training(path, ["examples.most=4"])
-    assert changed.fingerprint != course.fingerprint
+    assert changed.fingerprint != training_plan.fingerprint
     (study / "arguments.jsonl").write_text(
         (study / "arguments.jsonl").read_text(encoding="utf-8").replace("slow", "fast"),
         encoding="utf-8",
     )
-    assert open_training(path).fingerprint != course.fingerprint
+    assert open_training(path).fingerprint != training_plan.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_recipe_trains_on_documents(corpus, study, bert):
         ("{pairs: p, most: 3}", "`most` means nothing without `query_field`"),
     ],
 )
-def test_faults_of_recipes(study, examples, what):
+def test_errors_of_recipes(study, examples, what):
     path = study / "rerankers" / "wrong.yaml"
     path.write_text(f"kind: cross-encoder\nbase: minilm\nexamples: {examples}\n", encoding="utf-8")
     with pytest.raises(InputError, match=what):

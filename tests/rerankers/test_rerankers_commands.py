@@ -8,7 +8,7 @@ from adducir.runs.read import read_run
 
 
 @pytest.fixture
-def asked(study, classifier):
+def arguments(study, classifier):
     """The words of a command that reranks."""
     return [
         *("rerank", "--run", str(study / "runs" / "bm25.trec")),
@@ -16,50 +16,50 @@ def asked(study, classifier):
     ]
 
 
-def test_the_same_from_corpus_and_from_index(study, asked, capsys):
+def test_the_same_from_corpus_and_from_index(study, arguments, capsys):
     index = study / "indexes" / "small"
     corpus = str(study / "corpus.jsonl")
     assert main(["index", corpus, "--output", str(index), "--engine", "memory"]) == 0
     one, other = study / "runs" / "one.trec", study / "runs" / "other.trec.gz"
-    asked += ["--depth", "4"]
+    arguments += ["--depth", "4"]
     capsys.readouterr()
-    assert main([*asked, "--corpus", corpus, "--output", str(one)]) == 0
-    told = capsys.readouterr().err
-    assert "12 pairs computed, 0 known" in told
-    assert "score: log-probability of class 1" in told
-    assert main([*asked, "--index", str(index), "--output", str(other)]) == 0
+    assert main([*arguments, "--corpus", corpus, "--output", str(one)]) == 0
+    message = capsys.readouterr().err
+    assert "12 pairs computed, 0 known" in message
+    assert "score: log-probability of class 1" in message
+    assert main([*arguments, "--index", str(index), "--output", str(other)]) == 0
     assert "0 pairs computed, 12 known" in capsys.readouterr().err
     assert read_run(one).frame.equals(read_run(other).frame)
     assert read_run(one).tag == "one"
     assert read_metadata(one)["method"]["reranking"][0]["depth"] == 4
     assert list((study / "rerankers" / ".scores").glob("*/scores-*.safetensors"))
-    assert main([*asked, "--corpus", corpus, "--no-cache", "--output", str(one)]) == 0
+    assert main([*arguments, "--corpus", corpus, "--no-cache", "--output", str(one)]) == 0
     assert "12 pairs computed, 0 known" in capsys.readouterr().err
 
 
-def test_how_the_candidates_were_found_is_handed_on(study, asked):
+def test_how_the_candidates_were_found_is_handed_on(study, arguments):
     index, run = study / "indexes" / "small", study / "runs" / "bm25.trec"
     topics = str(study / "topics.tsv")
     main(["index", str(study / "corpus.jsonl"), "--output", str(index), "--engine", "memory"])
     assert main(["search", "-i", str(index), "-t", topics, "-o", str(run), "--force"]) == 0
     output = study / "runs" / "two.trec"
-    assert main([*asked, "--index", str(index), "--output", str(output)]) == 0
+    assert main([*arguments, "--index", str(index), "--output", str(output)]) == 0
     facts = read_metadata(output)
     assert facts["method"]["retrieval"] == read_metadata(run)["method"]["retrieval"]
     assert facts["data"]["topics"]["source"].endswith("topics.tsv")
 
 
-def test_options_that_do_not_go_together(study, asked, capsys):
+def test_options_that_do_not_go_together(study, arguments, capsys):
     output = ["--output", str(study / "runs" / "x.trec")]
-    assert main([*asked, *output]) == 2
-    assert main([*asked, "--index", "a", "--corpus", "b", *output]) == 2
+    assert main([*arguments, *output]) == 2
+    assert main([*arguments, "--index", "a", "--corpus", "b", *output]) == 2
     corpus = ["--corpus", str(study / "corpus.jsonl")]
-    assert main([*asked, *corpus, "--cache", "c", "--no-cache", *output]) == 2
-    assert main([*asked, *corpus, "--output", str(study / "runs" / "bm25.trec")]) == 2
+    assert main([*arguments, *corpus, "--cache", "c", "--no-cache", *output]) == 2
+    assert main([*arguments, *corpus, "--output", str(study / "runs" / "bm25.trec")]) == 2
     assert "which this command reads" in capsys.readouterr().err
 
 
-def test_train_and_use(study, bert, asked, capsys):
+def test_train_and_use(study, bert, arguments, capsys):
     recipe = study / "rerankers" / "tiny.yaml"
     recipe.write_text(
         f"""kind: cross-encoder
@@ -71,11 +71,11 @@ examples:
 training: {{epochs: 1}}
 """
     )
-    asked[-1] = str(recipe)
+    arguments[-1] = str(recipe)
     corpus = ["--corpus", str(study / "corpus.jsonl")]
     output = ["--output", str(study / "runs" / "x.trec")]
-    assert main([*asked, *corpus, *output]) == 5
+    assert main([*arguments, *corpus, *output]) == 5
     assert "Train it: adducir train" in capsys.readouterr().err
     assert main(["train", str(recipe), "--set", "training.batch_size=4"]) == 0
     assert (study / "rerankers" / "tiny" / "model.safetensors").is_file()
-    assert main([*asked, *corpus, *output]) == 0
+    assert main([*arguments, *corpus, *output]) == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from adducir.core.yaml import load
 from adducir.rerankers.registry import RERANKERS, recipe_of
-from adducir.study.yaml import load
 
 KINDS = RERANKERS.kinds()
 PAGE = (Path(__file__).parents[2] / "docs" / "reranking.md").read_text(encoding="utf-8")
@@ -44,15 +44,15 @@ def test_defaults_are_those_of_the_recipes(kind):
         default = field.default
         if key == "model" or not isinstance(default, int | float | str):
             continue  # none, or one that is put in words
-        told = f"{default:g}" if isinstance(default, float) else str(default)
+        message = f"{default:g}" if isinstance(default, float) else str(default)
         if isinstance(default, bool):
-            told = told.lower()
-        assert told in stated[key], (key, told, stated[key])
+            message = message.lower()
+        assert message in stated[key], (key, message, stated[key])
 
 
 @pytest.mark.parametrize("block", re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.M | re.S))
 def test_recipes_in_the_document_are_right(block, tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text(block, encoding="utf-8")
-    told = yaml.safe_load(block)
-    assert recipe_of(load(path)).model == told.get("model", told.get("kind"))
+    message = yaml.safe_load(block)
+    assert recipe_of(load(path)).model == message.get("model", message.get("kind"))

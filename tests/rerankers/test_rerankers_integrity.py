@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from file_damage import damage
 
+from adducir.core.progress import Silent
 from adducir.rerankers.cache import ScoreCache, pair_keys
-from adducir.study.progress import Silent
 
 PAIRS = [(f"query {n % 7}", f"text {n}") for n in range(200)]
 

@@ -11,10 +11,10 @@ import torch
 from rerank_texts import QUERIES, TEXTS
 from tiny import WORDS, tiny_bert
 
+from adducir.core.errors import InputError, UsageError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.rerankers.registry import open_reranker
-from adducir.study.errors import InputError, UsageError
 
 PAIRS = list(itertools.product(QUERIES, TEXTS))
 LONG = "should nuclear power be banned because energy plants run on and on " * 4
@@ -60,12 +60,12 @@ def test_monobert_is_the_log_probability_of_the_last_class(classifier):
     network = load_model(source, "BertForSequenceClassification")
     expected = []
     for query, text in PAIRS:
-        asked, told = tokenizer.tokenize(query), tokenizer.tokenize(text)
-        told = told[: 64 - 3 - len(asked)]
-        pieces = ["[CLS]", *asked, "[SEP]", *told, "[SEP]"]
+        arguments, message = tokenizer.tokenize(query), tokenizer.tokenize(text)
+        message = message[: 64 - 3 - len(arguments)]
+        pieces = ["[CLS]", *arguments, "[SEP]", *message, "[SEP]"]
         encoded = {
             "input_ids": torch.tensor([tokenizer.convert_tokens_to_ids(pieces)]),
-            "token_type_ids": torch.tensor([[0] * (len(asked) + 2) + [1] * (len(told) + 1)]),
+            "token_type_ids": torch.tensor([[0] * (len(arguments) + 2) + [1] * (len(message) + 1)]),
         }
         with torch.inference_mode():
             first, second = network(**encoded).logits[0].tolist()
@@ -186,10 +186,10 @@ def test_monot5_cuts_the_document_alone(t5, tmp_path):
         ids = model.encode([(query, text)])[0].ids
         whole = tokenizer(f"Query: {query} Document: {text} Relevant:")["input_ids"]
         assert len(ids) == min(40, len(whole))
-        told = tokenizer.convert_ids_to_tokens(ids.tolist())
-        assert told[-3:] == ["▁Relevant", ":", "</s>"]
-        assert told[:2] == ["▁Query", ":"]
-        assert "▁Document" in told
+        message = tokenizer.convert_ids_to_tokens(ids.tolist())
+        assert message[-3:] == ["▁Relevant", ":", "</s>"]
+        assert message[:2] == ["▁Query", ":"]
+        assert "▁Document" in message
 
 
 def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
@@ -317,9 +317,9 @@ def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
 def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
     model = opened(tmp_path, f"model: lit5\nbase: {t5}\nlength: 30\n").model
     for ids in model.encode(QUERIES[0], [LONG, "cats"]):
-        told = model.tokenizer.convert_ids_to_tokens(ids.tolist())
+        message = model.tokenizer.convert_ids_to_tokens(ids.tolist())
         assert len(ids) <= 30
-        assert told[-4:] == ["▁Relevance", "▁Ranking", ":", "</s>"]
+        assert message[-4:] == ["▁Relevance", "▁Ranking", ":", "</s>"]
 
 
 def test_what_is_listwise_gives_no_scores(t5, bert):

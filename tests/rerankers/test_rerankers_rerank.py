@@ -1,4 +1,4 @@
-"""Reranking runs: order below the depth, the cache, kills, passages, what the metadata tells."""
+"""Reranking runs: order below the depth, the cache, kills, passages, what the metadata records."""
 
 import multiprocessing
 from pathlib import Path
@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 from rerank_texts import QUERIES, TEXTS
 
+from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.progress import Silent
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.batches import CPU_TOKENS
@@ -21,8 +23,6 @@ from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
-from adducir.study.errors import InputError, MachineError, UsageError
-from adducir.study.progress import Silent
 
 KNOWN = KnownTexts({f"d{number}": text for number, text in enumerate(TEXTS)}, "texts", ["text"])
 
@@ -48,15 +48,15 @@ def topics(study):
 @pytest.fixture
 def counted(monkeypatch):
     """The pairs that models were asked for."""
-    asked = []
+    arguments = []
     original = Joint.scored
 
     def scored(self, pairs):
-        asked.extend(pairs)
+        arguments.extend(pairs)
         yield from original(self, pairs)
 
     monkeypatch.setattr(Joint, "scored", scored)
-    return asked
+    return arguments
 
 
 def test_the_head_is_ordered_by_score_and_the_rest_stays_below(classifier, run, topics):
@@ -109,8 +109,8 @@ def test_another_model_query_or_text_is_another_score(classifier, t5, run, topic
     rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2, cache=cache)
     other = rerank(run, topics, KNOWN, open_reranker(f"monobert:{classifier}"), cache=cache)
     assert other.cached == 0
-    asked = Topics(topics.qids, [f"{query}!" for query in topics.queries], "topics")
-    assert rerank(run, asked, KNOWN, open_reranker(str(classifier)), cache=cache).cached == 0
+    arguments = Topics(topics.qids, [f"{query}!" for query in topics.queries], "topics")
+    assert rerank(run, arguments, KNOWN, open_reranker(str(classifier)), cache=cache).cached == 0
     changed = KnownTexts({f"d{number}": f"{text}." for number, text in enumerate(TEXTS)})
     assert rerank(run, topics, changed, open_reranker(str(classifier)), cache=cache).cached == 0
     listwise = rerank(run, topics, KNOWN, open_reranker(f"lit5:{t5}"), cache=cache)
@@ -211,8 +211,8 @@ def test_many_shards_are_made_one(tmp_path):
     assert len(list(cache.folder.glob("*.safetensors"))) == 1
 
 
-def test_a_damaged_shard_is_told_and_passed_over(tmp_path):
-    class Told(Silent):
+def test_a_damaged_shard_is_reported_and_ignored(tmp_path):
+    class Recorded(Silent):
         def __init__(self):
             self.lines = []
 
@@ -222,9 +222,9 @@ def test_a_damaged_shard_is_told_and_passed_over(tmp_path):
     _put(tmp_path, 0)
     shard = min(tmp_path.glob("*/*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:50])
-    told = Told()
-    assert len(ScoreCache(tmp_path, {"model": 1}, told)) == 490
-    assert "are damaged and are computed anew" in told.lines[0]
+    message = Recorded()
+    assert len(ScoreCache(tmp_path, {"model": 1}, message)) == 490
+    assert "are damaged and are computed anew" in message.lines[0]
 
 
 @pytest.mark.parametrize("take", ["best", "mean", "first"])
@@ -253,7 +253,7 @@ def test_long_documents_by_passages(classifier, tmp_path, take):
 
 
 def test_progress_counts_documents_once(classifier, run, topics, tmp_path):
-    class Told(Silent):
+    class Recorded(Silent):
         def __init__(self):
             self.done, self.total = 0, None
 
@@ -267,21 +267,27 @@ def test_progress_counts_documents_once(classifier, run, topics, tmp_path):
     part = "passages: {take: best, length: 2}"
     path.write_text(f"model: cross-encoder\nbase: {classifier}\n{part}\n")
     for depth in (2, 5):
-        told = Told()
-        rerank(run, topics, KNOWN, open_reranker(path), depth=depth, cache=tmp_path, progress=told)
-        assert (told.done, told.total) == (3 * depth, 3 * depth)
+        message = Recorded()
+        rerank(
+            run, topics, KNOWN, open_reranker(path), depth=depth, cache=tmp_path, progress=message
+        )
+        assert (message.done, message.total) == (3 * depth, 3 * depth)
 
 
-def test_the_metadata_tells_how_it_was_made(classifier, run, topics, tmp_path):
+def test_the_metadata_shows_how_it_was_made(classifier, run, topics, tmp_path):
     found = rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=4, tag="mono")
     path = tmp_path / "out.trec.gz"
     write_run(found.run, path, {"method": {"reranking": [found.settings]}}, topics=topics.qids)
-    (told,) = read_metadata(path)["method"]["reranking"]
-    assert told["score scale"] == "log-probability of class 1"
-    assert told["batch"] == {"padded tokens": CPU_TOKENS}
-    assert (told["precision"], told["depth"], told["model"]) == ("float32", 4, "cross-encoder")
-    assert told["weights"].startswith("files:")
-    assert told["candidates"] == {"tag": "bm25", "run": "bm25.trec"}
+    (message,) = read_metadata(path)["method"]["reranking"]
+    assert message["score scale"] == "log-probability of class 1"
+    assert message["batch"] == {"padded tokens": CPU_TOKENS}
+    assert (message["precision"], message["depth"], message["model"]) == (
+        "float32",
+        4,
+        "cross-encoder",
+    )
+    assert message["weights"].startswith("files:")
+    assert message["candidates"] == {"tag": "bm25", "run": "bm25.trec"}
     again = read_run(path)
     assert again.frame["docno"].to_list() == found.run.frame["docno"].to_list()
 
@@ -306,7 +312,7 @@ def test_an_empty_run_stays_empty(classifier):
     assert len(found.run) == 0
 
 
-def test_a_score_that_is_no_number_is_told(classifier, run, topics, monkeypatch):
+def test_a_score_that_is_no_number_is_reported(classifier, run, topics, monkeypatch):
     from adducir.rerankers.cross_encoder import CrossEncoder
 
     broken = CrossEncoder.values

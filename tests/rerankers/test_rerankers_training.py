@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import ArtifactError, InputError
+from adducir.core.progress import Silent
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
 from adducir.rerankers.examples import Candidates, Counts, Leaks, candidates, examples
 from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.task import pair_losses
 from adducir.runs.read import read_run
-from adducir.study.errors import InputError, ProductError
-from adducir.study.products import read_manifest
-from adducir.study.progress import Silent
 from adducir.training import loop, open_training, train_model
 from adducir.training.leaks import Excluded
 
@@ -60,7 +60,7 @@ training: {{epochs: 8, batch_size: 8, learning_rate: 0.003}}
     return path
 
 
-def course(path, *changes):
+def training_plan(path, *changes):
     return open_training(path, changes)
 
 
@@ -152,7 +152,7 @@ def test_losses_by_hand():
 def test_it_learns_to_tell_pairs_apart(pairs):
     output = pairs.with_suffix("")
     changes = ("training.epochs=25", "training.learning_rate=0.005", "training.patience=null")
-    manifest = train_model(course(pairs, *changes), output)
+    manifest = train_model(training_plan(pairs, *changes), output)
     assert manifest.counts["training_pairs"] + manifest.counts["held_out_pairs"] == 24
     assert manifest.counts["held_out_pairs"] == 2
     for name in (pairs, output):
@@ -164,7 +164,7 @@ def test_two_labels_are_a_monobert(pairs):
     output = pairs.with_suffix("")
     text = pairs.read_text().replace("cross-encoder", "monobert")
     pairs.write_text(text)
-    train_model(course(pairs, "length=40", "training.epochs=4"), output)
+    train_model(training_plan(pairs, "length=40", "training.epochs=4"), output)
     reranker = open_reranker(output)
     assert (reranker.recipe.model, reranker.recipe.length) == ("monobert", 40)
     assert reranker.scale == "log-probability of class 1"
@@ -173,17 +173,17 @@ def test_two_labels_are_a_monobert(pairs):
     # A trained one goes on with its own head.
     again = pairs.with_name("again.yaml")
     again.write_text(pairs.read_text().split("examples")[0] + "examples: {pairs: pairs.jsonl}\n")
-    recipe = course(again, f"base={output}", "training.epochs=1", "labels=1")
+    recipe = training_plan(again, f"base={output}", "training.epochs=1", "labels=1")
     with pytest.raises(InputError, match="has 2 outputs, not 1"):
         train_model(recipe, again.with_suffix(""))
 
 
-def test_a_product_with_a_card_that_tells_how_it_was_made(recipe, study):
+def test_a_artifact_with_a_card_that_shows_how_it_was_made(recipe, study):
     (study / "test.tsv").write_text("9\tCATS\n")
     (study / "pool.txt").write_text("d2\nelsewhere\n")
     output = recipe.with_suffix("")
     changes = ("examples.without={topics: test.tsv, pools: pool.txt}",)
-    manifest = train_model(course(recipe, *changes), output)
+    manifest = train_model(training_plan(recipe, *changes), output)
     assert manifest.counts["left_out_queries"] == 1
     assert manifest.counts["queries"] == 2
     readme = (output / "README.md").read_text()
@@ -192,12 +192,12 @@ def test_a_product_with_a_card_that_tells_how_it_was_made(recipe, study):
     assert str(study) not in readme
     assert not [path for path in output.parent.iterdir() if "parts" in path.name]
     assert len(json.loads((output / "training.json").read_text())["validations"]) == 3
-    assert train_model(course(recipe, *changes, "description=words"), output) == manifest
-    assert train_model(course(recipe), output).fingerprint != manifest.fingerprint
+    assert train_model(training_plan(recipe, *changes, "description=words"), output) == manifest
+    assert train_model(training_plan(recipe), output).fingerprint != manifest.fingerprint
 
 
-def test_the_fingerprint_follows_all_that_decides_the_weights(recipe, study):
-    one = course(recipe).fingerprint
+def test_the_fingerprint_follows_all_that_determines_the_weights(recipe, study):
+    one = training_plan(recipe).fingerprint
     for change in (
         "examples.grade=2",
         "examples.depth=3",
@@ -211,10 +211,10 @@ def test_the_fingerprint_follows_all_that_decides_the_weights(recipe, study):
         "length=30",
         "labels=2",
     ):
-        assert course(recipe, change).fingerprint != one, change
-    assert course(recipe, "batch_tokens=100").fingerprint == one
+        assert training_plan(recipe, change).fingerprint != one, change
+    assert training_plan(recipe, "batch_tokens=100").fingerprint == one
     (study / "runs" / "bm25.trec").write_text("1 Q0 d1 1 1 x\n")
-    assert course(recipe).fingerprint != one
+    assert training_plan(recipe).fingerprint != one
 
 
 class Killed(Silent):
@@ -232,12 +232,12 @@ class Killed(Silent):
 def test_a_killed_training_ends_with_the_same_weights(recipe, monkeypatch):
     monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     whole, cut = recipe.with_name("whole"), recipe.with_name("cut")
-    train_model(course(recipe), whole)
+    train_model(training_plan(recipe), whole)
     for after in (2, 4):
         with pytest.raises(KeyboardInterrupt):
-            train_model(course(recipe), cut, progress=Killed(after))
+            train_model(training_plan(recipe), cut, progress=Killed(after))
         assert not cut.exists()
-    train_model(course(recipe), cut)
+    train_model(training_plan(recipe), cut)
     assert torch.equal(weights(whole), weights(cut))
     assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
 
@@ -245,14 +245,14 @@ def test_a_killed_training_ends_with_the_same_weights(recipe, monkeypatch):
 def test_held_out_queries_are_not_trained_on(recipe, tmp_path):
     from adducir.rerankers.examples import held_out, normal
 
-    found, _ = made_by(course(recipe), tmp_path / "texts")
+    found, _ = made_by(training_plan(recipe), tmp_path / "texts")
     queries = {normal(one.query) for one in found}
     assert len(held_out(queries, 0.3, 0)) == 1
     assert held_out(queries, 0.3, 0) < queries
     with pytest.raises(InputError, match="3 queries, 3 of which"):
         held_out(queries, 0.99, 0)
     (tmp_path / "examples").mkdir()
-    task = course(recipe).task(torch.device("cpu"))
+    task = training_plan(recipe).task(torch.device("cpu"))
     counts = task.write(tmp_path / "examples")
     assert counts["training_pairs"] + counts["held_out_pairs"] == len(found)
     held = held_out(queries, 0.3, 0)
@@ -260,7 +260,7 @@ def test_held_out_queries_are_not_trained_on(recipe, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "fault"),
+    ("line", "error"),
     [
         ("{", "this is not JSON"),
         ("[1]", "a pair is a JSON object"),
@@ -270,10 +270,10 @@ def test_held_out_queries_are_not_trained_on(recipe, tmp_path):
         ('{"query": "a", "text": "b"}', "`label` must be from 0 to 1"),
     ],
 )
-def test_broken_pairs_are_told_with_their_line(pairs, study, line, fault):
+def test_broken_pairs_are_reported_with_their_line(pairs, study, line, error):
     (study / "pairs.jsonl").write_text(f'{{"query": "a", "text": "b", "label": 0}}\n\n{line}\n')
-    with pytest.raises(InputError, match=fault) as caught:
-        made_by(course(pairs), study)
+    with pytest.raises(InputError, match=error) as caught:
+        made_by(training_plan(pairs), study)
     assert "pairs.jsonl:3" in str(caught.value)
 
 
@@ -281,26 +281,26 @@ def test_leak_control_of_pairs(pairs, study):
     (study / "test.tsv").write_text("1\tAnimal  3\n")
     (study / "pool.txt").write_text("p41\n")
     change = "examples.without={topics: test.tsv, pools: pool.txt}"
-    found, counts = made_by(course(pairs, change), study)
+    found, counts = made_by(training_plan(pairs, change), study)
     assert (len(found), counts.left_out_queries, counts.left_out_documents) == (21, 2, 1)
     (study / "pairs.jsonl").write_text('{"query": "a", "text": "b", "label": 0}\n')
     with pytest.raises(InputError, match="has no `docno`"):
-        made_by(course(pairs, change), study)
+        made_by(training_plan(pairs, change), study)
 
 
 def test_what_cannot_be_trained_is_refused(recipe, bert, study, t5):
-    with pytest.raises(ProductError, match="has not been trained yet"):
+    with pytest.raises(ArtifactError, match="has not been trained yet"):
         open_reranker(recipe)
     plain = study / "rerankers" / "plain.yaml"
     plain.write_text(f"model: monot5\nbase: {t5}\n")
     with pytest.raises(InputError, match="the recipe has no `kind`"):
-        course(plain)
+        training_plan(plain)
     plain.write_text(f"kind: monobert\nbase: {bert}\n")
     with pytest.raises(InputError, match="nothing to train"):
-        course(plain)
+        training_plan(plain)
     plain.write_text("\nkind: bm25\n")
     with pytest.raises(InputError, match=r"plain\.yaml:2: there is no kind 'bm25'"):
-        course(plain)
+        training_plan(plain)
     with pytest.raises(InputError, match=r"plain\.yaml: there is no model 'bm25'"):
         open_reranker(plain)
     plain.write_text("base: x\n")
@@ -308,8 +308,8 @@ def test_what_cannot_be_trained_is_refused(recipe, bert, study, t5):
         open_reranker(plain)
     plain.write_text(f"kind: monobert\nbase: {bert}\nwindow: 3\n")
     with pytest.raises(InputError, match=r"plain\.yaml:3"):
-        course(plain)
+        training_plan(plain)
     for examples_part in ("{pairs: a, runs: b}", "{topics: a, qrels: b}"):
         plain.write_text(f"kind: monobert\nbase: {bert}\nexamples: {examples_part}\n")
         with pytest.raises(InputError, match="pairs"):
-            course(plain)
+            training_plan(plain)

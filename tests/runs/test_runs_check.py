@@ -124,7 +124,7 @@ def test_hardly_a_judged_document_is_a_warning():
     assert codes(check(run_of(ranking("1", docnos)), judged))["few-judged"] == "warning"
 
 
-def test_the_share_of_unjudged_documents_is_told_and_spam_counts_as_judged():
+def test_the_share_of_unjudged_documents_is_reported_and_spam_counts_as_judged():
     docnos = [f"d{i}" for i in range(10)]
     judged = [("1", docno, -2) for docno in docnos[:4]]
     found = check(run_of(ranking("1", docnos)), qrels_of(judged))
@@ -166,17 +166,17 @@ def test_ties_matter_where_the_documents_are_judged_differently():
     assert codes(check(run, unjudged))["ties"] == "warning"
 
 
-def test_ties_below_the_first_10_are_told_only():
+def test_ties_below_the_first_10_are_reported_only():
     rows = [*ranking("1", [f"d{i}" for i in range(10)]), ("1", "x", 1.0), ("1", "y", 1.0)]
     assert codes(check(run_of(rows))) == {"ties": "info"}
 
 
-def test_ties_of_single_precision_are_told():
+def test_ties_of_single_precision_are_reported():
     run = run_of([("1", "a", 1.0 + 1e-12), ("1", "b", 1.0)])
     assert codes(check(run)) == {"single-precision-ties": "info"}
 
 
-def test_negative_scores_are_told():
+def test_negative_scores_are_reported():
     assert codes(check(run_of([("1", "a", 1.0), ("1", "b", -1.0)]))) == {"negative-scores": "info"}
 
 
@@ -199,7 +199,7 @@ BAD = (
 )
 
 
-def test_every_faulty_line_is_named_and_the_others_are_checked(tmp_path):
+def test_every_malformed_line_is_named_and_the_others_are_checked(tmp_path):
     path = tmp_path / "bad.trec"
     path.write_text(BAD)
     found = check_file(path, QRELS)
@@ -210,7 +210,7 @@ def test_every_faulty_line_is_named_and_the_others_are_checked(tmp_path):
         ("duplicate", f"{path}:4"),
         ("score", f"{path}:6"),
     ]
-    assert [(fault.line, fault.code) for fault in scan(path)] == [
+    assert [(problem.line, problem.code) for problem in scan(path)] == [
         (2, "score"),
         (3, "columns"),
         (4, "duplicate"),
@@ -220,7 +220,7 @@ def test_every_faulty_line_is_named_and_the_others_are_checked(tmp_path):
     assert codes(check_file(path, missing))["missing-topics"] == "warning"
 
 
-def test_many_faulty_lines_are_counted(tmp_path):
+def test_many_malformed_lines_are_counted(tmp_path):
     path = tmp_path / "bad.trec"
     path.write_text("1 Q0 a 1\n" * 2 + "1 Q0 a\n" * 100 + "2 Q0 a 1 1.0 t\n")
     assert codes(check_file(path)) == {"qrels": "error"}  # a file that begins as qrels is qrels
@@ -237,7 +237,7 @@ def test_a_truncated_file_is_checked_as_far_as_it_goes(tmp_path):
     found = check_file(path)
     assert codes(found)["unreadable"] == "error"
     assert codes(found)["negative-scores"] == "info"
-    assert [fault.code for fault in scan(path)] == ["unreadable"]
+    assert [problem.code for problem in scan(path)] == ["unreadable"]
 
 
 def test_files_that_are_missing_empty_or_not_utf_8_are_findings(tmp_path):
@@ -313,7 +313,7 @@ def test_providers_agree_on_a_run_whose_ties_were_broken(tmp_path):
     assert len(set(values.values())) > 1  # else this test shows nothing
 
 
-def test_the_room_loads_nothing_heavy_until_it_is_used():
+def test_the_package_loads_nothing_heavy_until_it_is_used():
     code = (
         "import sys, adducir.runs; assert not {'polars', 'numpy'} & set(sys.modules);"
         "import adducir.runs as r; [getattr(r, name) for name in r.__all__];"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adducir.core.errors import UsageError
 from adducir.runs.fuse import fuse, lacking
 from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import write_run
-from adducir.study.errors import UsageError
 
 
 def run_of(topics, tag="t"):
@@ -79,7 +79,7 @@ def test_a_topic_keeps_its_best_documents():
     }
 
 
-def test_what_runs_lack_is_told():
+def test_what_runs_lack_is_reported():
     assert lacking([A, B]) == [["3"], ["2"]]
 
 

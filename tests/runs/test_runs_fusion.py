@@ -5,10 +5,10 @@ import math
 import polars as pl
 import pytest
 
+from adducir.core.errors import UsageError
 from adducir.runs.fuse import fuse
 from adducir.runs.fusion import FUSION, FusionMethod
 from adducir.runs.run import SCHEMA, Run
-from adducir.study.errors import UsageError
 
 
 def run_of(topics, tag):

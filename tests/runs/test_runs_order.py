@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adducir.core.errors import UsageError
 from adducir.runs.order import ordered, strictly_decreasing, topic_numbers
-from adducir.study.errors import UsageError
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 # Few values, so that ties are frequent, and many, so that nothing is special about these.

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_bytes
 from adducir.runs import read
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_bytes
 
 GOOD = "q1 Q0 d1 1 2.5 sys\nq1 Q0 d2 2 1.5 sys\nq2 Q0 d1 1 0.5 sys\n"
 ROWS = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 0.5)]
@@ -148,7 +148,7 @@ def test_a_line_too_long_does_not_make_up_for_one_too_short(run_file):
     assert (error.line, "this one has 5" in error.what) == (4, True)
 
 
-def test_what_follows_the_tag_is_passed_over_on_request(run_file):
+def test_what_follows_the_tag_is_ignored_on_request(run_file):
     path = run_file(GOOD + "q2 Q0 d2 1 0.2 sys more of it\n")
     assert refusal(path).line == 4
     assert read_run(path, extra_columns=True).frame.rows() == [*ROWS, ("q2", "d2", 0.2)]
@@ -186,7 +186,7 @@ def test_a_truncated_gzip_is_refused(run_file):
     assert error.line > 1
 
 
-def test_a_pipe_is_read_and_its_faults_are_located(tmp_path):
+def test_a_pipe_is_read_and_its_errors_are_located(tmp_path):
     for content, line in ((GOOD, None), (GOOD + "q3 Q0 d1 1 nan sys\n", 4)):
         pipe = tmp_path / f"pipe{line}"
         os.mkfifo(pipe)

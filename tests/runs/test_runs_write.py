@@ -17,13 +17,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.files import file_digest
 from adducir.runs import write
 from adducir.runs.metadata import metadata_for, platform_facts, read_metadata, write_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import write_run
-from adducir.study.errors import InputError, MachineError, UsageError
-from adducir.study.files import file_digest
 
 
 def run_of(rows, tag="sys"):
@@ -169,7 +169,7 @@ def test_a_full_disk_leaves_the_old_run(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
 
 
-def test_metadata_tells_of_the_run_and_of_the_machine(tmp_path):
+def test_metadata_shows_of_the_run_and_of_the_machine(tmp_path):
     path = tmp_path / "bm25.trec.gz"
     write_run(
         RUN,

@@ -11,8 +11,8 @@ from plugin_package import install
 from safetensors.torch import load_file
 
 from adducir.cli.app import main
-from adducir.study.errors import InputError, UsageError
-from adducir.study.products import read_manifest
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError, UsageError
 from adducir.training import kinds, loop, open_training, train_model
 from adducir.training.parameters import adamw, checkpointing, freeze
 from adducir.training.recipe import TrainingRecipe
@@ -178,8 +178,8 @@ def test_a_group_has_its_own_rate(study, kind):
 
 def test_groups_and_patterns_by_hand():
     model = torch.nn.ModuleDict({"a": torch.nn.Linear(2, 3), "b": torch.nn.Linear(2, 3)})
-    told = {"match": ("b.*",), "learning_rate": 0.5}
-    recipe = TrainingRecipe(learning_rate=0.1, weight_decay=0.2, parameter_groups=(told,))
+    message = {"match": ("b.*",), "learning_rate": 0.5}
+    recipe = TrainingRecipe(learning_rate=0.1, weight_decay=0.2, parameter_groups=(message,))
     groups = adamw(model, recipe).param_groups
     shown = [(len(g["params"]), g["highest_rate"], g["weight_decay"]) for g in groups]
     assert shown == [(1, 0.1, 0.2), (1, 0.1, 0.0), (1, 0.5, 0.2), (1, 0.5, 0.0)]
@@ -221,9 +221,9 @@ def test_the_command_says_what_kinds_there_are(study, capsys):
     (study / "odd.yaml").write_text(text.replace("kind: deepct", "kind: deept"))
     for name, words in (("none", "the recipe has no `kind`"), ("odd", "odd.yaml:1: there is no")):
         assert main(["train", str(study / f"{name}.yaml")]) == 3
-        told = capsys.readouterr().err
-        assert words in told
-        assert "deepct, dual-encoder, cross-encoder" in told
+        message = capsys.readouterr().err
+        assert words in message
+        assert "deepct, dual-encoder, cross-encoder" in message
 
 
 def test_shuffles_are_permutations_of_numbers(study):
@@ -240,7 +240,7 @@ from typing import Literal
 import numpy as np
 import torch
 from adducir.corpora.references import file_path
-from adducir.study.files import file_digest
+from adducir.core.files import file_digest
 from adducir.training.card import Card
 from adducir.training.plan import TrainingPlan
 from adducir.training.recipe import ModelRecipe
@@ -315,16 +315,16 @@ def test_a_package_brings_a_kind_of_model(tmp_path, monkeypatch, capsys):
     (tmp_path / "points.txt").write_text("".join(f"{x / 10} {3 * x / 10 - 1}\n" for x in range(20)))
     recipe = tmp_path / "line.yaml"
     recipe.write_text("kind: line\npoints: points.txt\n")
-    asked = [
+    arguments = [
         f"--set=training.{one}" for one in ("epochs=200", "learning_rate=0.05", "patience=null")
     ]
     try:
-        assert main(["train", str(recipe), *asked]) == 0
+        assert main(["train", str(recipe), *arguments]) == 0
         assert "20 points" in capsys.readouterr().err
         slope, ordinate = map(float, (tmp_path / "line" / "line.txt").read_text().split())
         assert (slope, ordinate) == (pytest.approx(3, abs=0.1), pytest.approx(-1, abs=0.1))
-        told = read_manifest(tmp_path / "line").recipe
-        assert told["kind of"] == {"package": "line_model", "version": "1.2"}
+        message = read_manifest(tmp_path / "line").recipe
+        assert message["kind of"] == {"package": "line_model", "version": "1.2"}
         assert main(["train", str(recipe), "--set=pints=x"]) == 3
     finally:
         sys.modules.pop("line_model", None)

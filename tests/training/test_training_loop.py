@@ -6,9 +6,9 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from adducir.core.errors import MachineError
+from adducir.core.progress import Silent
 from adducir.models.machine import using_threads
-from adducir.study.errors import MachineError
-from adducir.study.progress import Silent
 from adducir.training import loop
 from adducir.training.loop import train
 from adducir.training.recipe import TrainingRecipe
@@ -47,18 +47,18 @@ class Line:
 RECIPE = TrainingRecipe(epochs=6, batch_size=4, learning_rate=0.02, patience=None)
 
 
-def weights(learner):
-    return torch.cat([p.detach().flatten() for p in learner.model.parameters()])
+def weights(training_task):
+    return torch.cat([p.detach().flatten() for p in training_task.model.parameters()])
 
 
 def test_it_learns_and_ends_in_evaluation_mode():
-    learner = Line(steps=60)
-    before = learner.validate()
-    history = train(learner, RECIPE)
+    training_task = Line(steps=60)
+    before = training_task.validate()
+    history = train(training_task, RECIPE)
     assert history.steps == 360
-    assert learner.validate() == pytest.approx(history.best_loss)
+    assert training_task.validate() == pytest.approx(history.best_loss)
     assert history.best_loss < before / 10
-    assert not learner.model.training
+    assert not training_task.model.training
 
 
 def test_a_training_that_was_killed_ends_with_the_same_weights(tmp_path, monkeypatch):
@@ -89,16 +89,16 @@ def test_patience_ends_it_and_the_best_weights_come_back(tmp_path):
     losses = [5.0, 3.0, 4.0, 3.5, 1.0, 1.0]
     best = Line(validation=[*losses])
     train(best, recipe.model_copy(update={"epochs": 6}), parts=tmp_path / "a")
-    learner = Line(validation=[*losses])
-    history = train(learner, recipe)
+    training_task = Line(validation=[*losses])
+    history = train(training_task, recipe)
     assert (history.stopped_early, history.steps, history.best_step) == (True, 32, 16)
     assert history.best_loss == 3.0
-    assert torch.equal(weights(best), weights(learner))
+    assert torch.equal(weights(best), weights(training_task))
     # The weights after two of six epochs are those of the best validation.
     two = Line(stop_at=16)
     with pytest.raises(KeyboardInterrupt):
         train(two, RECIPE)
-    assert torch.equal(weights(two), weights(learner))
+    assert torch.equal(weights(two), weights(training_task))
 
 
 def test_the_rate_rises_and_falls():
@@ -115,7 +115,7 @@ def test_validations_within_an_epoch():
     assert [entry["step"] for entry in history.validations] == [3, 6, 8]
 
 
-def test_a_loss_that_is_no_number_is_told():
+def test_a_loss_that_is_no_number_is_reported():
     class Broken(Line):
         def losses(self, batch):
             loss, count = super().losses(batch)
@@ -125,20 +125,20 @@ def test_a_loss_that_is_no_number_is_told():
         train(Broken(), RECIPE)
 
 
-def test_progress_tells_losses():
-    class Told(Silent):
+def test_progress_shows_losses():
+    class Recorded(Silent):
         lines, count = [], 0
 
         def note(self, message):
             self.lines.append(message)
 
         def advance(self, count):
-            Told.count += count
+            Recorded.count += count
 
-    train(Line(), RECIPE.model_copy(update={"epochs": 2}), progress=Told())
-    assert Told.count == 64
-    assert Told.lines[0].startswith("epoch 1: training loss ")
-    assert "validation loss" in Told.lines[1]
+    train(Line(), RECIPE.model_copy(update={"epochs": 2}), progress=Recorded())
+    assert Recorded.count == 64
+    assert Recorded.lines[0].startswith("epoch 1: training loss ")
+    assert "validation loss" in Recorded.lines[1]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -150,8 +150,8 @@ def test_the_recipe_alone_says_how_many_threads_train(threads):
             seen.add(torch.get_num_threads())
             return super().losses(batch)
 
-    learner = Counted()
+    training_task = Counted()
     with using_threads(3):
-        train(learner, RECIPE.model_copy(update={"epochs": 1, "threads": threads}))
+        train(training_task, RECIPE.model_copy(update={"epochs": 1, "threads": threads}))
         assert torch.get_num_threads() == 3
     assert seen == {threads}

@@ -4,8 +4,8 @@ A format says which file names are its own and reads the documents of a file. Pa
 of their own by the entry-point group ``adducir.formats``.
 """
 
+from adducir.core.registry import Family
 from adducir.corpora.readers.format import CorpusFormat
-from adducir.study.registry import Family
 
 _HERE = "adducir.corpora.readers"
 

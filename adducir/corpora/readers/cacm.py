@@ -12,7 +12,7 @@ these rules. Type 4 joins papers that cite the same work, type 6 papers that are
 type 5 papers of which one cites the other. A paper's links to itself: three of type 5; and for
 each of its type-5 links to another paper one of type 4 (it cites that one) or of type 6 (it is
 cited). Which of the two is not on record, and is taken from the papers' numbers, which are in
-order of time: this is a guess, and it decides at most which of two numerals a page repeats.
+order of time: this is a guess, and it determines at most which of two numerals a page repeats.
 """
 
 import re
@@ -20,11 +20,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from adducir.core.errors import InputError
+from adducir.core.numbers import whole_number
 from adducir.corpora.documents import Document
 from adducir.corpora.readers.format import CorpusFormat
 from adducir.corpora.readers.jsonl import read_jsonl
-from adducir.study.errors import InputError
-from adducir.study.numbers import whole_number
 
 _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 _CITES, _DIRECT, _CITED = 4, 5, 6
@@ -55,7 +55,7 @@ def read_cacm(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
                 "a document of the format cacm has the fields contents and html_text.",
                 path=path,
                 line=line,
-                mend="Read any other JSONL file without the format.",
+                hint="Read any other JSONL file without the format.",
             )
     links = _links_by_paper(document for _, document in documents)
     for line, document in documents:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from adducir.study.recipe_model import Recipe
+from adducir.core.recipe_model import Recipe
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Document
@@ -19,7 +19,7 @@ class CorpusFormat(Recipe):
             that has to be named.
         record_end: What stands at the end of each document, by which they are counted; empty where
             each file is one document.
-        default_fields: The fields to index where the user names none; None to tell them from the
+        default_fields: The fields to index where the user names none; None to show them from the
             first documents.
         is_last_resort: Whether its files are read only where a folder has no others.
     """
@@ -35,7 +35,7 @@ class CorpusFormat(Recipe):
     ) -> "Iterator[tuple[int, Document]]":
         """Yield each document of a file with its 1-based line.
 
-        The file is read by :func:`adducir.study.files.read_lines`, which knows of compression,
+        The file is read by :func:`adducir.core.files.read_lines`, which knows of compression,
         encodings and their errors, and docnos are checked by
         :func:`adducir.corpora.documents.check_docno`.
 

@@ -2,7 +2,7 @@
 
 The docno is the first of ``docno``, ``docid``, ``doc_id``, ``_id`` and ``id`` that the first
 object of a file has; every object of that file must have it. All other values that have text
-become fields (see :mod:`adducir.corpora.values`). Blank lines are passed over.
+become fields (see :mod:`adducir.corpora.values`). Blank lines are ignored.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import orjson
 
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
+from adducir.core.json_lines import WHOLE, json_error, refuse_unusable
 from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno
 from adducir.corpora.readers.format import CorpusFormat
 from adducir.corpora.values import fields_of
-from adducir.study.errors import InputError
-from adducir.study.files import read_lines
-from adducir.study.json_lines import WHOLE, json_error, refuse_unusable
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id")
 _ALL_TEXT = {str}
@@ -70,7 +70,7 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
 
 
 def _as_docno(value: Any, key: str | None, record: dict[str, Any], path: Path, line: int) -> str:
-    """The docno where it is not simply a string: a whole number, or a fault."""
+    """The docno where it is not simply a string: a whole number, or an error."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None:
@@ -82,7 +82,7 @@ def _as_docno(value: Any, key: str | None, record: dict[str, Any], path: Path, l
         f"this document has no docno: there is {wanted} among {', '.join(record) or 'no fields'}.",
         path=path,
         line=line,
-        mend="Name the field that holds the docno with docno_field.",
+        hint="Name the field that holds the docno with docno_field.",
     )
 
 
@@ -105,5 +105,5 @@ def _one_value(path: Path, number: int, query: str) -> InputError:
         "the file is one large JSON value, not one document a line.",
         path=path,
         line=number,
-        mend=f"Cut it into lines, for instance with: jq -c '{query}' {path.name} > corpus.jsonl",
+        hint=f"Cut it into lines, for instance with: jq -c '{query}' {path.name} > corpus.jsonl",
     )

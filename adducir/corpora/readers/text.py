@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from adducir.core.files import read_text
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.readers.format import CorpusFormat
-from adducir.study.files import read_text
 
 
 class PlainText(CorpusFormat):

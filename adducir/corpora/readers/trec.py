@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
+from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.markup import collapse, outermost, plain, without_comments
 from adducir.corpora.readers.format import CorpusFormat
-from adducir.study.errors import InputError
-from adducir.study.files import read_lines
-from adducir.study.streams import BrokenStream, blocks, suffix_of
 
 _EDGE = re.compile(r"<(/?)(?:DOC|doc)>")
 _LEFT_OUT = frozenset({"dochdr"})
@@ -68,8 +68,8 @@ def read_trec(path: Path, docno_field: str | None = None) -> Iterator[tuple[int,
         raise InputError(
             "there is no <DOC> in this file, so it is not in TREC's format.",
             path=path,
-            mend="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the "
-            "file name does not tell. With the format text the whole file is one document.",
+            hint="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the "
+            "file name does not show. With the format text the whole file is one document.",
         )
 
 
@@ -101,7 +101,7 @@ def elements(path: Path) -> Iterator[tuple[int, str | None]]:
 
 
 def _holds_doc(path: Path) -> bool:
-    """Whether ``<DOC>`` is near the beginning, to tell a collection from a README."""
+    """Whether ``<DOC>`` is near the beginning, to distinguish a collection from a README."""
     try:
         head = next(blocks(path), b"")[:_HEAD]
     except BrokenStream:
@@ -114,7 +114,7 @@ def _unclosed(path: Path, line: int, where: str) -> InputError:
         f"this <DOC> is not closed {where}.",
         path=path,
         line=line,
-        mend="The file may be cut off; every document ends with </DOC>.",
+        hint="The file may be cut off; every document ends with </DOC>.",
     )
 
 

@@ -2,18 +2,18 @@
 
 Without a header the first tab ends the docno and all the rest is the field ``text``. A first
 line that begins with one of JSONL's docno names is a header: then it names the columns, and
-every line must have as many. Nothing is quoted or escaped; blank lines are passed over.
+every line must have as many. Nothing is quoted or escaped; blank lines are ignored.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.readers.format import CorpusFormat
 from adducir.corpora.readers.jsonl import DOCNO_FIELDS
-from adducir.study.errors import InputError
-from adducir.study.files import read_lines
 
 
 class TSV(CorpusFormat):
@@ -64,7 +64,7 @@ def _plain(line: str, path: Path, number: int) -> tuple[str, dict[str, str]]:
             "there is no tab between docno and text.",
             path=path,
             line=number,
-            mend="Write: docno, a tab, the text.",
+            hint="Write: docno, a tab, the text.",
         )
     return docno, {"text": text}
 
@@ -78,7 +78,7 @@ def _header(
             f"the first line names no column {docno_field!r}.",
             path=path,
             line=number,
-            mend=f"Its columns are {', '.join(names)}.",
+            hint=f"Its columns are {', '.join(names)}.",
         )
     if len(set(names)) < len(names) or "" in names or len(names) < 2:
         raise InputError(

@@ -1,1 +1,1 @@
-"""Studies of evidence sets: from one file to trained models, chosen sets and a tested table."""
+"""Studies of evidence sets: from one file to trained models, selected sets and a tested table."""

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from adducir.core.recipe import Recipe
 from adducir.experiments.sections import Name
 from adducir.experiments.tasks import Task
 from adducir.models.machine import Precision
-from adducir.study.recipe import Recipe
 
 Several = str | tuple[str, ...]
 

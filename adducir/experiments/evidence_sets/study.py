@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from adducir.corpora.evidence_sets.chosen import read_chosen, write_chosen
-from adducir.corpora.evidence_sets.record import EvidenceQuestion
-from adducir.corpora.evidence_sets.record_files import read_questions
+from adducir.core.absent import gathering
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError
+from adducir.core.files import file_digest, require
+from adducir.core.fingerprint import fingerprint
+from adducir.core.folders import name_in_study
+from adducir.core.yaml import load
 from adducir.corpora.references import file_path
-from adducir.experiments.evaluation.scores import Scores
-from adducir.experiments.evaluation.set_files import SetTruth, checked
+from adducir.datasets.evidence_sets.record import EvidenceQuestion
+from adducir.datasets.evidence_sets.record_files import read_questions
+from adducir.datasets.evidence_sets.selected import read_selected, write_selected
+from adducir.evaluation.scores import Scores
+from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe, listed
 from adducir.experiments.layout import layout_of
 from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step, Unknown
-from adducir.experiments.tables.sets import set_table
 from adducir.models.machine import choose_device, using_threads
-from adducir.rerankers.complementary.selecting import load_evidence_model, select
-from adducir.rerankers.complementary.training import EvidencePlan
-from adducir.study.absent import gathering
-from adducir.study.errors import InputError
-from adducir.study.files import file_digest, require
-from adducir.study.fingerprint import fingerprint
-from adducir.study.folders import name_in_study
-from adducir.study.products import read_manifest
-from adducir.study.yaml import load
+from adducir.selectors.selecting import load_evidence_model, select
+from adducir.selectors.training import EvidencePlan
+from adducir.tables.sets import set_table
 from adducir.training.kinds import open_training
 from adducir.version import __version__
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.experiments.planner import Planner
 
-CHOSEN_FILE = "chosen.jsonl"
+SELECTED_FILE = "chosen.jsonl"
 
 
 class Trial(NamedTuple):
@@ -91,12 +91,12 @@ class SelectionStep(ArtifactStep):
         with using_threads(context.threads):
             model = load_evidence_model(self.model, choose_device(context.device))
             chosen = select(model, questions, precision=precision, progress=progress)
-            return {"questions": write_chosen(chosen, folder / CHOSEN_FILE)}
+            return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
-    def read(self, gold: SetTruth) -> dict[str, tuple[str, ...]]:
+    def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
         """The sets that stand in its file, by question."""
-        path = self.path / CHOSEN_FILE
-        return checked(path, read_chosen(path), gold)
+        path = self.path / SELECTED_FILE
+        return checked(path, read_selected(path), gold)
 
 
 class EvidenceStudy(Study):
@@ -116,7 +116,7 @@ class EvidenceStudy(Study):
         self.recipe, self.planner = recipe, planner
         self.folder, self.name = planner.folder, planner.name
         self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
-        self.gold: dict[str, SetTruth] = {}
+        self.gold: dict[str, GoldSets] = {}
         self._steps: list[Step] = []
 
     def open(self) -> None:
@@ -189,11 +189,11 @@ class EvidenceStudy(Study):
             bounds[name] = gold.bound(self._size(data))
         if len(recipe.seeds) > 1:
             notes.insert(0, f"Figures of a question are means over {len(recipe.seeds)} seeds.")
-        asked = recipe.comparison
+        requested = recipe.comparison
         table = set_table(
             scores,
             bounds=bounds,
-            testing=asked.model_dump(exclude_none=True) if asked else {},
+            testing=requested.model_dump(exclude_none=True) if requested else {},
             layout=layout_of(
                 recipe.table,
                 self.name,
@@ -244,15 +244,15 @@ def _mean(each: list[Scores]) -> Scores:
     return Scores(first.system, first.qids, first.measures, values, first.missing, first.extra)
 
 
-def _gold(data: str, rounds: Sequence[RoundRecipe], folder: Path, path: Path) -> SetTruth:
+def _gold(data: str, rounds: Sequence[RoundRecipe], folder: Path, path: Path) -> GoldSets:
     """The gold sets of a data set's test questions, over all of its rounds."""
     with gathering() as each:
         tested = [each(partial(_separate, one, folder)) or [] for one in rounds]
-    asked = [question for questions in tested for question in questions]
-    twice = len(asked) - len({question.id for question in asked})
+    requested = [question for questions in tested for question in questions]
+    twice = len(requested) - len({question.id for question in requested})
     if twice:
         raise InputError(f"{twice} questions of {data} are tested in two rounds.", path=path)
-    return SetTruth.of(asked)
+    return GoldSets.of(requested)
 
 
 def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion]:
@@ -269,7 +269,7 @@ def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion]:
             raise InputError(
                 f"{len(shared)} test questions are in it, such as {min(shared)!r}.",
                 path=path,
-                mend="Test on questions that no model learns from.",
+                hint="Test on questions that no model learns from.",
             )
     return tested
 

@@ -1,1 +1,1 @@
-"""Studies that rank one truth: from one file to trained encoders, ranks and tested tables."""
+"""Known-item studies: from one file to trained encoders, ranks and tested tables."""

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from adducir.corpora.spans.record import context
-from adducir.encoders.ranking import SpanTask, Standings
+from adducir.core.recipe import Recipe
+from adducir.datasets.spans.record import context
+from adducir.encoders.ranking import ContextRanks, SpanTask
+from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.ranking import gold_ranks
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
-from adducir.study.recipe import Recipe
 
 
 class LexicalPart(Recipe):
@@ -42,8 +42,8 @@ class Lexical(RankingSystem):
 
     bm25: LexicalPart
 
-    def decides(self, study: Opened) -> Mapping[str, Any]:
-        """See :meth:`RankingSystem.decides`."""
+    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+        """See :meth:`RankingSystem.fingerprint_inputs`."""
         return {"bm25": self.bm25.model_dump(mode="json")}
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
@@ -66,16 +66,11 @@ def by_bm25(
         tasks: What is ranked.
         part: The formula's parameters and the analysis.
         read: What is read of contexts.
-        threads: Threads that score; by default one a core.
+        threads: Threads that score; by default one per core.
         rouge: Whether ROUGE-L of what is ranked first is wanted, for which all is scored again.
     """
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.candidates import (
-        RankingTask,
-        gold_ranks_of_sets,
-        lower_split,
-        rank_sets,
-    )
+    from adducir.indexes.candidates import RankingTask, gold_ranks_of_sets, lower_split, rank_sets
     from adducir.indexes.models import Okapi
 
     # The tokens of BM25 are words.
@@ -101,5 +96,5 @@ def by_bm25(
         tied = np.rint(2 * (last - middle) + 1).astype(np.int64)
         size = np.full(len(last), len(task.texts), dtype=np.int64)
         first = None if top is None else top.numbers[:, 0].astype(np.int64)
-        found.append(Standings(last - tied, tied, size, first))
+        found.append(ContextRanks(last - tied, tied, size, first))
     return gold_ranks(tasks, found)

@@ -9,18 +9,18 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from adducir.corpora.quotations.pools import read_pools
-from adducir.corpora.quotations.relic import spans_of_relic
-from adducir.corpora.quotations.relic_files import read_relic
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import file_digest
+from adducir.core.fingerprint import fingerprint
+from adducir.core.recipe import Recipe
 from adducir.corpora.references import file_path
-from adducir.corpora.spans.record import MaskedSpan, read_spans
-from adducir.corpora.spans.splitting import DEFAULT_SHARES, check_shares, part_of
+from adducir.datasets.quotations.pools import read_pools
+from adducir.datasets.quotations.relic import spans_of_relic
+from adducir.datasets.quotations.relic_files import read_relic
+from adducir.datasets.spans.record import MaskedSpan, read_spans
+from adducir.datasets.spans.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, collection_task, pool_tasks
-from adducir.study.absent import gathering
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import file_digest
-from adducir.study.fingerprint import fingerprint
-from adducir.study.recipe import Recipe
 from adducir.training.recipe import Several, listed
 
 Part = Literal["train", "validation", "test"]
@@ -139,7 +139,7 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
         raise InputError(
             f"none of its {len(every):,} contexts is chosen.",
             path=paths[0],
-            mend="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
+            hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, spans, fingerprint([*digests, _choice(recipe)]))
     if recipe.relic or recipe.pools:
@@ -150,7 +150,7 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
 
 
 def _contexts(recipe: DataRecipe, folder: Path) -> list[MaskedSpan]:
-    """All contexts whose truth is known."""
+    """All contexts whose gold item is known."""
     if recipe.relic:
         path = file_path(recipe.relic, folder)
         return [s for s in spans_of_relic(read_relic(path)) if s.extra["start"] is not None]

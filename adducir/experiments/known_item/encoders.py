@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import model_validator
 
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
+from adducir.core.recipe import validate
+from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
 from adducir.encoders.ranking import Floats, SpanTask, by_vectors
@@ -16,19 +22,13 @@ from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
+from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.ranking import Texts, ranked
 from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Step
+from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device
-from adducir.models.products import model_versions
-from adducir.study.absent import gathering
-from adducir.study.errors import InputError
-from adducir.study.fingerprint import fingerprint
-from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import validate
-from adducir.study.yaml import Document, load
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class _Encoder(RankingSystem):
         """Steps for which this is the same share the vectors of candidates."""
         return step.system
 
-    def decides(self, study: Opened) -> Mapping[str, Any]:
-        """See :meth:`RankingSystem.decides`."""
+    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+        """See :meth:`RankingSystem.fingerprint_inputs`."""
         lengths, pooling = self.read_as()
         return {
             "kind": "vectors",
@@ -144,7 +144,7 @@ class Trained(_Encoder):
                             f"it goes on from {recipe.base}.",
                             path=document.path,
                             line=document.line_of(("base",)),
-                            mend=f"Name both: train: [{recipe.base}, {recipe_name}].",
+                            hint=f"Name both: train: [{recipe.base}, {recipe_name}].",
                         )
                     each(partial(EncoderPlan, recipe, folder))
                 if each(partial(recipe.data.identity, folder)) is not None:
@@ -173,7 +173,7 @@ def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study:
             raise InputError(
                 f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
                 path=file,
-                mend="Give `data.shares` and `data.seed` the values that they have in the "
+                hint="Give `data.shares` and `data.seed` the values that they have in the "
                 "study, or name the tested spans in `data.without`.",
             )
         texts = {span.text for span in known}
@@ -278,7 +278,7 @@ def by_encoder(
         tasks: What is ranked.
         kept: The candidates' vectors, as far as they are there; those that are not are added.
         precision: What the network computes in.
-        progress: Told of each text.
+        progress: Notified of each text.
     """
     options: dict[str, Any] = {"precision": precision, "told": progress.advance}
 

@@ -4,28 +4,23 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.references import expanded
-from adducir.corpora.spans.record import context
+from adducir.datasets.spans.record import context
 from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.ranking import Floats, SpanTask, by_maxsim
 from adducir.encoders.reading import shared_room
 from adducir.encoders.settings import LengthPart
+from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.ranking import Texts, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
+from adducir.models.artifacts import model_versions
 from adducir.models.batches import computed, token_batches
 from adducir.models.machine import choose_device
 from adducir.models.precision import computing_in
-from adducir.models.products import model_versions
 from adducir.models.sources import ModelSource, model_source
-from adducir.rerankers.colbert import (
-    ColBERTRecipe,
-    LateInteraction,
-    MaxSimRecipe,
-    Reading,
-)
-from adducir.study.progress import SILENT, Progress
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
 
 if TYPE_CHECKING:
     from adducir.rerankers.colbert import Tokens
@@ -61,8 +56,8 @@ class _Late(RankingSystem):
         """See :meth:`RankingSystem.open`."""
         self._source(study).identity()
 
-    def decides(self, study: Opened) -> Mapping[str, Any]:
-        """See :meth:`RankingSystem.decides`."""
+    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+        """See :meth:`RankingSystem.fingerprint_inputs`."""
         return {
             "kind": self.kind,
             "lengths": self.lengths.model_dump(mode="json"),

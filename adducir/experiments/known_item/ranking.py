@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from adducir.encoders.ranking import Distinct, Floats, SpanTask, Standings, standings
-from adducir.experiments.evaluation.ranks import GoldRanks
-from adducir.experiments.evaluation.rouge import RougeL
-from adducir.study.progress import Progress
+from adducir.core.progress import Progress
+from adducir.encoders.ranking import ContextRanks, Distinct, Floats, SpanTask, context_ranks
+from adducir.evaluation.gold_ranks import GoldRanks
+from adducir.evaluation.rouge import RougeL
 
 Texts = dict[int, Any]
 """What was made of the candidates of each task, by its place: they depend on no context."""
@@ -27,7 +27,7 @@ def ranked(
         tasks: What is ranked.
         kept: What was made of the candidates, as far as it is there.
         scores: Of a task, by its place, and its distinct candidates: what scores a block of them.
-        progress: Told of each text.
+        progress: Notified of each text.
     """
     found = []
     same = [Distinct(task.texts) for task in tasks]
@@ -38,15 +38,15 @@ def ranked(
         for place, (task, one) in enumerate(zip(tasks, same, strict=True)):
             texts = [task.texts[first] for first in one.firsts.tolist()]
             given = scores(place, task, texts)
-            stood = standings(given, one.of[task.gold], one.counts, block=1 << 22)
+            stood = context_ranks(given, one.of[task.gold], one.counts, block=1 << 22)
             found.append(replace(stood, first=one.firsts[stood.first]))
     finally:
         progress.finish()
     return gold_ranks(tasks, found)
 
 
-def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[Standings]) -> GoldRanks:
-    """The standings of all tasks together, with the contexts' keys and ROUGE-L."""
+def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
+    """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
     names = list(tasks[0].keys)
     rouge = RougeL()
     near = [

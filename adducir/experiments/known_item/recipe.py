@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from adducir.experiments.evaluation.ranks import CUTOFFS, Ties
+from adducir.core.choice import chosen_by_key
+from adducir.evaluation.gold_ranks import CUTOFFS, Ties
 from adducir.experiments.known_item.data import DataRecipe
 from adducir.experiments.known_item.system import (
     RANKING_SYSTEMS,
@@ -20,7 +21,6 @@ from adducir.experiments.known_item.system import (
 from adducir.experiments.sections import Name
 from adducir.experiments.tasks import Task
 from adducir.models.machine import Precision
-from adducir.study.choice import chosen_by_key
 
 AnySystem = Annotated[
     SerializeAsAny[RankingSystem],
@@ -81,5 +81,5 @@ class KnownItem(Task):
 
     def contexts_of(self, system: str) -> tuple[str, ...]:
         """The contexts that a system is ranked with, in the file's order."""
-        asked = self.systems[system].contexts
-        return tuple(name for name in self.contexts if not asked or name in asked)
+        requested = self.systems[system].contexts
+        return tuple(name for name in self.contexts if not requested or name in requested)

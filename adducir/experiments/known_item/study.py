@@ -6,9 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.folders import name_in_study
 from adducir.encoders.ranking import SpanTask
-from adducir.experiments.evaluation.rank_files import read_ranks, write_ranks
-from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.evaluation.gold_ranks import GoldRanks
+from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.known_item.data import SpanData, open_data
 from adducir.experiments.known_item.recipe import KnownItem
 from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
@@ -16,10 +18,8 @@ from adducir.experiments.known_item.tables import by_key, stacked, without_value
 from adducir.experiments.layout import layout_of
 from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.step import ArtifactStep, Step, Unknown
-from adducir.experiments.tables.table import ResultTable
 from adducir.models.machine import using_threads
-from adducir.study.folders import name_in_study
-from adducir.study.products import read_manifest
+from adducir.tables.table import ResultTable
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class RankStep(ArtifactStep):
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
         read, rouge = self.reads_of_context.model_dump(mode="json"), self.study.recipe.rouge
-        return {"context": read, "rouge": rouge, **self._system.decides(self.study)}
+        return {"context": read, "rouge": rouge, **self._system.fingerprint_inputs(self.study)}
 
     def identities(self) -> Mapping[str, str]:
         """See :meth:`ArtifactStep.identities`."""

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import Field
 
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import Some
+from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.evaluation.ranks import GoldRanks
 from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
-from adducir.study.recipe import Recipe
-from adducir.study.registry import Family
 
 T = TypeVar("T")
 
@@ -91,8 +91,8 @@ class RankingSystem(Recipe):
         return ()
 
     @abstractmethod
-    def decides(self, study: Opened) -> Mapping[str, Any]:
-        """All that decides the ranks beside context, data and model."""
+    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+        """All that determines the ranks beside context, data and model."""
 
     def identities(self, step: Ranking) -> Mapping[str, str]:
         """The fingerprint of its model, which must be there."""

@@ -6,30 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from adducir.experiments.evaluation.ranks import GoldRanks
+from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.recipe import KnownItem
-from adducir.experiments.tables.build import Layout
-from adducir.experiments.tables.ranks import rank_table
-from adducir.experiments.tables.table import ResultTable
+from adducir.tables.builder import Layout
+from adducir.tables.ranks import rank_table
+from adducir.tables.table import ResultTable
 
 Sections = Mapping[str, Mapping[str, GoldRanks]]
-"""The standings of each system, by section."""
+"""The ranks of each system, by section."""
 
 
 def stacked(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable:
     """One table of several sections; systems are tested within each.
 
     Args:
-        sections: The standings; all systems of a section have the same contexts and candidates.
+        sections: The ranks; all systems of a section have the same contexts and candidates.
         study: Says cutoffs, ties, tests.
         layout: Names and style.
     """
-    asked = study.comparison
+    requested = study.comparison
     tables: dict[str, ResultTable] = {}
     for name, systems in sections.items():
         testing: dict[str, Any] = {}
-        if asked is not None and set(asked.baselines) <= set(systems) and len(systems) > 1:
-            testing = asked.model_dump(exclude_none=True)
+        if requested is not None and set(requested.baselines) <= set(systems) and len(systems) > 1:
+            testing = requested.model_dump(exclude_none=True)
         tables[name] = rank_table(
             systems,
             cutoffs=study.cutoffs,
@@ -57,7 +57,7 @@ def stacked(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable
 
 
 def by_key(sections: Sections, key: str) -> dict[str, dict[str, GoldRanks]]:
-    """The standings of each group of contexts, such as those of a length, as sections."""
+    """The ranks of each group of contexts, such as those of a length, as sections."""
     found: dict[str, dict[str, GoldRanks]] = {}
     for name, systems in sections.items():
         values = next(iter(systems.values())).keys[key]
@@ -80,9 +80,9 @@ def without_values(table: ResultTable) -> ResultTable:
 
 def _footer(tables: Mapping[str, ResultTable]) -> tuple[str, ...]:
     """All sentences; one that holds for every section is said once, the others name theirs."""
-    said: dict[str, None] = {}
+    spec: dict[str, None] = {}
     for name, table in tables.items():
         for sentence in table.footer:
             common = all(sentence in other.footer for other in tables.values())
-            said[sentence if common else f"{name}: {sentence}"] = None
-    return ("Differences are tested within each section.", *said)
+            spec[sentence if common else f"{name}: {sentence}"] = None
+    return ("Differences are tested within each section.", *spec)

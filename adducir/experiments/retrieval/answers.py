@@ -1,4 +1,4 @@
-"""Runs that systems answer with, and what their metadata tell."""
+"""Runs that systems answer with, and what their metadata records."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from adducir.core.errors import InputError
+from adducir.core.files import file_digest
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.step import Step
 from adducir.runs.metadata import read_metadata
 from adducir.runs.run import Run
-from adducir.study.errors import InputError
-from adducir.study.files import file_digest
 
 
 class Answer(Step):
@@ -22,7 +22,7 @@ class Answer(Step):
     Attributes:
         system: The system's name.
         topic_set: The name of the topic set; others may have the same topics.
-        label: What tells which index or other system it stands on, for metadata.
+        label: What shows which index or other system it stands on, for metadata.
     """
 
     stage = 2
@@ -33,7 +33,7 @@ class Answer(Step):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Of all that decides the rankings.
+        """Of all that determines the rankings.
 
         Raises:
             Waiting: What it is made from is not there yet.
@@ -110,7 +110,7 @@ def counted(run: Run, topics: Topics) -> str:
 
 
 def run_facts(path: Path) -> dict[str, Any] | None:
-    """The metadata of a run that an experiment made; None where they do not tell that."""
+    """The metadata of a run that an experiment made; None where they do not show that."""
     try:
         facts = read_metadata(path)
     except InputError:

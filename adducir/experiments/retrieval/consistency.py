@@ -5,14 +5,14 @@ Every check gives an error for its place and goes on, so that one message can ho
 
 from collections.abc import Iterator
 
+from adducir.core.recipe import ErrorDetail
+from adducir.core.yaml import KeyPath
 from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.study import Entries
 from adducir.experiments.sections import ComparisonRecipe, on_disk
-from adducir.study.recipe import Fault
-from adducir.study.yaml import KeyPath
 
 
-def inconsistencies(recipe: Entries, names: Names) -> Iterator[Fault]:
+def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     """Every error that lies between two entries of a file, other than systems' own.
 
     Args:
@@ -27,7 +27,7 @@ def inconsistencies(recipe: Entries, names: Names) -> Iterator[Fault]:
     yield from _clashing_files(recipe)
 
 
-def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[Fault]:
+def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDetail]:
     for number, baseline in enumerate(comparison.baselines):
         place: KeyPath = ("comparison", "baseline")
         if not isinstance(comparison.baseline, str):
@@ -37,13 +37,13 @@ def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[Fault]:
         yield from names.check(("comparison", "against"), "systems", comparison.against)
     if comparison.equivalence is None:
         if "against" in comparison.model_fields_set:
-            yield Fault(("comparison", "against"), "means nothing without `equivalence`")
+            yield ErrorDetail(("comparison", "against"), "means nothing without `equivalence`")
         if not comparison.differences:
             what = "nothing is compared: name a `baseline`, `family: pairs` or an `equivalence`"
-            yield Fault(("comparison",), what)
+            yield ErrorDetail(("comparison",), what)
 
 
-def _table(recipe: Entries, names: Names) -> Iterator[Fault]:
+def _table(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     for name in recipe.table.system_names:
         yield from names.check(("table", "system_names", name), "systems", name)
     comparison = recipe.comparison
@@ -55,10 +55,10 @@ def _table(recipe: Entries, names: Names) -> Iterator[Fault]:
             needed = "`equivalence`"
         if not is_there:
             what = f"`{detail}` needs {needed} in `comparison`"
-            yield Fault(("table", "show", number), what)
+            yield ErrorDetail(("table", "show", number), what)
 
 
-def _clashing_files(recipe: Entries) -> Iterator[Fault]:
+def _clashing_files(recipe: Entries) -> Iterator[ErrorDetail]:
     """Names that would get the same file, also where upper and lower case are one."""
     sections = ("indexes", recipe.indexes), ("topics", recipe.topics), ("systems", recipe.systems)
     for section, names in sections:
@@ -67,7 +67,7 @@ def _clashing_files(recipe: Entries) -> Iterator[Fault]:
             before = seen.setdefault(on_disk(name), name)
             if before != name:
                 what = f"its files would have the names of those of `{before}`"
-                yield Fault((section, name), what)
+                yield ErrorDetail((section, name), what)
     runs: dict[str, tuple[str, str]] = {}
     made = (name for name, system in recipe.systems.items() if not system.is_given)
     for system in made:
@@ -78,4 +78,4 @@ def _clashing_files(recipe: Entries) -> Iterator[Fault]:
                     f"its run on `{topic_set}` would have the file of that of `{before_run[0]}` "
                     f"on `{before_run[1]}`"
                 )
-                yield Fault(("systems", system), what)
+                yield ErrorDetail(("systems", system), what)

@@ -4,15 +4,15 @@ from abc import abstractmethod
 from functools import partial
 from typing import ClassVar
 
+from adducir.core.errors import InputError
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.study.errors import InputError
-from adducir.study.recipe import Recipe
-from adducir.study.registry import Family
 
 
 class CorpusRecipe(Recipe):
@@ -36,7 +36,7 @@ class SourceCorpus(CorpusRecipe):
 
     Attributes:
         source: The id or path.
-        format: The format of files, where their names do not tell.
+        format: The format of files, if their names do not show it.
         docno_field: The field of the docno, where it has none of the usual names.
     """
 
@@ -99,5 +99,5 @@ def refuse_unknown_fields(corpus: Corpus, fields: tuple[str, ...]) -> None:
         return
     raise InputError(
         f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
-        mend=f"The fields are {', '.join(sorted(found))}.",
+        hint=f"The fields are {', '.join(sorted(found))}.",
     )

@@ -7,26 +7,26 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, model_validator
 
+from adducir.core.artifacts import Manifest
+from adducir.core.choice import hyperparameters
+from adducir.core.errors import ArtifactError, InputError
+from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.index_step import Asked, IndexStep, Ranker
+from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
 from adducir.experiments.retrieval.indexes import IndexRecipe
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.step import ModelStep, Step, Waiting
-from adducir.indexes.dense.build import KIND, Running, build_dense_index, dense_identity
+from adducir.indexes.dense.builder import KIND, Running, build_dense_index, dense_identity
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.searching import search_topics_dense
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.search import Search as Found
 from adducir.models.machine import Precision
-from adducir.study.choice import hyperparameters
-from adducir.study.errors import InputError, ProductError
-from adducir.study.products import Manifest
-from adducir.study.yaml import KeyPath
 from adducir.training.kinds import open_training
 
 _NO_WORDS = "means nothing to a dense index, which ranks by vectors"
@@ -60,7 +60,7 @@ class Dense(IndexRecipe):
         own = {name: name for name in type(self).model_fields}
         return hyperparameters(DenseSettings, "a dense index", given, own)
 
-    def unfit(self, system: Asked) -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
         """See :meth:`IndexRecipe.unfit`."""
         for key in system.model_fields_set & {"model"}:
             yield (key,), _NO_WORDS
@@ -188,7 +188,7 @@ class DenseStep(IndexStep):
         """See :meth:`IndexStep.search`."""
         index = self.open(context)
         if not isinstance(index, DenseIndex):
-            raise ProductError("this is no dense index.", path=self.path)
+            raise ArtifactError("this is no dense index.", path=self.path)
         return search_topics_dense(index, topics, tag=tag, depth=depth, threads=context.threads)
 
     def build(self, context: Context) -> Manifest:

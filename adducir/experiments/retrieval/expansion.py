@@ -8,6 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from adducir.core.artifacts import is_current
+from adducir.core.errors import InputError
+from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
@@ -15,7 +18,7 @@ from adducir.deepct.folders import RECIPES
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings, load_settings
 from adducir.deepct.training import DeepCTPlan
-from adducir.deepct.weighing import weigh_corpus, weights_fingerprint
+from adducir.deepct.weighting import predict_corpus_weights, weights_fingerprint
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.corpora import CorpusRecipe
 from adducir.experiments.retrieval.opened import OpenedCorpus
@@ -24,9 +27,6 @@ from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, ModelStep, Step
 from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource
-from adducir.study.errors import InputError
-from adducir.study.products import is_current
-from adducir.study.progress import Progress
 from adducir.training.kinds import open_training
 
 
@@ -58,10 +58,10 @@ class ExpandedRecipe(CorpusRecipe):
 
         Where the other corpus could not be opened, the model's recipe is looked at all the same.
         """
-        place, faults = ("corpora", name, "expand"), study.planner.faults
-        faults.extend(study.names.check(place, "corpora", self.expand))
+        place, errors = ("corpora", name, "expand"), study.planner.errors
+        errors.extend(study.names.check(place, "corpora", self.expand))
         if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
-            faults.add(place, f"`{self.expand}` is itself expanded")
+            errors.add(place, f"`{self.expand}` is itself expanded")
         folder = study.planner.folder
         open_it = partial(_open_model, self.model, folder, study.planner.progress)
         model = study.planner.opening(("corpora", name, "model"), open_it)
@@ -110,7 +110,7 @@ def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
     """The model that expands a corpus, or the recipe that makes it.
 
     Raises:
-        InputError: There is no such model or recipe, or the recipe has faults.
+        InputError: There is no such model or recipe, or the recipe has errors.
         MachineError: A source of the recipe cannot be downloaded.
     """
     path = file_path(name, folder)
@@ -123,7 +123,7 @@ def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
         raise InputError(
             "there is no such model.",
             path=path,
-            mend="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
+            hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
             absent=True,
         )
     return _Model(path, load_settings(path), ModelSource(str(path), path).identity())
@@ -139,7 +139,7 @@ class WeightsStep(Step):
     model: Path
     inputs: list[ModelStep]
     reads: list[tuple[str | int, ...]]
-    verb = "weigh"
+    verb = "weight"
 
     @property
     def path(self) -> Path:  # type: ignore[override]
@@ -158,7 +158,7 @@ class WeightsStep(Step):
 
     def make(self, context: Context) -> None:
         """Predict them."""
-        weigh_corpus(
+        predict_corpus_weights(
             self.model,
             self.base,
             self.path,

@@ -6,6 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from adducir.core.artifacts import Manifest, read_manifest, refuse_other_artifact
+from adducir.core.errors import ArtifactError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.verified import changes
 from adducir.corpora.documents import Corpus
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
@@ -16,10 +20,6 @@ from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.models import Model
 from adducir.indexes.search import Search as Found
-from adducir.study.errors import ProductError
-from adducir.study.fingerprint import fingerprint
-from adducir.study.products import Manifest, read_manifest, refuse_other_product
-from adducir.study.verified import changes
 
 
 class Ranker(Protocol):
@@ -38,7 +38,7 @@ class Ranker(Protocol):
         """Weights of fields; None where fields are joined."""
 
 
-class Asked(Ranker, Protocol):
+class Request(Ranker, Protocol):
     """A search as an experiment file has it."""
 
     @property
@@ -84,7 +84,7 @@ class IndexStep(Step):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Of all that decides its content.
+        """Of all that determines its content.
 
         Raises:
             Waiting: What it is built with is not there yet.
@@ -102,7 +102,7 @@ class IndexStep(Step):
 
     @abstractmethod
     def search_settings(self, ranker: Ranker) -> dict[str, Any]:
-        """All that decides a search's rankings beside index, topics and depth."""
+        """All that determines a search's rankings beside index, topics and depth."""
 
     @abstractmethod
     def search(
@@ -128,7 +128,7 @@ class IndexStep(Step):
             return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
         inputs = {"corpus": fingerprint(self.corpus.identity())}
         sources = {"corpus": [self.corpus.source]}
-        refuse_other_product(self.path, manifest, self.kind, sources, inputs)
+        refuse_other_artifact(self.path, manifest, self.kind, sources, inputs)
         return _difference(manifest, self.settings)
 
     def make(self, context: Context) -> None:
@@ -144,7 +144,7 @@ class IndexStep(Step):
         """The index, if it is still the one that was planned; it is closed at the end.
 
         Raises:
-            ProductError: It is not.
+            ArtifactError: It is not.
         """
         return context.opened(("index", self.path), partial(self._open, context), _close)
 
@@ -157,11 +157,11 @@ class IndexStep(Step):
                 context.note_once(remark)
             return index
         index.close()
-        raise ProductError(
+        raise ArtifactError(
             "this is not the index that was planned: its corpus has changed since, or another "
             "experiment has built its own here.",
             path=self.path,
-            mend="Run this again; give indexes of two experiments that differ different names.",
+            hint="Run this again; give indexes of two experiments that differ different names.",
         )
 
 

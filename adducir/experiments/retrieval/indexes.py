@@ -8,28 +8,28 @@ from typing import Any
 
 from pydantic import model_validator
 
+from adducir.core.artifacts import Manifest
+from adducir.core.choice import entry
+from adducir.core.errors import AdducirError
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
+from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.index_step import Asked, IndexStep, Ranker
+from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
-from adducir.indexes.build import IndexSettings, settled
-from adducir.indexes.building import KINDS, EngineName, builder, fingerprint_of_index
+from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages.lucene import PRETOKENIZED
+from adducir.indexes.lucene_builder import IndexSettings, settled
 from adducir.indexes.models import MODELS
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
-from adducir.study.choice import entry
-from adducir.study.errors import AdducirError
-from adducir.study.products import Manifest
-from adducir.study.recipe import Recipe
-from adducir.study.registry import Family
-from adducir.study.yaml import KeyPath
 
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
@@ -54,7 +54,7 @@ class IndexRecipe(Recipe):
     def check(self, name: str, study: RetrievalStudy) -> None:
         """Look for what is wrong even where no system uses the index."""
 
-    def unfit(self, system: Asked) -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
         """What a search asks for and the index does not have, with its place in the search."""
         del system
         yield from ()
@@ -99,7 +99,7 @@ class Inverted(IndexRecipe, AnalysisRecipe):
         """See :class:`.AnalysisRecipe`; weights without a language are of ready tokens."""
         return Analysis(language=PRETOKENIZED) if self.is_of_impacts else super().analysis(folder)
 
-    def unfit(self, system: Asked) -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
         """See :meth:`IndexRecipe.unfit`."""
         feedback, name, index = system.feedback, system.model, system.index
         engines = MODELS.kind(name).engines()

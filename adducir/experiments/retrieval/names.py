@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from adducir.study.recipe import Fault, nearest
-from adducir.study.yaml import KeyPath
+from adducir.core.recipe import ErrorDetail, nearest
+from adducir.core.yaml import KeyPath
 
 
 class Names:
@@ -24,12 +24,12 @@ class Names:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.of = {key: [*(data.get(key) or {})] for key in self._ENTRY if _is_section(data, key)}
 
-    def check(self, path: KeyPath, section: str, name: str) -> Iterator[Fault]:
+    def check(self, path: KeyPath, section: str, name: str) -> Iterator[ErrorDetail]:
         """An error if the section has no entry of that name."""
         known = self.of.get(section, [])
         if name not in known:
             what = f"there is no {self._ENTRY[section]} `{name}` in this file"
-            yield Fault(path, what + nearest(name, known))
+            yield ErrorDetail(path, what + nearest(name, known))
 
 
 def _is_section(data: Mapping[str, Any], key: str) -> bool:

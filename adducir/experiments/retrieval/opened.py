@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from adducir.core.yaml import KeyPath
 from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
-from adducir.experiments.evaluation.evaluate import Evaluator
-from adducir.experiments.evaluation.measures import Measure
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.measures import Measure
 from adducir.experiments.step import Step
 from adducir.experiments.tuning.pool import JudgedTopics, Pool
-from adducir.study.yaml import KeyPath
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class OpenedCorpus:
         corpus: The documents; they need not be readable yet.
         steps: What has to be made first.
         reads: The entries of the file that name what is read with its documents.
-        facts: What tells how it is made, for the provenance of a table.
+        facts: What shows how it is made, for the provenance of a table.
     """
 
     corpus: Corpus
@@ -63,7 +63,7 @@ class OpenedTopics:
 
     @cached_property
     def pool(self) -> Pool:
-        """All judged topics; sources are told as the file writes them."""
+        """All judged topics; sources are named as the file writes them."""
         sets = []
         for name, one in self.topic_sets.items():
             topics, qrels = one.sources

@@ -23,12 +23,12 @@ class _Opened(RetrievalStudy):
 def open_study(recipe: Entries, planner: Planner) -> RetrievalStudy:
     """Open every source of an experiment file, and settle its indexes."""
     study = _Opened(recipe, planner)
-    planner.faults.extend(inconsistencies(recipe, study.names))
+    planner.errors.extend(inconsistencies(recipe, study.names))
     for name, corpus in sorted(recipe.corpora.items(), key=lambda item: item[1].stage):
         corpus.open(name, study)
     open_topics(study)
     for name, system in recipe.systems.items():
-        planner.faults.extend(system.check(name, study))
+        planner.errors.extend(system.check(name, study))
     _settle_indexes(study)
     for name, system in recipe.systems.items():
         system.open(name, study)

@@ -1,8 +1,8 @@
-"""What the table of a retrieval experiment tells of how it was made.
+"""What the table of a retrieval experiment shows of how it was made.
 
-Nothing here tells where on a machine files lie: sources are told as the experiment file (or an
+Nothing here shows where on a machine files lie: sources are named as the experiment file (or an
 override) writes them, and artifacts as their paths within the study. Nor is the time of the table
-itself told, so that the same experiment gives the same files.
+itself reported, so that the same experiment gives the same files.
 """
 
 import os
@@ -13,19 +13,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import ArtifactError
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, part_of, run_facts
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.study.errors import ProductError
-from adducir.study.products import read_manifest
 from adducir.version import __version__
 
 _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 
 
 def chosen_settings(study: RetrievalStudy) -> dict[str, dict[str, dict[str, float]]]:
-    """For each tuned system, the setting of each fold, as the metadata of its runs tell."""
+    """For each tuned system, the setting of each fold, as the metadata of its runs records it."""
     found = {}
     first = next(iter(study.topic_sets))
     for name, system in study.recipe.systems.items():
@@ -37,7 +37,7 @@ def chosen_settings(study: RetrievalStudy) -> dict[str, dict[str, dict[str, floa
 
 
 def provenance(study: RetrievalStudy, context: Context) -> dict[str, Any]:
-    """What a table tells of itself; its runs must be there."""
+    """What a table records of itself; its runs must be there."""
     settings = chosen_settings(study)
     return {
         "command": _command(study, context),
@@ -88,7 +88,7 @@ def _index(study: RetrievalStudy, step: IndexStep, context: Context) -> dict[str
     }
     try:
         manifest = read_manifest(step.path)
-    except ProductError:
+    except ArtifactError:
         return facts  # not there, because no run needed it
     if manifest.fingerprint == step.fingerprint:
         facts |= {

@@ -1,7 +1,7 @@
 """The experiment file of the task ``retrieval``: one file a table.
 
 A section names things (corpora, indexes, topic sets, systems); later sections refer to them by
-name. What is written here is what a reader of the paper needs to know, and nothing else decides
+name. What is written here is what a reader of the paper needs to know, and nothing else determines
 the figures: threads and folders do not stand here. What the sections must keep to among each other
 is in :mod:`adducir.experiments.retrieval.consistency`, and in each system's ``check``.
 """
@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 
+from adducir.core.choice import chosen_by_key
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import IndexRecipe, chosen_by_engine
 from adducir.experiments.retrieval.systems import SYSTEMS
@@ -17,7 +18,6 @@ from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.retrieval.topics import TopicsRecipe
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.tasks import Task
-from adducir.study.choice import chosen_by_key
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from adducir.core.files import file_digest
+from adducir.core.fingerprint import fingerprint
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, run_facts
@@ -15,8 +17,6 @@ from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
-from adducir.study.files import file_digest
-from adducir.study.fingerprint import fingerprint
 
 _RUN_VERSION = 1
 
@@ -54,8 +54,8 @@ class RunStep(Answer):
         return self.study.topic_sets[self.topic_set].topics
 
     @abstractmethod
-    def decides(self) -> dict[str, Any]:
-        """All that decides the rankings, beside the depth.
+    def fingerprint_inputs(self) -> dict[str, Any]:
+        """All that determines the rankings, beside the depth.
 
         Raises:
             Waiting: What it is made from is not there yet.
@@ -74,7 +74,7 @@ class RunStep(Answer):
     def fingerprint(self) -> str:
         """See :attr:`Answer.fingerprint`."""
         common = {"version": _RUN_VERSION, "depth": self.study.recipe.depth}
-        return fingerprint(common | self.decides())
+        return fingerprint(common | self.fingerprint_inputs())
 
     def why(self) -> str | None:
         """See :meth:`Step.why`."""
@@ -90,7 +90,7 @@ class RunStep(Answer):
         if facts is None:
             return "the metadata of the one that is there cannot be read"
         if facts["adducir"]["fingerprint"] != wanted:
-            return "the one that is there was made otherwise"
+            return "the one that is there was built with other settings"
         # Nobody but the step that wrote it says what is in it.
         if facts["run file"]["sha256"] != file_digest(self.path):
             return "the one that is there was changed since it was made"

@@ -206,7 +206,7 @@ class RetrievalStudy(Study):
         return self.recipe.corpora[corpus].label if corpus in self.recipe.corpora else corpus
 
     def topics_facts(self, name: str) -> dict[str, Any]:
-        """What a run's metadata tell of its topics."""
+        """What a run's metadata records of its topics."""
         topics = self.topic_sets[name].topics
         source = self.recipe.topics[name].source
         about = {"name": name, "source": source, "field": topics.field, "topics": len(topics)}

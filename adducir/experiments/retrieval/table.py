@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from adducir.experiments.comparison.compare import compare
-from adducir.experiments.comparison.results import Comparison
+from adducir.evaluation.scores import Scores
 from adducir.experiments.context import Context
-from adducir.experiments.evaluation.scores import Scores
 from adducir.experiments.layout import layout_of
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.provenance import chosen_settings, provenance
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
-from adducir.experiments.tables.build import build_table
-from adducir.experiments.tables.table import ResultTable
 from adducir.runs.run import Run
+from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.comparison.results import Comparison
+from adducir.tables.builder import build_table
+from adducir.tables.table import ResultTable
 
 MOST_FOLDS_SHOWN = 3
 """The chosen settings of more folds stand in the files only."""
@@ -70,11 +70,11 @@ def _judged(run: Run, topic_set: TopicSet) -> Run:
 
 
 def _compare(study: RetrievalStudy, scores: Sequence[Scores]) -> Comparison:
-    asked = study.recipe.comparison
-    if asked is None:
+    requested = study.recipe.comparison
+    if requested is None:
         return compare(scores)
-    options = asked.model_dump(exclude={"baseline"})
-    return compare(scores, baseline=asked.baselines or None, **options)
+    options = requested.model_dump(exclude={"baseline"})
+    return compare(scores, baseline=requested.baselines or None, **options)
 
 
 def _depths(study: RetrievalStudy) -> list[str]:
@@ -87,7 +87,7 @@ def _depths(study: RetrievalStudy) -> list[str]:
         whose = f"The given run of {recipe.table.system_names.get(system, system)}"
         if len(study.topic_sets) > 1:
             whose += f" on {topic_set}"
-        ranks = f"{whose} has at most {run.depth:,} documents a topic"
+        ranks = f"{whose} has at most {run.depth:,} documents per topic"
         if run.depth < deepest:
             notes.append(f"{ranks}, fewer than the cutoff {deepest:,}.")
         elif are_searches and depth is not None and run.depth > depth:

@@ -4,16 +4,16 @@ from functools import partial
 
 import polars as pl
 
+from adducir.core.recipe import Recipe
+from adducir.core.yaml import KeyPath
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
-from adducir.experiments.evaluation import providers, vectorised
-from adducir.experiments.evaluation.evaluate import Evaluator
-from adducir.experiments.evaluation.measures import Measure, parse_measure, parse_measures
+from adducir.evaluation import providers, vectorised
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.measures import Measure, parse_measure, parse_measures
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.runs.run import Run
-from adducir.study.recipe import Recipe
-from adducir.study.yaml import KeyPath
 
 
 class TopicsRecipe(Recipe):
@@ -52,8 +52,8 @@ def can_compute(place: KeyPath, measure: Measure, study: RetrievalStudy) -> bool
     cutoff = getattr(measure, "params", {}).get("cutoff") or 0
     most = study.recipe.most
     if most is not None and cutoff > most:
-        what = f"{measure} needs {cutoff} documents a topic; `depth` is {most}"
-        study.planner.faults.add(place, what)
+        what = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
+        study.planner.errors.add(place, what)
     return computed_by is not None
 
 
@@ -67,10 +67,10 @@ def _topic_set(name: str, recipe: TopicsRecipe, study: RetrievalStudy) -> None:
     if set(found.qids).isdisjoint(qrels.qids):
         first, other = found.qids[0], qrels.qids[0]
         what = f"topics and qrels have no qid in common (such as {first!r} and {other!r})"
-        planner.faults.add(place, what)
+        planner.errors.add(place, what)
         return
     if study.recipe.comparison is not None and len(qrels.qids) < 2:
-        planner.faults.add((*place, "qrels"), "a test needs judgements of two topics or more")
+        planner.errors.add((*place, "qrels"), "a test needs judgements of two topics or more")
     evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
     if evaluator is not None:
         named = recipe.qrels if isinstance(recipe.qrels, str) else " + ".join(recipe.qrels)

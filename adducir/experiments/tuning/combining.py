@@ -5,24 +5,26 @@ from typing import Any
 
 import polars as pl
 
+from adducir.core.errors import UsageError
 from adducir.corpora.topics import Topics
-from adducir.experiments.tuning.grid import Grid, Knob, Setting, knobs_of
+from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of
 from adducir.runs.fuse import fuse
 from adducir.runs.fusion import FUSION
 from adducir.runs.run import Run
-from adducir.study.errors import UsageError
 
-RERANK_DEPTH = Knob(whole=True, low=1)
+RERANK_DEPTH = Hyperparameter(whole=True, low=1)
 """How many documents are reranked."""
 
 
-def fusion_knobs(names: Sequence[str], method: str) -> dict[str, Knob]:
+def fusion_hyperparameters(names: Sequence[str], method: str) -> dict[str, Hyperparameter]:
     """The parameters of a fusion of runs of these names: the method's own, and weights.
 
     Raises:
         UsageError: There is no such method.
     """
-    return knobs_of(FUSION.kind(method)) | {f"weights.{name}": Knob(low=0) for name in names}
+    return hyperparameters_of(FUSION.kind(method)) | {
+        f"weights.{name}": Hyperparameter(low=0) for name in names
+    }
 
 
 class Fusion:
@@ -55,17 +57,21 @@ class Fusion:
         self._depth = depth
 
     @property
-    def knobs(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """The method's own, such as ``k`` of rrf, and a weight for each run."""
-        knobs = fusion_knobs(list(self._runs), self._method)
-        return {name: knob for name, knob in knobs.items() if name not in self._fixed}
+        hyperparameters = fusion_hyperparameters(list(self._runs), self._method)
+        return {
+            name: hyperparameter
+            for name, hyperparameter in hyperparameters.items()
+            if name not in self._fixed
+        }
 
     def check(self, setting: Setting) -> None:
         """Raise UsageError if all weights are 0."""
         if not any(self._weights(setting)):
             raise UsageError(
                 "in one of the settings all weights are 0.",
-                mend="Leave out a weight's 0, or leave one weight out of the grid: it is 1.",
+                hint="Leave out a weight's 0, or leave one weight out of the grid: it is 1.",
             )
 
     def order(self, grid: Grid) -> Sequence[int]:
@@ -137,13 +143,13 @@ class RerankDepth:
         if joined["place"].count() < len(reranked):
             raise UsageError(
                 f"the reranked run {reranked.tag} holds documents that {first.tag} does not.",
-                mend="Name the run that was reranked first, then the reranked one.",
+                hint="Name the run that was reranked first, then the reranked one.",
             )
         self._rows = joined.with_columns(pl.col("place").cast(pl.Int64))
         self._names = (first.tag, reranked.tag)
 
     @property
-    def knobs(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """``rerank_depth``, or what it is called."""
         return {self._name: RERANK_DEPTH}
 
@@ -151,7 +157,7 @@ class RerankDepth:
         """Raise UsageError if the reranked run is not that deep."""
         if setting[self._name] > self._depth:
             raise UsageError(
-                f"{self._names[1]} holds {self._depth} documents a topic at most, fewer than a "
+                f"{self._names[1]} holds {self._depth} documents per topic at most, fewer than a "
                 f"{self._name} of {setting[self._name]}."
             )
 

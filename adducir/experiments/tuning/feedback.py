@@ -62,10 +62,12 @@ class SharedFeedback:
         kept = self._kept.get(tuple(texts))
         if kept is None:
             # The query's own terms have a weight; the one feedback term has 0.
-            asked = self._expanded(
+            requested = self._expanded(
                 texts, model, RM3(fb_terms=1, fb_docs=1, original_query_weight=1.0)
             )
-            own = [{term: share for term, share in query.items() if share > 0} for query in asked]
+            own = [
+                {term: share for term, share in query.items() if share > 0} for query in requested
+            ]
             kept = self._kept[tuple(texts)] = _Kept(own)
         key = (model, rm3.fb_terms, rm3.fb_docs)
         if key != kept.key:
@@ -90,6 +92,6 @@ def mixed(own: Mapping[str, float], other: Mapping[str, float], weight: float) -
     first = np.array([own.get(term, 0.0) for term in terms], dtype=np.float32)
     second = np.array([other.get(term, 0.0) for term in terms], dtype=np.float32)
     share = np.float32(weight)
-    product = (share * first).astype(np.float64)
-    sums = product + (1.0 - np.float64(share)) * second.astype(np.float64)
+    artifact = (share * first).astype(np.float64)
+    sums = artifact + (1.0 - np.float64(share)) * second.astype(np.float64)
     return dict(zip(terms, sums.astype(np.float32).tolist(), strict=True))

@@ -6,7 +6,7 @@
   qids and on nothing else: not on the order of a file, a library or a machine.
 - ``from_file``: as a file says: JSON as Anserini's ``robust04-paper1-folds.json`` has it (a list of
   lists of qids; or an object of them, by name), or lines ``qid fold``. Where topic sets share qids,
-  ``SET:QID`` tells them apart.
+  ``SET:QID`` distinguishes them.
 
 What is one topic in two topic sets (same qid, same query) is in one fold: were it in two, it would
 be tuned on its own labels.
@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_lines
+from adducir.core.json_lines import json_in
 from adducir.experiments.tuning.pool import Pool
 from adducir.runs.order import Integers
-from adducir.study.errors import InputError, UsageError
-from adducir.study.files import read_lines
-from adducir.study.json_lines import json_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def by_topic_set(pool: Pool) -> Folds:
     if len(pool.sets) < 2:
         raise UsageError(
             "folds by topic set need two topic sets or more.",
-            mend="Name another pair of topics and qrels, or cut the topics into folds.",
+            hint="Name another pair of topics and qrels, or cut the topics into folds.",
         )
     first: dict[int, int] = {}
     for row, topic in enumerate(pool.same.tolist()):
@@ -77,7 +77,7 @@ def by_topic_set(pool: Pool) -> Folds:
             raise UsageError(
                 f"topic {pool.qids[row]} is in two folds: {pool.sets[pool.set_of[before]].name} "
                 f"and {pool.sets[pool.set_of[row]].name}.",
-                mend="Cut the topics into folds instead.",
+                hint="Cut the topics into folds instead.",
             )
     names = tuple(each.name for each in pool.sets)
     return Folds(names, pool.set_of, "each topic set is a fold")
@@ -140,13 +140,15 @@ def _names_in(pool: Pool, given: Iterable[str], path: Path) -> list[str]:
     known = {qid for each in pool.sets for qid in each.topics.qids} | {*pool.qids, *pool.ids}
     lacking = [name for name in found if name not in given]
     unknown = sorted(given - known)
-    told = [
+    problems = [
         f"{len(qids)} {what}, such as {qids[0]}"
         for qids, what in ((lacking, "judged topics are in no fold"), (unknown, "are no topics"))
         if qids
     ]
-    if told:
-        raise InputError(f"{'; '.join(told)}.", path=path, mend="Are these folds of other topics?")
+    if problems:
+        raise InputError(
+            f"{'; '.join(problems)}.", path=path, hint="Are these folds of other topics?"
+        )
     topic_of: dict[str, int] = {}
     for name, topic in zip(found, pool.same.tolist(), strict=True):
         if topic_of.setdefault(name, topic) != topic:

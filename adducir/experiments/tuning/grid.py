@@ -14,16 +14,16 @@ from math import inf, prod
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from adducir.core.errors import UsageError
+from adducir.core.nearest import nearest
 from adducir.experiments.tuning.values import Number, decimal, plain
-from adducir.study.errors import UsageError
-from adducir.study.nearest import nearest
 
 Setting = dict[str, Number]
 """A value for each parameter, in the order of the grid."""
 
 
 @dataclass(frozen=True)
-class Knob:
+class Hyperparameter:
     """What values a parameter can have at all.
 
     Attributes:
@@ -37,10 +37,10 @@ class Knob:
     high: float = inf
 
 
-def knobs_of(kind: type[BaseModel]) -> dict[str, Knob]:
+def hyperparameters_of(kind: type[BaseModel]) -> dict[str, Hyperparameter]:
     """The numeric fields of a recipe, which can be tuned, with the bounds that they state."""
     return {
-        name: Knob(
+        name: Hyperparameter(
             whole=field.annotation is int,
             low=_bound(field, "ge", -inf),
             high=_bound(field, "le", inf),
@@ -61,14 +61,14 @@ class Parameter:
 
     name: str
     values: tuple[Number, ...]
-    knob: Knob
+    hyperparameter: Hyperparameter
 
     def is_edge(self, value: Number) -> bool:
         """Whether a value is the first or last one tried, and one beyond it could be tried."""
         if len(self.values) < 2:
             return False
         first, last = self.values[0], self.values[-1]
-        low, high = first > self.knob.low, last < self.knob.high
+        low, high = first > self.hyperparameter.low, last < self.hyperparameter.high
         return (value == first and low) or (value == last and high)
 
 
@@ -80,21 +80,25 @@ class Grid:
 
     @classmethod
     def of(
-        cls, values: Mapping[str, Sequence[Number | Decimal]], knobs: Mapping[str, Knob]
+        cls,
+        values: Mapping[str, Sequence[Number | Decimal]],
+        hyperparameters: Mapping[str, Hyperparameter],
     ) -> "Grid":
         """Check values and make their grid.
 
         Args:
-            values: By parameter, in the order that decides between equal settings.
-            knobs: The parameters there are.
+            values: By parameter, in the order that breaks ties between equal settings.
+            hyperparameters: The parameters there are.
 
         Raises:
             UsageError: A parameter is unknown, has no value, has one twice, or one that it
                 cannot have; or there is no parameter.
         """
         if not values:
-            raise UsageError("there is nothing to tune.", mend="Name a parameter and its values.")
-        return cls(tuple(_parameter(name, given, knobs) for name, given in values.items()))
+            raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
+        return cls(
+            tuple(_parameter(name, given, hyperparameters) for name, given in values.items())
+        )
 
     def __len__(self) -> int:
         return prod(len(parameter.values) for parameter in self.parameters)
@@ -134,13 +138,13 @@ class Grid:
 
 
 def _parameter(
-    name: str, given: Sequence[Number | Decimal], knobs: Mapping[str, Knob]
+    name: str, given: Sequence[Number | Decimal], hyperparameters: Mapping[str, Hyperparameter]
 ) -> Parameter:
-    if name not in knobs:
-        known = f" Parameters are {', '.join(knobs)}." if knobs else ""
-        guess = nearest(name, knobs) or "."
+    if name not in hyperparameters:
+        known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
+        guess = nearest(name, hyperparameters) or "."
         raise UsageError(f"there is no parameter `{name}` to tune{guess}{known}")
-    knob = knobs[name]
+    hyperparameter = hyperparameters[name]
     values = sorted(decimal(value) for value in given)
     if not values:
         raise UsageError(f"{name} has no values.")
@@ -148,15 +152,15 @@ def _parameter(
         if value == after:
             raise UsageError(f"{name} has the value {plain(value)} twice.")
     for value in values:
-        if knob.whole and value != value.to_integral_value():
+        if hyperparameter.whole and value != value.to_integral_value():
             raise UsageError(f"{name} takes whole numbers, not {plain(value)}.")
-        if not knob.low <= value <= knob.high:
-            raise UsageError(f"{name} takes values {_between(knob)}, not {plain(value)}.")
-    kind = int if knob.whole else float
-    return Parameter(name, tuple(kind(value) for value in values), knob)
+        if not hyperparameter.low <= value <= hyperparameter.high:
+            raise UsageError(f"{name} takes values {_between(hyperparameter)}, not {plain(value)}.")
+    kind = int if hyperparameter.whole else float
+    return Parameter(name, tuple(kind(value) for value in values), hyperparameter)
 
 
-def _between(knob: Knob) -> str:
-    if knob.high == inf:
-        return f"from {knob.low:g} up"
-    return f"from {knob.low:g} to {knob.high:g}"
+def _between(hyperparameter: Hyperparameter) -> str:
+    if hyperparameter.high == inf:
+        return f"from {hyperparameter.low:g} up"
+    return f"from {hyperparameter.low:g} to {hyperparameter.high:g}"

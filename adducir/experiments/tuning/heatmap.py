@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from adducir.experiments.evaluation.judgements import Floats
+from adducir.evaluation.judgements import Floats
 from adducir.experiments.tuning.grid import Grid, Parameter
 from adducir.experiments.tuning.tuning import Tuning, mean
 from adducir.experiments.tuning.values import plain
@@ -104,14 +104,16 @@ def _rows(tuning: Tuning) -> Iterator[_Row]:
 
 def _heading(tuning: Tuning, axes: _Axes) -> Iterator[str]:
     yield _text("h", MARGIN, MARGIN + 4, f"{tuning.objective} of {len(tuning.grid)} settings")
-    told = [f"across: {axes.x.name}" + (f"; down: {axes.y.name}" if axes.y else "")]
+    caption = [f"across: {axes.x.name}" + (f"; down: {axes.y.name}" if axes.y else "")]
     if axes.hidden:
-        told.append(f"best over {', '.join(parameter.name for parameter in axes.hidden)}")
+        caption.append(f"best over {', '.join(parameter.name for parameter in axes.hidden)}")
     fixed = [each for each in tuning.grid.parameters if each not in tuning.grid.open]
-    told += [f"{each.name} = {plain(each.values[0])}" for each in fixed]
+    caption += [f"{each.name} = {plain(each.values[0])}" for each in fixed]
     many = len(tuning.folds) > MOST_ROWS
-    told.append("outlined: the setting chosen" + (f" in some of {len(tuning.folds)} folds" * many))
-    yield _text("s", MARGIN, MARGIN + 4 + LINE, "; ".join(told))
+    caption.append(
+        "outlined: the setting chosen" + (f" in some of {len(tuning.folds)} folds" * many)
+    )
+    yield _text("s", MARGIN, MARGIN + 4 + LINE, "; ".join(caption))
 
 
 def _scale(row: _Row, x: int, y: int) -> Iterator[str]:
@@ -146,11 +148,11 @@ def _panel(
             inner = f'width="{wide - 2}" height="{high - 2}"'
             yield f'<rect class="c" x="{x + 1}" y="{y + 1}" {inner}/>'
     yield from _ticks(axes, corner, size)
-    told = ", ".join(
+    caption = ", ".join(
         f"{each.name} = {plain(value)}" for each, value in zip(axes.panels, values, strict=True)
     )
-    if told:
-        yield _text("s", left, top - 4, told)
+    if caption:
+        yield _text("s", left, top - 4, caption)
 
 
 def _cells(

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.order import Integers
 from adducir.runs.run import Run
-from adducir.study.errors import InputError, UsageError
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from adducir.core.errors import UsageError
+from adducir.core.recipe import ErrorsAt, Recipe
+from adducir.core.yaml import KeyPath
 from adducir.experiments.tuning.folds import Folds, by_topic_set, from_file, k_fold
-from adducir.experiments.tuning.grid import Grid, Knob
+from adducir.experiments.tuning.grid import Grid, Hyperparameter
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.values import from_recipe
-from adducir.study.errors import UsageError
-from adducir.study.recipe import FaultsAt, Recipe
-from adducir.study.yaml import KeyPath
 
 Range = dict[Literal["from", "to", "step"], float]
 
@@ -59,26 +59,26 @@ class TuneRecipe(Recipe):
     def _numbers(cls, grid: object) -> object:
         # Pydantic takes true for 1, which in a recipe is a slip of the pen.
         slips = grid.items() if isinstance(grid, dict) else ()
-        faults = [
+        errors = [
             ((str(name),), "should be numbers, not true or false")
             for name, given in slips
             if any(isinstance(value, bool) for value in _all(given))
         ]
-        if faults:
-            raise FaultsAt(*faults)
+        if errors:
+            raise ErrorsAt(*errors)
         return grid
 
     @field_validator("grid")
     @classmethod
     def _exact(cls, grid: dict[str, float | tuple[float, ...] | Range]) -> object:
-        faults = []
+        errors = []
         for name, given in grid.items():
             try:
                 from_recipe(_given(given))
             except UsageError as error:
-                faults.append(((name,), error.paragraph()))
-        if faults:
-            raise FaultsAt(*faults)
+                errors.append(((name,), error.paragraph()))
+        if errors:
+            raise ErrorsAt(*errors)
         return grid
 
     @property
@@ -86,13 +86,15 @@ class TuneRecipe(Recipe):
         """The values by parameter."""
         return {name: from_recipe(_given(given)) for name, given in self.grid.items()}
 
-    def faults(self, knobs: Mapping[str, Knob]) -> Iterator[tuple[KeyPath, str]]:
+    def errors(
+        self, hyperparameters: Mapping[str, Hyperparameter]
+    ) -> Iterator[tuple[KeyPath, str]]:
         """What is wrong with the grid of a system that has these parameters, with its place."""
         if not self.grid:
             yield ("grid",), "there is nothing to tune"
         for name, values in self.values.items():
             try:
-                Grid.of({name: values}, knobs)
+                Grid.of({name: values}, hyperparameters)
             except UsageError as error:
                 yield ("grid", name), error.paragraph()
 

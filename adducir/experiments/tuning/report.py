@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from adducir.core.csv_files import CsvWriter
+from adducir.core.files import writing_text
+from adducir.core.progress import SILENT, Progress
+from adducir.core.results import publishing_results
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tuning import Tuning, mean
 from adducir.experiments.tuning.values import plain
 from adducir.runs.write import write_run
-from adducir.study.csv_files import CsvWriter
-from adducir.study.files import writing_text
-from adducir.study.progress import SILENT, Progress
-from adducir.study.results import publishing_results
 from adducir.version import __version__
 
 TIES = (
@@ -41,16 +41,16 @@ def write_report(
     """Write all files, all of them at once or none.
 
     Args:
-        tuning: What to tell.
+        tuning: What to report.
         folder: Where to.
         with_runs: Whether the pooled rankings are written as well.
-        progress: Told what is waited for.
+        progress: Notified of what is waited for.
 
     Returns:
         The files by name, the runs as ``held-out.trec.gz`` or ``held-out.SET.trec.gz``.
 
     Raises:
-        InputError, ProductError: As :func:`adducir.study.results.publishing_results`.
+        InputError, ArtifactError: As :func:`adducir.core.results.publishing_results`.
         MachineError: The disk is full, or the place cannot be written.
     """
     texts = {

@@ -9,9 +9,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
+from adducir.core.kind import Kind
 from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.feedback import SharedFeedback
-from adducir.experiments.tuning.grid import Grid, Knob, Setting, knobs_of
+from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.field_weights import FieldWeights
@@ -19,7 +20,6 @@ from adducir.indexes.lucene import Hits, Query
 from adducir.indexes.models import MODELS, Model
 from adducir.indexes.models.bm25 import BM25
 from adducir.runs.run import Run
-from adducir.study.kind import Kind
 
 K = TypeVar("K", bound=Kind)
 
@@ -28,7 +28,7 @@ class Tunable(Protocol):
     """A system that ranks topics with given settings."""
 
     @property
-    def knobs(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """The parameters that a grid can name."""
 
     def check(self, setting: Setting) -> None:
@@ -68,9 +68,11 @@ class Searchable(Protocol):
         """The query that feedback makes of each query."""
 
 
-def lexical_knobs(model: type[Model], feedback: type[FeedbackMethod] | None) -> dict[str, Knob]:
+def lexical_hyperparameters(
+    model: type[Model], feedback: type[FeedbackMethod] | None
+) -> dict[str, Hyperparameter]:
     """The parameters of a search: the model's numbers, and those of feedback."""
-    return knobs_of(model) | (knobs_of(feedback) if feedback else {})
+    return hyperparameters_of(model) | (hyperparameters_of(feedback) if feedback else {})
 
 
 class LexicalSearch:
@@ -110,10 +112,14 @@ class LexicalSearch:
         self._shared = SharedFeedback(index, threads)
 
     @property
-    def knobs(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """The model's parameters, and those of feedback."""
-        knobs = lexical_knobs(self._model, self._feedback)
-        return {name: knob for name, knob in knobs.items() if name not in self._fixed}
+        hyperparameters = lexical_hyperparameters(self._model, self._feedback)
+        return {
+            name: hyperparameter
+            for name, hyperparameter in hyperparameters.items()
+            if name not in self._fixed
+        }
 
     def check(self, setting: Setting) -> None:
         """Raise UsageError if a value is out of range."""
@@ -170,9 +176,9 @@ def _frame(hits: Hits, topics: Topics, texts: Sequence[str]) -> pl.DataFrame:
     if len(texts) == len(topics):
         return hits.frame(topics.qids)
     number = {text: place for place, text in enumerate(texts)}
-    asked = np.array([number[text] for text in topics.queries], dtype=np.int64)
-    lengths = hits.counts[asked].astype(np.int64)
-    starts = (np.cumsum(hits.counts, dtype=np.int64) - hits.counts)[asked]
+    numbers = np.array([number[text] for text in topics.queries], dtype=np.int64)
+    lengths = hits.counts[numbers].astype(np.int64)
+    starts = (np.cumsum(hits.counts, dtype=np.int64) - hits.counts)[numbers]
     rank = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     rows = np.repeat(starts, lengths) + rank
     return Hits(lengths, hits.docnos.gather(rows), hits.scores[rows]).frame(topics.qids)

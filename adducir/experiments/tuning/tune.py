@@ -3,7 +3,7 @@
 For each fold, the setting with the best mean of the objective over the topics of all *other* folds
 is chosen, and ranks the fold's own topics. What is reported is these rankings: each topic's value
 comes from a setting that was chosen without it. The values of all topics are pooled and then
-averaged, so that every topic weighs the same whatever the sizes of the folds (Anserini's
+averaged, so that every topic counts the same whatever the sizes of the folds (Anserini's
 ``xfold.py`` averages the folds' means).
 
 No label of a fold has a part in its choice. The measures that are computed here take each topic by
@@ -22,11 +22,12 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
+from adducir.core.progress import SILENT, Progress
 from adducir.corpora.topics import Topics
-from adducir.experiments.evaluation.evaluate import Evaluator
-from adducir.experiments.evaluation.judgements import Floats, Integers, NegativeGrades
-from adducir.experiments.evaluation.measures import Measure, parse_measure
-from adducir.experiments.evaluation.vectorised import is_vectorised
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
+from adducir.evaluation.measures import Measure, parse_measure
+from adducir.evaluation.vectorised import is_vectorised
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.grid import Grid
 from adducir.experiments.tuning.pool import Pool
@@ -34,7 +35,6 @@ from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tuning import Tuning, mean
 from adducir.experiments.tuning.values import Number
 from adducir.runs.run import Run
-from adducir.study.progress import SILENT, Progress
 
 MOST_TOPICS = 2_000
 """Topics of one search call: with 1,000 hits each, a few hundred megabytes."""
@@ -64,13 +64,13 @@ def tune(
         objective: The measure; more is better.
         negative: How negative grades are treated, as in an evaluation.
         tag: The tag of the pooled run.
-        progress: Told of each setting.
+        progress: Notified of each setting.
 
     Raises:
         UsageError: A parameter, a value or the objective makes no sense.
         MachineError: The objective needs software that is not installed.
     """
-    grid = grid if isinstance(grid, Grid) else Grid.of(grid, system.knobs)
+    grid = grid if isinstance(grid, Grid) else Grid.of(grid, system.hyperparameters)
     measure = parse_measure(objective)
     for setting in grid.settings():
         system.check(setting)

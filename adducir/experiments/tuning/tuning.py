@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from ir_measures import Measure
 
-from adducir.experiments.evaluation.judgements import Floats, Integers, NegativeGrades
+from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.grid import Grid, Setting
 from adducir.experiments.tuning.pool import Pool

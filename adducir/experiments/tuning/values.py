@@ -7,8 +7,8 @@ end on the last value are refused, because nobody would see that it is not tried
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 
-from adducir.study.errors import UsageError
-from adducir.study.texts import shortened
+from adducir.core.errors import UsageError
+from adducir.core.texts import shortened
 
 Number = int | float
 
@@ -42,17 +42,17 @@ def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
     """
     if step <= 0:
         raise UsageError(f"a step must be greater than 0, not {plain(step)}.")
-    told = f"from {plain(first)} to {plain(last)}"
+    message = f"from {plain(first)} to {plain(last)}"
     if last < first:
-        raise UsageError(f"a range goes upwards, not {told}.")
+        raise UsageError(f"a range goes upwards, not {message}.")
     if (last - first) / step >= MOST_VALUES:
-        raise UsageError(f"{told} by {plain(step)} are more than {MOST_VALUES:,} values.")
+        raise UsageError(f"{message} by {plain(step)} are more than {MOST_VALUES:,} values.")
     steps, rest = divmod(last - first, step)
     if rest:
         below = first + steps * step
         raise UsageError(
             f"steps of {plain(step)} from {plain(first)} do not end on {plain(last)}.",
-            mend=f"End on {plain(below)} or {plain(below + step)}.",
+            hint=f"End on {plain(below)} or {plain(below + step)}.",
         )
     return [first + number * step for number in range(int(steps) + 1)]
 

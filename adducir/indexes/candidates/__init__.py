@@ -9,7 +9,7 @@ The names below are loaded when they are first used.
 
 from typing import TYPE_CHECKING
 
-from adducir.study.lazy import offering
+from adducir.core.lazy import offering
 
 if TYPE_CHECKING:
     from adducir.indexes.candidates.batch import (

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.queries import Query
@@ -10,7 +11,6 @@ from adducir.indexes.candidates.ranking import Matrix, Ranking
 from adducir.indexes.candidates.sets import CandidateSet, Ties
 from adducir.indexes.candidates.vocabulary import Cut, vocabularies
 from adducir.indexes.models.model import Model
-from adducir.study.errors import UsageError
 
 _Found = TypeVar("_Found")
 
@@ -36,7 +36,7 @@ def score_sets(
         tasks: The sets; each has statistics of its own. Taken one at a time.
         model: The formula.
         analysis: See :meth:`.sets.CandidateSet.of_texts`.
-        threads: Threads that score; by default one a core.
+        threads: Threads that score; by default one per core.
 
     Yields:
         (queries, candidates) float64.

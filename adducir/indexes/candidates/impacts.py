@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adducir.core.errors import UsageError
 from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.postings import Postings
 from adducir.indexes.memory.compiled import HAS_NUMBA
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.statistics import Statistics
-from adducir.study.errors import UsageError
 
 _CHUNK = 1 << 15  # postings whose intermediate arrays stay in the processor's cache
 _DENSE_SHARE = 4

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from adducir.core.errors import UsageError
 from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.vocabulary import Numbers, Vocabulary
-from adducir.study.errors import UsageError
 
 Query = str | Sequence[str] | Mapping[str, float]
 """A text, analysed as the candidates are; ready terms, each as often as it counts; or ready terms
@@ -39,7 +39,7 @@ def refuse_text(texts: Sequence[object], what: str) -> None:
         UsageError: It is one text.
     """
     if isinstance(texts, str):
-        raise UsageError(f"{what} must be a list, not one text.", mend=f"Give [{what[:-1]}].")
+        raise UsageError(f"{what} must be a list, not one text.", hint=f"Give [{what[:-1]}].")
 
 
 def _even(numbers: Numbers) -> tuple[Numbers, Array]:

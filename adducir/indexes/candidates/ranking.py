@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from adducir.core.errors import UsageError
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import HAS_NUMBA, kernel
-from adducir.study.errors import UsageError
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 IntMatrix = np.ndarray[tuple[int, int], np.dtype[np.int32]]

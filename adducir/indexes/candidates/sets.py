@@ -6,18 +6,18 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
-from adducir.indexes.build import default_threads
 from adducir.indexes.candidates.impacts import Impacts, apply
 from adducir.indexes.candidates.postings import Spans, invert
 from adducir.indexes.candidates.queries import Query, number_queries, refuse_text
 from adducir.indexes.candidates.ranking import Matrix, Ranking, order
 from adducir.indexes.candidates.scoring import Queries, count, score
 from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabularies
+from adducir.indexes.lucene_builder import default_threads
 from adducir.indexes.models.model import Model
-from adducir.study.checking import checked
-from adducir.study.errors import UsageError
 
 Ties = Literal["against", "expected"]
 """What candidates level with the gold one do to its rank: all stand before it, or half of them."""
@@ -69,7 +69,7 @@ class CandidateSet:
             texts: The candidates; a text without a term is a candidate, too.
             analysis: Lucene's analysis (Anserini's by default), or a function that makes a text's
                 terms: :func:`lower_split` where a figure is to be comparable with rank_bm25's.
-            threads: Threads that score; by default one a core.
+            threads: Threads that score; by default one per core.
 
         Raises:
             UsageError: One text in place of several.
@@ -91,7 +91,7 @@ class CandidateSet:
         Args:
             lists: The terms of each candidate.
             analysis: How the terms were made, for queries that come as texts.
-            threads: Threads that score; by default one a core.
+            threads: Threads that score; by default one per core.
 
         Raises:
             UsageError: A text in place of a list.

@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
-from adducir.indexes.build import default_threads
 from adducir.indexes.feeding import packed
-from adducir.indexes.memory.build import Analyser
-from adducir.study.errors import UsageError
+from adducir.indexes.lucene_builder import default_threads
+from adducir.indexes.memory.builder import Analyser
 
 UNKNOWN = -1
 _TEXTS = 64
@@ -68,7 +68,7 @@ class Words:
         if self.cut is None and texts:
             raise UsageError(
                 "these candidates came as ready terms, so queries must, too.",
-                mend="Give each query as a list of terms, or as a mapping from terms to weights.",
+                hint="Give each query as a list of terms, or as a mapping from terms to weights.",
             )
         return self._number(map(self.cut or str.split, texts), grow)
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.indexes.build import default_threads
+from adducir.core.errors import ArtifactError, UsageError
 from adducir.indexes.dense.settings import DenseSettings
-from adducir.study.errors import ProductError, UsageError
+from adducir.indexes.lucene_builder import default_threads
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -35,7 +35,7 @@ def version() -> str:
 
 @contextmanager
 def threads_of_faiss(count: int | None) -> Iterator[None]:
-    """Let FAISS use ``count`` threads inside the block; None for one a core."""
+    """Let FAISS use ``count`` threads inside the block; None for one per core."""
     import faiss
 
     before = faiss.omp_get_max_threads()
@@ -67,13 +67,13 @@ def new_index(settings: DenseSettings, count: int, width: int) -> Any:
     if width % parts:
         raise UsageError(
             f"vectors of {width} numbers cannot be cut into {parts} parts.",
-            mend="Set `parts` to a divisor.",
+            hint="Set `parts` to a divisor.",
         )
     least = max(lists, 1 << settings.bits)
     if count < least:
         raise UsageError(
             f"{count:,} vectors are too few for {lists:,} lists and {settings.bits} bits a part.",
-            mend=f"That takes {least:,}; --kind flat is exact, and fast for so few.",
+            hint=f"That takes {least:,}; --kind flat is exact, and fast for so few.",
         )
     index: Any = faiss.index_factory(width, f"IVF{lists},PQ{parts}x{settings.bits}", metric)
     index.nprobe = settings.probes or max(1, lists // 16)
@@ -114,15 +114,15 @@ def read(path: Path) -> Any:
     """An index of a file.
 
     Raises:
-        ProductError: It is none that FAISS can read.
+        ArtifactError: It is none that FAISS can read.
     """
     import faiss
 
     try:
         return faiss.read_index(str(path))
     except RuntimeError as error:
-        raise ProductError(
+        raise ArtifactError(
             "FAISS cannot read this index.",
             path=path,
-            mend="Build it again with 'adducir index --rebuild'.",
+            hint="Build it again with 'adducir index --rebuild'.",
         ) from error

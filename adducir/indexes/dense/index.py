@@ -8,22 +8,22 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import polars as pl
 
+from adducir.core.artifacts import Manifest
+from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.files import read_lines
+from adducir.core.json_lines import json_document
+from adducir.core.verified import open_artifact
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.dense import engine
-from adducir.indexes.dense.build import INDEX, KIND, TOLD
+from adducir.indexes.dense.builder import DETAILS, INDEX, KIND
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.lucene import Hits, Query
 from adducir.models.machine import choose_device, using_threads
-from adducir.study.errors import ProductError, UsageError
-from adducir.study.files import read_lines
-from adducir.study.json_lines import json_document
-from adducir.study.products import Manifest
-from adducir.study.verified import open_product
 
 Encoder: TypeAlias = DualEncoder | TextEncoder
 _REBUILD = "Build it again with 'adducir index --rebuild'."
@@ -33,19 +33,19 @@ class DenseIndex:
     """An index that ``adducir index --engine dense`` built.
 
     Args:
-        path: The product's folder.
+        path: The artifact's folder.
         device: Where the encoder runs.
         encoder: The encoder's name, where it is not found under the one it had.
 
     Raises:
-        ProductError: There is none, or its files are not those that were written together.
+        ArtifactError: There is none, or its files are not those that were written together.
     """
 
     def __init__(
         self, path: Path | str, *, device: str = "auto", encoder: str | None = None
     ) -> None:
         self.path = Path(path)
-        self.manifest: Manifest = open_product(self.path, KIND)
+        self.manifest: Manifest = open_artifact(self.path, KIND)
         self.analysis = Analysis()  # for words that people count, not for searching
         self.accurate_length = False
         self.has_vectors = False
@@ -56,10 +56,10 @@ class DenseIndex:
         self._named = encoder
         self._index = engine.read(self.path / INDEX)
         if self._index.ntotal != len(self.docnos):
-            raise ProductError(
+            raise ArtifactError(
                 f"{len(self.docnos):,} docnos, but {self._index.ntotal:,} vectors.",
                 path=self.path,
-                mend=_REBUILD,
+                hint=_REBUILD,
             )
 
     def __len__(self) -> int:
@@ -86,18 +86,18 @@ class DenseIndex:
         """The encoder of the documents, as it is named.
 
         Raises:
-            ProductError: What has that name now is another encoder.
+            ArtifactError: What has that name now is another encoder.
         """
-        told = json_document(self.path / TOLD)
-        name, folder = self._named or told["encoder"], None
+        details = json_document(self.path / DETAILS)
+        name, folder = self._named or details["encoder"], None
         if self._named is None and (self.path / name).is_dir():
             folder = self.path
         found = encoder_source(name, folder)
-        if found.identity() != told["identity"]:
-            raise ProductError(
+        if found.identity() != details["identity"]:
+            raise ArtifactError(
                 f"the encoder {found.name} is not the one that made these vectors.",
                 path=self.path,
-                mend="Build the index again, or name the right encoder.",
+                hint="Build the index again, or name the right encoder.",
             )
         return found
 
@@ -106,7 +106,7 @@ class DenseIndex:
         """The encoder itself.
 
         Raises:
-            ProductError: As :attr:`source`.
+            ArtifactError: As :attr:`source`.
             InputError, MachineError: It cannot be loaded.
         """
         return cast("Encoder", load_encoder(self.source).to(choose_device(self._device)))
@@ -129,7 +129,7 @@ class DenseIndex:
             feedback: None, since vectors are not expanded by words.
             fields: None: what the encoder reads has no weights.
             depth: Hits a query; None for all documents.
-            threads: Threads; by default one a core.
+            threads: Threads; by default one per core.
 
         Returns:
             The hits; equal scores stand in order of docnos. An approximate index may give fewer
@@ -202,12 +202,12 @@ class DenseIndex:
 
     def settings(self) -> dict[str, Any]:
         """The model and how it was searched, for run metadata."""
-        told = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
-        return {"model": "dense", "encoder": self.source.name, **told}
+        details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
+        return {"model": "dense", "encoder": self.source.name, **details}
 
 
 def _no_words() -> UsageError:
     return UsageError(
         "a dense index has no terms, so feedback and weighted terms mean nothing to it.",
-        mend="Use a lexical index, and combine the runs with 'adducir fuse'.",
+        hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
     )

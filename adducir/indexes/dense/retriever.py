@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pyterrier as pt
 
+from adducir.core.checking import checked
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.frames import ranked
-from adducir.study.checking import checked
 
 
 class DenseRetriever(pt.Transformer):
@@ -19,7 +19,7 @@ class DenseRetriever(pt.Transformer):
     Args:
         index: A dense index, or its folder.
         depth: Hits a query, at most; None for all documents.
-        threads: Threads; by default one a core.
+        threads: Threads; by default one per core.
         device: Where the encoder of queries runs, where ``index`` is a folder.
     """
 

@@ -1,13 +1,13 @@
-"""What decides a dense index."""
+"""What determines a dense index."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from adducir.study.errors import UsageError
-from adducir.study.overrides import OverrideError, apply
-from adducir.study.recipe import Recipe
+from adducir.core.errors import UsageError
+from adducir.core.overrides import OverrideError, apply
+from adducir.core.recipe import Recipe
 
 Kind = Literal["flat", "hnsw", "ivf-pq"]
 _OF_KIND: dict[str, tuple[str, ...]] = {
@@ -20,7 +20,7 @@ Some = Annotated[int, Field(ge=1)]
 
 
 class DenseSettings(Recipe):
-    """What decides a dense index, beside its vectors.
+    """What determines a dense index, beside its vectors.
 
     Attributes:
         kind: ``flat``: all vectors are compared, exactly; ``hnsw``: a graph of neighbours (Malkov

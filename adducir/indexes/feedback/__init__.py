@@ -6,9 +6,9 @@ Packages add methods of their own by the entry-point group ``adducir.feedback``.
 
 from typing import TYPE_CHECKING
 
+from adducir.core.lazy import offering
+from adducir.core.registry import Family
 from adducir.indexes.feedback.method import Collection, Document, FeedbackMethod
-from adducir.study.lazy import offering
-from adducir.study.registry import Family
 
 if TYPE_CHECKING:
     from adducir.indexes.feedback.bm25prf import BM25PRF

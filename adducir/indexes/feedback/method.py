@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 from pydantic import Field
 
+from adducir.core.kind import Kind
 from adducir.indexes.models.model import Model
-from adducir.study.kind import Kind
 
 
 class Document(NamedTuple):

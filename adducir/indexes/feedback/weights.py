@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from adducir.study.errors import UsageError
+from adducir.core.errors import UsageError
 
 Weights = dict[str, float]
 

@@ -5,9 +5,9 @@ stemmer. Packages add languages, or other analysers of one, by the entry-point g
 ``adducir.languages``.
 """
 
+from adducir.core.registry import Family
 from adducir.indexes.languages.language import AnalyserChain, Language
 from adducir.indexes.languages.lucene import CODES
-from adducir.study.registry import Family
 
 _HERE = "adducir.indexes.languages"
 

@@ -4,9 +4,9 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from adducir.core.errors import MachineError
+from adducir.core.recipe_model import Recipe
 from adducir.indexes import jvm
-from adducir.study.errors import MachineError
-from adducir.study.recipe_model import Recipe
 
 StopWords = str | tuple[str, ...]
 """``lucene`` (the list that Lucene has for the language), ``none``, or the words themselves."""
@@ -80,5 +80,5 @@ def made(label: str, make: Callable[..., Any], *arguments: Any) -> Any:
     except jvm.java_exception() as error:
         raise MachineError(
             f"{label} cannot be analysed here: {jvm.message_of(error).splitlines()[0]}.",
-            mend="Where a part of Java is lacking, set ADDUCIR_JAVA_HOME to a whole one (a JDK).",
+            hint="Where a part of Java is lacking, set ADDUCIR_JAVA_HOME to a whole one (a JDK).",
         ) from error

@@ -1,7 +1,7 @@
 """The files of a memory index: arrays that are mapped, not read.
 
 =====================  =====================================================================
-``terms.txt``          V terms, one a line; a term's number is its line, from 0: terms in more
+``terms.txt``          V terms, one per line; a term's number is its line, from 0: terms in more
                        documents come first, then in order of their text
 ``postings.offsets``   (V + 1,) int64: where each term's postings begin
 ``postings.docs``      (P,) int32 document numbers, ascending within a term
@@ -11,7 +11,7 @@
 ``lengths``            (N,) int32 (float64 for weights): tokens of each document
 ``norms``              (N,) uint8: Lucene's one-byte lengths
 ``collection``         (V,) int64 (float64 for weights): frequency of each term in all documents
-``docnos.txt``         N docnos, one a line, ascending: a document's number is its line, so that
+``docnos.txt``         N docnos, one per line, ascending: a document's number is its line, so that
                        the order of numbers is the order of docnos, which breaks ties
 =====================  =====================================================================
 
@@ -63,7 +63,7 @@ class Arrays:
         What the arrays hold is not read here: the kernels stay inside them whatever it is.
 
         Raises:
-            ProductError: One is missing or damaged.
+            ArtifactError: One is missing or damaged.
         """
         arrays = cls(folder, *(mapped(folder / f"{name}.npy") for name in ARRAYS))
         arrays._check()

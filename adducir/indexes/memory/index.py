@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
+from adducir.core.verified import open_artifact
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import damaged
-from adducir.indexes.build import default_threads
 from adducir.indexes.documents import DocumentStore
-from adducir.indexes.faults import translated
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.feedback.weights import check_weights
 from adducir.indexes.field_weights import FieldWeights, checked_fields
+from adducir.indexes.java_errors import translated
 from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.lucene_builder import default_threads
 from adducir.indexes.memory import engine_backend
-from adducir.indexes.memory.build import KIND
+from adducir.indexes.memory.builder import KIND
 from adducir.indexes.memory.feedback import Feedback
 from adducir.indexes.memory.fields import FieldSearcher
 from adducir.indexes.memory.files import Arrays
@@ -27,9 +30,6 @@ from adducir.indexes.memory.formulas import rank_by_formula
 from adducir.indexes.memory.searching import Ranked, Searcher, Terms
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.refusing import refuse_unless_scored
-from adducir.study.checking import checked
-from adducir.study.errors import UsageError
-from adducir.study.verified import open_product
 
 
 class MemoryIndex:
@@ -39,7 +39,7 @@ class MemoryIndex:
     Anserini's, see :mod:`adducir.indexes.feedback`.
 
     Args:
-        path: The product's folder.
+        path: The artifact's folder.
         backend: ``numba`` or ``numpy``; by default what is there, see :func:`engine_backend`.
 
     Attributes:
@@ -49,13 +49,13 @@ class MemoryIndex:
             tokens, otherwise ``bm25``.
 
     Raises:
-        ProductError: No memory index, or a damaged one.
+        ArtifactError: No memory index, or a damaged one.
     """
 
     @checked
     def __init__(self, path: Path | str, *, backend: str | None = None) -> None:
         self.path = Path(path)
-        self.manifest = open_product(self.path, KIND)
+        self.manifest = open_artifact(self.path, KIND)
         recipe = self.manifest.recipe
         self.backend = backend or engine_backend()
         self.accurate_length = bool(recipe.get("accurate_length", False))
@@ -106,7 +106,7 @@ class MemoryIndex:
             feedback: Expand each query first.
             fields: The weights of fields, where the index keeps them separate; BM25 alone.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
-            threads: Threads; by default one a core.
+            threads: Threads; by default one per core.
 
         Raises:
             UsageError: ``feedback`` on an index of weights or with weighted queries; a model that
@@ -174,7 +174,7 @@ class MemoryIndex:
         if not self.has_vectors:
             raise UsageError(
                 f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
-                mend="Search without feedback, or expand from an index of the texts.",
+                hint="Search without feedback, or expand from an index of the texts.",
             )
         indexed = self.manifest.counts.get("indexed", self._arrays.documents)
         return Feedback(self._arrays, int(indexed), plain=self.analysis.has_plain_feedback)
@@ -222,8 +222,8 @@ class MemoryIndex:
             exact_lengths=self.accurate_length,
             has_feedback=feedback is not None,
         )
-        asked = self._weights(queries)
-        return self._field_searcher.rank(asked, fields, bm25, depth=depth, threads=threads)
+        requested = self._weights(queries)
+        return self._field_searcher.rank(requested, fields, bm25, depth=depth, threads=threads)
 
     def _first(
         self, queries: Sequence[str], model: Model, feedback: FeedbackMethod, threads: int
@@ -235,7 +235,7 @@ class MemoryIndex:
         return counts, self._rank(terms, model, feedback.depth, threads)
 
     def _weights(self, queries: Sequence[Query]) -> list[Mapping[str, float]]:
-        """Every query as terms and weights; a text's terms weigh as often as they occur."""
+        """Every query as terms and weights; a text's terms count as often as they occur."""
         counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
         weighted: list[Mapping[str, float]] = []
         for query in queries:

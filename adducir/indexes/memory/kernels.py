@@ -3,7 +3,7 @@
 The sums of a window of documents stay in the processor's cache while the postings of all the
 query's terms in the window are added to them. Two things save work, and neither changes a result:
 
-- A few stripes of the collection are scored first. They tell about which score the last of the best
+- A few stripes of the collection are scored first. They show about which score the last of the best
   will have, and only documents above it are kept. If too few are, all is done again without.
 - MaxScore (Turtle and Flood, IPM 1995): terms whose greatest contributions do not reach that score
   together cannot bring a document into the ranking; they are looked up for the documents that the
@@ -33,14 +33,7 @@ from adducir.indexes.memory.adding import (
 from adducir.indexes.memory.bounding import Peaks, bound, look_at_peaks
 from adducir.indexes.memory.compiled import kernel
 from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
-from adducir.indexes.memory.scoring import (
-    BM25_BYTE,
-    BM25_EXACT,
-    WINDOW,
-    Formula,
-    Postings,
-    Queries,
-)
+from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW, Formula, Postings, Queries
 
 _ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
@@ -48,7 +41,7 @@ _SEARCH_COST = 32  # looking up a document costs as much as adding so many posti
 _STRIPE = 2048
 
 
-class Asked(NamedTuple):
+class QueryTerms(NamedTuple):
     """A query of m terms, those that can add most first.
 
     Attributes:
@@ -72,7 +65,7 @@ class Asked(NamedTuple):
 def _window(
     postings: Postings,
     formula: Formula,
-    asked: Asked,
+    query: QueryTerms,
     room: Room,
     places: Array,
     needed: Any,
@@ -85,7 +78,7 @@ def _window(
     Args:
         postings: The index.
         formula: The model.
-        asked: The query.
+        query: The query.
         room: ``found`` and ``sums`` are written.
         places: (m,) uint64: where in each term's postings to look for ``base``; moved on.
         needed: A document above the bar has one of so many first terms.
@@ -101,16 +94,16 @@ def _window(
     for t in range(terms):
         if t >= needed and count == U(0):
             break
-        numbers, table = asked.numbers[t], asked.tables[t, : asked.cells[t]]
-        first = position(docs, places[t], asked.ends[t], base)
-        last = position(docs, first, asked.ends[t], end)
+        numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
+        first = position(docs, places[t], query.ends[t], base)
+        last = position(docs, first, query.ends[t], end)
         places[t] = last
         at = (docs, tfs, norms, parts, factors, numbers, table, first, last, base)
         if t < needed:
             if ordered:
                 add_and_mark(*at, bar, sums, marks)
             else:
-                least = bar - asked.reach[needed]
+                least = bar - query.reach[needed]
                 count = add_and_find(*at, least, sums, found, count)
             continue
         if count * U(_SEARCH_COST) > last - first:
@@ -120,7 +113,7 @@ def _window(
                 count = _in_order(marks, found, count)
                 ordered = True
             look_up(*at, sums, found, count)
-        count = still_above(bar - asked.reach[t + U(1)], sums, found, count)
+        count = still_above(bar - query.reach[t + U(1)], sums, found, count)
     if needed == terms:
         return take_marks(marks, found)
     return count if ordered else _in_order(marks, found, count)
@@ -137,30 +130,35 @@ def _in_order(marks: Array, found: Array, count: Any) -> Any:
 
 @kernel
 def _rank(
-    postings: Postings, formula: Formula, asked: Asked, room: Room, depth: Any, guess: Any
+    postings: Postings,
+    formula: Formula,
+    query: QueryTerms,
+    room: Room,
+    depth: Any,
+    guess: Any,
 ) -> Any:
     """Write the best documents to ``room``, unordered; returns how many there are.
 
     Args:
         postings: The index.
         formula: The model.
-        asked: The query.
+        query: The query.
         room: Room for 2 * depth + 64 + WINDOW documents, or for all.
         depth: How many are wanted; more may be left.
         guess: Only documents with a greater score are kept.
     """
-    documents, places = U(postings.documents), asked.starts.copy()
+    documents, places = U(postings.documents), query.starts.copy()
     limit = 2 * depth + 64
     bar, needed, count = F32(guess), U(len(places)), np.int64(0)
     base, width = U(0), U(1024 if guess == ZERO else WINDOW)
     while base < documents:
         end = min(base + width, documents)
-        while needed > U(0) and asked.reach[needed - U(1)] <= bar:
+        while needed > U(0) and query.reach[needed - U(1)] <= bar:
             needed -= U(1)
         if needed == U(0):
             break
         for n in range(
-            _window(postings, formula, asked, room, places, needed, base, end, F64(bar))
+            _window(postings, formula, query, room, places, needed, base, end, F64(bar))
         ):
             place = U(room.found[n])
             score = F32(room.sums[place])
@@ -178,17 +176,22 @@ def _rank(
 
 @kernel
 def _guess(
-    postings: Postings, formula: Formula, asked: Asked, room: Room, depth: Any, stripes: Any
+    postings: Postings,
+    formula: Formula,
+    query: QueryTerms,
+    room: Room,
+    depth: Any,
+    stripes: Any,
 ) -> Any:
-    """A score that probably somewhat more than ``depth`` documents exceed; 0 if it cannot be told.
+    """A score that probably somewhat more than ``depth`` documents exceed; 0 if unknown.
 
     ``stripes`` stripes of documents are scored for it.
     """
     documents, count = postings.documents, np.int64(0)
-    places = asked.starts.copy()
+    places = query.starts.copy()
     for stripe in range(stripes):
         base = U(stripe * (documents // stripes))
-        _add_all(postings, formula, asked, room, places, base, base + U(_STRIPE), np.inf)
+        _add_all(postings, formula, query, room, places, base, base + U(_STRIPE), np.inf)
         for place in range(U(_STRIPE)):
             room.scores[U(count)] = F32(room.sums[place])
             room.sums[place] = 0
@@ -202,7 +205,7 @@ def _guess(
 def _add_all(
     postings: Postings,
     formula: Formula,
-    asked: Asked,
+    query: QueryTerms,
     room: Room,
     places: Array,
     base: Any,
@@ -212,23 +215,28 @@ def _add_all(
     """Add all postings of the documents from ``base`` to ``end``; mark what is above the bar."""
     docs, tfs, norms = postings.docs, postings.tfs, postings.norms
     for t in range(U(len(places))):
-        first = position(docs, places[t], asked.ends[t], base)
-        last = position(docs, first, asked.ends[t], end)
+        first = position(docs, places[t], query.ends[t], base)
+        last = position(docs, first, query.ends[t], end)
         places[t] = last
-        numbers, table = asked.numbers[t], asked.tables[t, : asked.cells[t]]
+        numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
         at = (docs, tfs, norms, formula.parts, formula.factors, numbers, table, first, last, base)
         add_and_mark(*at, bar, room.sums, room.marks)
 
 
 @kernel
 def _append_zeros(
-    postings: Postings, formula: Formula, asked: Asked, room: Room, count: Any, depth: Any
+    postings: Postings,
+    formula: Formula,
+    query: QueryTerms,
+    room: Room,
+    count: Any,
+    depth: Any,
 ) -> Any:
     """Append documents that hold a term and score 0, in order; returns how many there are now."""
-    documents, places = U(postings.documents), asked.starts.copy()
+    documents, places = U(postings.documents), query.starts.copy()
     for base in range(U(0), documents, U(WINDOW)):
         end = min(base + U(WINDOW), documents)
-        _add_all(postings, formula, asked, room, places, base, end, -1.0)
+        _add_all(postings, formula, query, room, places, base, end, -1.0)
         for n in range(take_marks(room.marks, room.found)):
             place = U(room.found[n])
             if count < depth and F32(room.sums[place]) == ZERO and place < end - base:
@@ -242,7 +250,7 @@ def _append_zeros(
 @kernel
 def _ask(
     postings: Postings, formula: Formula, peaks: Peaks, queries: Queries, query: Any, whole: bool
-) -> Asked:
+) -> QueryTerms:
     """A query made ready; ``whole``: all documents with a term are wanted, bounds are not."""
     begin = queries.starts[query]
     size = queries.starts[query + 1] - begin
@@ -266,7 +274,7 @@ def _ask(
             cells[n] = _ROWS * 256
             least, most = postings.least_norm, postings.most_norm
             _fill_table(tables[n], formula.factors, least, most, formula.kind, weight, mass)
-    return Asked(numbers, tables, cells, starts, ends, reach)
+    return QueryTerms(numbers, tables, cells, starts, ends, reach)
 
 
 @kernel
@@ -305,12 +313,12 @@ def _fill_table(
 
 
 @kernel
-def _may_be_zero(postings: Postings, formula: Formula, asked: Asked) -> bool:
+def _may_be_zero(postings: Postings, formula: Formula, query: QueryTerms) -> bool:
     """Whether a document that holds a term can have the score 0."""
     if formula.kind not in (BM25_BYTE, BM25_EXACT) or not postings.whole:
         return True
     part = formula.slope * F32(postings.longest)
-    for numbers in asked.numbers:
+    for numbers in query.numbers:
         factor = formula.factors[postings.most_norm]
         if contribution(numbers[0], numbers[1], numbers[2], numbers[3], factor, 1, part) <= ZERO:
             return True
@@ -333,16 +341,16 @@ def _search_one(
     for n in range(queries.starts[query], queries.starts[query + 1]):
         matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
     whole = matches <= depth or postings.documents <= depth
-    asked = _ask(postings, formula, peaks, queries, query, whole)
+    query = _ask(postings, formula, peaks, queries, query, whole)
     count = np.int64(0)
     if stripes > 0 and matches > 8 * depth:
-        guess = _guess(postings, formula, asked, room, depth, stripes)
+        guess = _guess(postings, formula, query, room, depth, stripes)
         if guess > ZERO:
-            count = _rank(postings, formula, asked, room, depth, guess)
+            count = _rank(postings, formula, query, room, depth, guess)
     if count < depth:
-        count = _rank(postings, formula, asked, room, depth, ZERO)
-    if count < depth and _may_be_zero(postings, formula, asked):
-        count = _append_zeros(postings, formula, asked, room, count, depth)
+        count = _rank(postings, formula, query, room, depth, ZERO)
+    if count < depth and _may_be_zero(postings, formula, query):
+        count = _append_zeros(postings, formula, query, room, count, depth)
     order(room, count)
     return min(count, depth)
 

@@ -48,7 +48,7 @@ class CompiledRM3:
 
         Args:
             queries: The queries, their weights adding up to 1 with those of unknown terms.
-            feedback: At most ``rm3.fb_docs`` documents a query, with scores.
+            feedback: At most ``rm3.fb_docs`` documents per query, with scores.
             rm3: RM3's parameters.
             threads: Threads.
         """

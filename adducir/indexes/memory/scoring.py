@@ -169,7 +169,7 @@ def _padded(array: Array) -> Array:
 
 def _frozen(array: Array) -> Array:
     # Compiled code is made for each type of argument: one that cannot be written to is another
-    # type than one that can, so all are made alike.
+    # type than one that can, so all are made with the same settings.
     plain: Array = np.asarray(array).view(np.ndarray)
     plain.flags.writeable = False
     return plain

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from adducir.core.errors import InputError
+from adducir.core.progress import Progress
 from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.memory.writing import ArrivedDocuments
-from adducir.study.errors import InputError
-from adducir.study.progress import Progress
 
 _BLOCK = 2000
 
@@ -58,7 +58,7 @@ def take_weights(
         for docno, weights in documents:
             if docno in seen:
                 what = f"the docno {docno!r} comes twice."
-                raise InputError(what, mend="Give each document once.")
+                raise InputError(what, hint="Give each document once.")
             seen.add(docno)
             kept = [(term, weight) for term, weight in weights.items() if weight > 0]
             terms = [numbers.setdefault(term, len(numbers)) for term, _ in kept]
@@ -82,7 +82,7 @@ def _of_the_corpus(
             raise InputError(
                 f"there are weights of the document {docno!r}, which the corpus does not have.",
                 path=source,
-                mend="Give the corpus that the weights were made of.",
+                hint="Give the corpus that the weights were made of.",
             )
         yield docno, weights
 

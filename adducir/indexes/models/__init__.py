@@ -5,9 +5,9 @@ Packages add models of their own by the entry-point group ``adducir.models``.
 
 from typing import TYPE_CHECKING
 
+from adducir.core.lazy import offering
+from adducir.core.registry import Family
 from adducir.indexes.models.model import Model
-from adducir.study.lazy import offering
-from adducir.study.registry import Family
 
 if TYPE_CHECKING:
     from adducir.indexes.models.atire import ATIRE

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.study.kind import Kind
+from adducir.core.kind import Kind
 
 if TYPE_CHECKING:
     from adducir.indexes.models.statistics import Array, Statistics

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
+from adducir.core.errors import UsageError
 from adducir.indexes.models import MODELS, Model
-from adducir.study.errors import UsageError
 
 _INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}
 
@@ -22,5 +22,5 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     build = [f"Build one with 'adducir index --engine {other}', or " for other in engines]
     raise UsageError(
         f"{index} is {_INDEXES[engine]}, which has no model {MODELS.name_of(type(model))!r}.",
-        mend=f"{''.join(build[:1]) or 'Here '}choose of {', '.join(names)}.",
+        hint=f"{''.join(build[:1]) or 'Here '}choose of {', '.join(names)}.",
     )

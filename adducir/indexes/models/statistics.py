@@ -1,4 +1,4 @@
-"""What a collection tells the formulas of retrieval models."""
+"""What a collection shows the formulas of retrieval models."""
 
 import math
 from collections.abc import Callable

@@ -6,8 +6,8 @@ that rank the document. Packages add methods of their own by the entry-point gro
 ``adducir.fusion``.
 """
 
+from adducir.core.registry import Family
 from adducir.runs.fusion.method import FusionMethod
-from adducir.study.registry import Family
 
 _HERE = "adducir.runs.fusion"
 

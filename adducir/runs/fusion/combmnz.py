@@ -6,8 +6,8 @@ Fox and Shaw, "Combination of multiple searches", TREC-2, 1994.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from adducir.core.errors import UsageError
 from adducir.runs.fusion.combsum import CombSUM
-from adducir.study.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.runs.order import Floats
@@ -32,5 +32,5 @@ class CombMNZ(CombSUM):
             raise UsageError(
                 f"{negative[0]} has negative scores, which combmnz would lower for every run that "
                 "ranks the document.",
-                mend="Normalise by min-max.",
+                hint="Normalise by min-max.",
             )

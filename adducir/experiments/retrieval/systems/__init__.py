@@ -4,8 +4,8 @@ The kind of a system is that whose name is one of its keys. Packages add kinds b
 group ``adducir.systems``.
 """
 
+from adducir.core.registry import Family
 from adducir.experiments.retrieval.systems.system import System
-from adducir.study.registry import Family
 
 _HERE = "adducir.experiments.retrieval.systems"
 

@@ -5,6 +5,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
+from adducir.core.choice import keys_of
+from adducir.core.errors import UsageError
+from adducir.core.yaml import KeyPath
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted
 from adducir.experiments.retrieval.runs import RunStep
@@ -12,13 +15,10 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.combining import Fusion as TunableFusion
-from adducir.experiments.tuning.combining import fusion_knobs
-from adducir.experiments.tuning.grid import Knob
+from adducir.experiments.tuning.combining import fusion_hyperparameters
+from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.runs.fuse import fuse
 from adducir.runs.fusion import FUSION, FusionMethod
-from adducir.study.choice import keys_of
-from adducir.study.errors import UsageError
-from adducir.study.yaml import KeyPath
 
 
 class Fusion(TunableSystem):
@@ -70,9 +70,9 @@ class Fusion(TunableSystem):
         return ("fuse", member)
 
     @property
-    def hyperparameters(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """See :attr:`TunableSystem.hyperparameters`."""
-        return fusion_knobs(self.fuse, self.method)
+        return fusion_hyperparameters(self.fuse, self.method)
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -125,8 +125,8 @@ class FusionStep(RunStep):
         """The members' runs."""
         return tuple(member.path for member in self.inputs)
 
-    def decides(self) -> dict[str, Any]:
-        """See :meth:`RunStep.decides`."""
+    def fingerprint_inputs(self) -> dict[str, Any]:
+        """See :meth:`RunStep.fingerprint_inputs`."""
         system = self.recipe
         return {
             "method": system.method,

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from adducir.core.recipe import ErrorDetail
+from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
@@ -12,8 +14,6 @@ from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.sections import Name
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.study.recipe import Fault
-from adducir.study.yaml import KeyPath
 
 
 class Given(System):
@@ -27,19 +27,19 @@ class Given(System):
     is_given: ClassVar[bool] = True
     run: str | dict[Name, str]
 
-    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
         """See :meth:`System.check`."""
         place, topic_sets = ("systems", name, "run"), study.names.of.get("topics", [])
         if isinstance(self.run, str):
             if len(topic_sets) > 1:
                 what = "with several topic sets, name a run for each: `{topic set: file}`"
-                yield Fault(place, what)
+                yield ErrorDetail(place, what)
             return
         for topic_set in self.run:
             yield from study.names.check((*place, topic_set), "topics", topic_set)
         for topic_set in topic_sets:
             if topic_set not in self.run:
-                yield Fault(place, f"there is no run for the topic set `{topic_set}`")
+                yield ErrorDetail(place, f"there is no run for the topic set `{topic_set}`")
 
     def open(self, name: str, study: RetrievalStudy) -> None:
         """Read the runs."""
@@ -63,7 +63,7 @@ class Given(System):
             first, other = run.qids[0], judged.qrels.qids[0]
             what = f"{run.path}: none of its topics is judged in `{topic_set}`"
             what = f"{what} (such as {first!r}; judged is, say, {other!r})"
-            planner.faults.add(place, what)
+            planner.errors.add(place, what)
         own = {
             study.run_path(system, one).resolve(): system
             for system, recipe in study.recipe.systems.items()
@@ -72,7 +72,7 @@ class Given(System):
         }
         if run.path is not None and run.path.resolve() in own:
             what = f"{run.path} is where the run of `{own[run.path.resolve()]}` is written"
-            planner.faults.add(("systems", name, "run"), what)
+            planner.errors.add(("systems", name, "run"), what)
         study.given[name, topic_set] = run
 
     def given_path(self, topic_set: str) -> Path:

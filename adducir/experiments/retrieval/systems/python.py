@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.recipe import ErrorDetail
+from adducir.core.yaml import KeyPath
 from adducir.experiments.code import Code, called, find_code
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted
@@ -16,9 +19,6 @@ from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.sections import Name
 from adducir.rerankers.texts import StoredTexts
 from adducir.runs.run import Run
-from adducir.study.errors import AdducirError, InputError
-from adducir.study.recipe import Fault
-from adducir.study.yaml import KeyPath
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,13 +65,13 @@ class Python(System):
         named = {"texts": self.texts, "searches": self.searches}
         return {key: index for key, index in named.items() if index is not None}
 
-    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
         """See :meth:`System.check`."""
         yield from super().check(name, study)
         for key, index in self.indexes.items():
             yield from study.names.check(("systems", name, key), "indexes", index)
         if self.texts is not None and self.input is None:
-            yield Fault(("systems", name, "texts"), "means nothing without `input`")
+            yield ErrorDetail(("systems", name, "texts"), "means nothing without `input`")
 
     def open(self, name: str, study: RetrievalStudy) -> None:
         """Find the code; it is not imported."""
@@ -120,8 +120,8 @@ class PythonStep(RunStep):
         """The queries and the run that it is given."""
         return super().shares, self.base and self.base.path
 
-    def decides(self) -> dict[str, Any]:
-        """See :meth:`RunStep.decides`."""
+    def fingerprint_inputs(self) -> dict[str, Any]:
+        """See :meth:`RunStep.fingerprint_inputs`."""
         return {
             "python": self.code.identity(),
             "arguments": self.recipe.arguments,
@@ -143,7 +143,7 @@ class PythonStep(RunStep):
             raise InputError(
                 f"{self.code.name} gives no transformer: it has no `transform`.",
                 path=self.code.path,
-                mend="Return a pyterrier.Transformer.",
+                hint="Return a pyterrier.Transformer.",
             )
         given = self._frame(context)
         try:

@@ -6,6 +6,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from adducir.core.errors import ArtifactError, InputError
+from adducir.core.progress import SILENT, Progress
+from adducir.core.recipe import ErrorDetail
+from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
 from adducir.deepct.folders import RECIPES
 from adducir.experiments.context import Context
@@ -19,17 +23,13 @@ from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.step import ModelStep, Step, Waiting
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
-from adducir.experiments.tuning.grid import Knob
+from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.models.machine import using_threads
 from adducir.rerankers.cross_encoder import CrossEncoderRecipe
 from adducir.rerankers.registry import Reranker, identity_of, open_reranker, read_recipe
 from adducir.rerankers.rerank import Reranked, rerank
 from adducir.rerankers.texts import StoredTexts
 from adducir.rerankers.training import CrossEncoderPlan
-from adducir.study.errors import InputError, ProductError
-from adducir.study.progress import SILENT, Progress
-from adducir.study.recipe import Fault
-from adducir.study.yaml import KeyPath
 from adducir.training.kinds import open_training
 from adducir.training.recipe import listed
 
@@ -62,7 +62,7 @@ class Rerank(TunableSystem):
         return ("rerank",)
 
     @property
-    def hyperparameters(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """See :attr:`TunableSystem.hyperparameters`."""
         return {"depth": RERANK_DEPTH}
 
@@ -90,7 +90,7 @@ class Rerank(TunableSystem):
         }
         return searched.pop() if len(searched) == 1 else None
 
-    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
         """See :meth:`System.check`."""
         yield from super().check(name, study)
         place, systems = ("systems", name), study.recipe.systems
@@ -101,11 +101,11 @@ class Rerank(TunableSystem):
             yield from study.names.check((*place, "texts"), "indexes", self.texts)
         elif set(of) <= systems.keys() and self.needs_index(name, study) is None:
             what = f"there is not one index that `{self.rerank}` searches; name the one with"
-            yield Fault((*place, "rerank"), f"{what} the texts: `texts: INDEX`")
+            yield ErrorDetail((*place, "rerank"), f"{what} the texts: `texts: INDEX`")
         if study.recipe.most is not None and self.deepest > study.recipe.most:
             key = ("tune", "grid", "depth") if self.tune else ("depth",)
-            what = f"{self.deepest} documents a topic are reranked; `depth` of the file is"
-            yield Fault((*place, *key), f"{what} {study.recipe.most}")
+            what = f"{self.deepest} documents per topic are reranked; `depth` of the file is"
+            yield ErrorDetail((*place, *key), f"{what} {study.recipe.most}")
 
     def open(self, name: str, study: RetrievalStudy) -> None:
         """Open the reranker, or the recipe that makes it; no model is loaded."""
@@ -132,7 +132,7 @@ class Rerank(TunableSystem):
             if unknown:
                 what = f"{len(unknown)} topics of the run of `{self.rerank}` have no query in"
                 what = f"{what} `{topic_set.name}`, such as {unknown[0]!r}"
-                study.planner.faults.add(("systems", name, "rerank"), what)
+                study.planner.errors.add(("systems", name, "rerank"), what)
 
     def scorer(self, name: str, study: RetrievalStudy) -> "Scorer":
         """The reranker, opened.
@@ -152,8 +152,8 @@ class Rerank(TunableSystem):
         return RerankStep(name, self, topic_set, study, base, index, scorer)
 
     def decides_scores(self, index: IndexStep, scorer: "Scorer") -> dict[str, Any]:
-        """All that decides its rankings, beside its candidates and their queries."""
-        return scorer.decides(index.fields) | {"texts": index.fingerprint}
+        """All that determines its rankings, beside its candidates and their queries."""
+        return scorer.fingerprint_inputs(index.fields) | {"texts": index.fingerprint}
 
     def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
         """See :meth:`TunableSystem.decides_untuned`."""
@@ -222,8 +222,8 @@ class RerankStep(RunStep):
         """The candidates and their queries."""
         return self.base.path, super().shares
 
-    def decides(self) -> dict[str, Any]:
-        """See :meth:`RunStep.decides`."""
+    def fingerprint_inputs(self) -> dict[str, Any]:
+        """See :meth:`RunStep.fingerprint_inputs`."""
         return {
             "rerank": self.recipe.decides_scores(self.index, self.scorer),
             "candidates": self.base.fingerprint,
@@ -255,7 +255,7 @@ class RerankStep(RunStep):
         )
 
     def settings(self, found: Reranked, context: Context) -> dict[str, Any]:
-        """How a run was reranked; candidates are told without the machine's paths."""
+        """How a run was reranked; candidates are named without the machine's paths."""
         base = self.base
         file = {} if base.is_given else {"file": context.shown(base.path)}
         candidates = {"system": base.system, **file, "fingerprint": base.fingerprint}
@@ -282,7 +282,7 @@ class Scorer:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that decides the score of a query and a passage; the model need not be there."""
+        """All that determines the score of a query and a passage; the model need not be there."""
         if self.training is not None:
             return identity_of(self.training.recipe, self.training.fingerprint)
         return self.reranker.identity
@@ -292,7 +292,7 @@ class Scorer:
         """The reranker; one that is trained must be there.
 
         Raises:
-            ProductError: It is not there.
+            ArtifactError: It is not there.
         """
         return self.pretrained or open_reranker(self._recipe)
 
@@ -309,8 +309,8 @@ class Scorer:
             raise ValueError("this reranker is only read")
         return ModelStep(path, lambda: plan, reads=[place])
 
-    def decides(self, index_fields: tuple[str, ...]) -> dict[str, Any]:
-        """All that decides its rankings, beside the candidates, their queries and documents."""
+    def fingerprint_inputs(self, index_fields: tuple[str, ...]) -> dict[str, Any]:
+        """All that determines its rankings, beside the candidates, their queries and documents."""
         recipe = self.training.recipe if self.training else self.reranker.recipe
         return {
             "reranker": self.identity,
@@ -332,16 +332,16 @@ class Scorer:
         """Rerank a run; scores are kept in the study, and known ones are not computed again.
 
         Raises:
-            ProductError: The model is not the one that was planned.
+            ArtifactError: The model is not the one that was planned.
             InputError: A document or a topic is not there.
         """
         reranker = context.opened(("reranker", step.system), lambda: self.reranker, lambda _: None)
         if reranker.identity != self.identity:
-            raise ProductError(
+            raise ArtifactError(
                 "this is not the model that was planned: its recipe has changed since, or another "
                 "experiment has trained its own here.",
                 path=reranker.source.folder,
-                mend="Run this again.",
+                hint="Run this again.",
             )
         index = step.index.open(context)
         with using_threads(context.threads):
@@ -363,7 +363,7 @@ def _open_scorer(system: Rerank, folder: Path, progress: Progress = SILENT) -> S
     """Open the reranker of a system, or the recipe that makes it; no model is loaded.
 
     Raises:
-        InputError: There is no such model or recipe, or the recipe has faults; or the depth of a
+        InputError: There is no such model or recipe, or the recipe has errors; or the depth of a
             listwise reranker is tuned.
         MachineError: A source of the recipe cannot be downloaded.
     """
@@ -380,7 +380,7 @@ def _open_scorer(system: Rerank, folder: Path, progress: Progress = SILENT) -> S
         raise InputError(
             "this reranker puts lists in order, so that another depth is another run, and its "
             "depth cannot be tuned here.",
-            mend="Name a `depth`; or make a system of each.",
+            hint="Name a `depth`; or make a system of each.",
         )
     found.identity  # noqa: B018  (an unreadable model is an error before anything runs)
     return found

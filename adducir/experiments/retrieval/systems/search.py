@@ -5,6 +5,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
+from adducir.core.choice import entry, hyperparameters, keys_of
+from adducir.core.recipe import ErrorDetail, ErrorsAt
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Made, counted
 from adducir.experiments.retrieval.index_step import IndexStep
@@ -12,14 +14,12 @@ from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
-from adducir.experiments.tuning.grid import Knob, knobs_of
+from adducir.experiments.tuning.grid import Hyperparameter, hyperparameters_of
 from adducir.experiments.tuning.systems import LexicalSearch
-from adducir.indexes.build import engine_versions
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.lucene_builder import engine_versions
 from adducir.indexes.models import MODELS, Model
 from adducir.indexes.search import Search as Found
-from adducir.study.choice import entry, hyperparameters, keys_of
-from adducir.study.recipe import Fault, FaultsAt
 
 _SHOWN = 10
 
@@ -63,7 +63,7 @@ class Search(TunableSystem):
         """The model with the hyperparameters that the file gives."""
         if self.model not in MODELS:
             what = f"should be one of {', '.join(MODELS)}, not {self.model!r}"
-            raise FaultsAt((("model",), what))
+            raise ErrorsAt((("model",), what))
         known = keys_of(MODELS, self.model)
         strange = (self.given.keys() & set(type(self).more_keys())) - set(known)
         if strange:
@@ -80,26 +80,26 @@ class Search(TunableSystem):
             # A row called RM3 must not silently lack it because nothing stands after "rm3:".
             if value is None:
                 what = "is empty; write `{}` for the default settings, `false` for none"
-                raise FaultsAt(((name,), what))
-        asked = [name for name, value in stated.items() if value is not False]
-        if len(asked) > 1:
-            raise ValueError(f"a search has one feedback method, not {' and '.join(asked)}")
-        if not asked:
+                raise ErrorsAt(((name,), what))
+        requested = [name for name, value in stated.items() if value is not False]
+        if len(requested) > 1:
+            raise ValueError(f"a search has one feedback method, not {' and '.join(requested)}")
+        if not requested:
             return None
-        (name,) = asked
+        (name,) = requested
         value = {} if stated[name] is True else stated[name]
         if not isinstance(value, Mapping):
-            raise FaultsAt(((name,), "should be 'key: value' lines, true or false"))
+            raise ErrorsAt(((name,), "should be 'key: value' lines, true or false"))
         try:
             return entry(FEEDBACK.kind, name, value)
-        except FaultsAt as error:
-            raise FaultsAt(*(((name, *path), what) for path, what in error.faults)) from error
+        except ErrorsAt as error:
+            raise ErrorsAt(*(((name, *path), what) for path, what in error.errors)) from error
 
     @property
-    def hyperparameters(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """See :attr:`TunableSystem.hyperparameters`."""
-        own = knobs_of(MODELS.kind(self.model))
-        return own | (knobs_of(type(self.feedback)) if self.feedback else {})
+        own = hyperparameters_of(MODELS.kind(self.model))
+        return own | (hyperparameters_of(type(self.feedback)) if self.feedback else {})
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -114,7 +114,7 @@ class Search(TunableSystem):
         """See :meth:`System.needs_index`."""
         return self.index
 
-    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
         """See :meth:`System.check`."""
         yield from super().check(name, study)
         place = ("systems", name)
@@ -122,7 +122,7 @@ class Search(TunableSystem):
         index = study.recipe.indexes.get(self.index)
         if index is not None:
             for path, what in index.unfit(self):
-                yield Fault((*place, *path), what)
+                yield ErrorDetail((*place, *path), what)
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "SearchStep":
         """See :meth:`System.step`."""
@@ -159,8 +159,8 @@ class SearchStep(RunStep):
     recipe: Search
     inputs: list[IndexStep]
 
-    def decides(self) -> dict[str, Any]:
-        """See :meth:`RunStep.decides`."""
+    def fingerprint_inputs(self) -> dict[str, Any]:
+        """See :meth:`RunStep.fingerprint_inputs`."""
         (index,) = self.inputs
         return {
             "index": index.fingerprint,

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from adducir.core.recipe import ErrorDetail, Recipe
+from adducir.core.yaml import KeyPath
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.study.recipe import Fault, Recipe
-from adducir.study.yaml import KeyPath
 
 
 class System(Recipe):
@@ -43,14 +43,14 @@ class System(Recipe):
         del name, study
         return None
 
-    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
         """What does not fit the rest of the file."""
         place = ("systems", name)
         for number, member in enumerate(self.members):
             yield from study.names.check((*place, *self.place_of(number)), "systems", member)
         if self.members and name in made_of(study, name):
             what = f"`{name}` would {self.verb} what is made of itself"
-            yield Fault((*place, *self.place_of(0)), what)
+            yield ErrorDetail((*place, *self.place_of(0)), what)
 
     def place_of(self, member: int) -> KeyPath:
         """Where a member is named, below the system."""

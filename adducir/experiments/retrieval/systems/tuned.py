@@ -12,23 +12,23 @@ from pydantic import (
     model_validator,
 )
 
+from adducir.core.recipe import ErrorDetail, ErrorsAt
+from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
-from adducir.experiments.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.answers import Made
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.system import System, made_of
 from adducir.experiments.retrieval.topics import can_compute
 from adducir.experiments.sections import file_name
-from adducir.experiments.tuning.grid import Knob
+from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.report import facts, write_report
 from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
-from adducir.indexes.build import engine_versions
-from adducir.study.recipe import Fault, FaultsAt
+from adducir.indexes.lucene_builder import engine_versions
 
 
 class TunableSystem(System):
@@ -47,7 +47,7 @@ class TunableSystem(System):
 
     @property
     @abstractmethod
-    def hyperparameters(self) -> Mapping[str, Knob]:
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
         """What can be tuned."""
 
     @property
@@ -57,7 +57,7 @@ class TunableSystem(System):
 
     @abstractmethod
     def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """All that decides its rankings beside topics and hyperparameters.
+        """All that determines its rankings beside topics and hyperparameters.
 
         Raises:
             Waiting: What it is made from is not there yet.
@@ -90,19 +90,19 @@ class TunableSystem(System):
     def _tuning(self) -> "TunableSystem":
         if self.tune is None:
             return self
-        faults = [
-            *self.tune.faults(self.hyperparameters),
+        errors = [
+            *self.tune.errors(self.hyperparameters),
             *(
                 (("grid", name), "is fixed by this system as well as tuned")
                 for name in self.fixed
                 if name in self.tune.grid
             ),
         ]
-        if faults:
-            raise FaultsAt(*((("tune", *path), what) for path, what in faults))
+        if errors:
+            raise ErrorsAt(*((("tune", *path), what) for path, what in errors))
         return self
 
-    def check(self, name: str, study: RetrievalStudy) -> Iterator[Fault]:
+    def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
         """See :meth:`System.check`; members' labels of held-out topics must not be known."""
         yield from super().check(name, study)
         systems = study.recipe.systems
@@ -112,7 +112,7 @@ class TunableSystem(System):
             if tuned:
                 place = ("systems", name, *self.place_of(number))
                 what = f"`{tuned[0]}` is tuned itself, so its figures know the topics held out here"
-                yield Fault(place, what)
+                yield ErrorDetail(place, what)
 
     def open(self, name: str, study: RetrievalStudy) -> None:
         """Check the objective, and make the folds."""
@@ -177,17 +177,19 @@ class TunedStep(RunStep):
             raise ValueError("this system is not tuned")
         return self.recipe.tune
 
-    def decides(self) -> dict[str, Any]:
-        """See :meth:`RunStep.decides`; all topic sets take part in it."""
-        study, asked = self.study, self.tuning
+    def fingerprint_inputs(self) -> dict[str, Any]:
+        """See :meth:`RunStep.fingerprint_inputs`; all topic sets take part in it."""
+        study, requested = self.study, self.tuning
         sets = study.topic_sets
         return {
             **self.recipe.decides_untuned(self.system, study),
             "topics": sets[self.topic_set].identity(),
             "fixed": self.recipe.fixed,
             "tuning": {
-                "grid": [[key, [plain(one) for one in many]] for key, many in asked.values.items()],
-                "objective": str(parse_measure(asked.objective)),
+                "grid": [
+                    [key, [plain(one) for one in many]] for key, many in requested.values.items()
+                ],
+                "objective": str(parse_measure(requested.objective)),
                 "negative grades": study.recipe.negative_grades,
                 "topics": [each.identity() for each in sets.values()],
                 "folds": study.folds[self.system].members(study.pool.ids),
@@ -205,13 +207,13 @@ class TunedStep(RunStep):
         return Made(run, note, method, tuning.seconds, {}, engine_versions(), judged)
 
     def _tune(self, context: Context) -> Tuning:
-        study, asked, progress = self.study, self.tuning, context.progress
+        study, requested, progress = self.study, self.tuning, context.progress
         found = tune(
             self.recipe.tunable(self.system, study, context),
-            asked.values,
+            requested.values,
             study.pool,
             study.folds[self.system],
-            asked.objective,
+            requested.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
             progress=progress,

@@ -1,0 +1,102 @@
+"""Entries of a recipe whose kind is chosen by one of their keys: ``{fuse: [A, B]}`` is a fusion.
+
+The kinds are those of a :class:`~adducir.core.registry.Family`, so that installed packages add
+theirs. Faults of an entry are reported at their places, as those of any recipe.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from adducir.core.errors import AdducirError
+from adducir.core.nearest import nearest
+from adducir.core.recipe import Recipe
+from adducir.core.recipe_errors import ErrorsAt, errors_of, slips_in
+from adducir.core.registry import Family
+
+R = TypeVar("R", bound=Recipe)
+
+
+def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
+    """A validator that takes an entry for the kind whose name is one of its keys.
+
+    Args:
+        family: The kinds.
+        refusal: What is wrong where none of their names, or more than one, is a key.
+    """
+
+    def choose(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        names = [key for key in value if key in family]
+        if len(names) != 1:
+            raise ValueError(refusal)
+        strange = [key for key in value if key not in keys_of(family, names[0])]
+        known = {key for name in family if name != names[0] for key in keys_of(family, name)}
+        if known & set(strange):
+            listed = ", ".join(f"`{key}`" for key in sorted(known & set(strange)))
+            raise ValueError(f"{listed} means nothing beside `{names[0]}`")
+        return entry(family.kind, names[0], value)
+
+    return choose
+
+
+def keys_of(family: Family[Any], name: str) -> Collection[str]:
+    """The keys that an entry of a kind can have; none of a kind that are not available."""
+    try:
+        kind = family.kind(name)
+    except AdducirError:
+        return ()
+    return {*kind.model_fields, *getattr(kind, "more_keys", tuple)()}
+
+
+def entry(kind_of: Callable[[str], type[R]], name: str, value: Mapping[str, Any]) -> R:
+    """An entry as a recipe of its kind.
+
+    Args:
+        kind_of: The class of a name.
+        name: The kind's name.
+        value: The entry.
+
+    Raises:
+        ValueError: The kind are not available.
+        ErrorsAt: What is wrong with the entry, at its places.
+    """
+    try:
+        kind = kind_of(name)
+    except AdducirError as error:
+        raise ValueError(error.paragraph().rstrip(".")) from error
+    errors = slips_in(dict(value), kind)
+    try:
+        found = kind.model_validate(value)
+    except ValidationError as error:
+        errors += errors_of(error, kind)
+    if errors:
+        raise ErrorsAt(*((problem.path, problem.what) for problem in errors))
+    return found
+
+
+def hyperparameters(
+    kind: type[R], name: str, given: Mapping[str, Any], others: Mapping[str, object] | None = None
+) -> R:
+    """A kind whose hyperparameters stand among the other keys of an entry.
+
+    Args:
+        kind: The kind.
+        name: Its name.
+        given: The keys of the entry that are not the entry's own.
+        others: The entry's own keys, for guesses at what was meant.
+
+    Raises:
+        ErrorsAt: A key is no hyperparameter of the kind, or a value is not allowed.
+    """
+    known = kind.model_fields
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        listed = ", ".join(f"`{key}`" for key in known) or "none"
+        what = f"is no hyperparameter of {name}, which has {listed}"
+        raise ErrorsAt(
+            *(((key,), what + nearest(key, [*known, *(others or ())])) for key in unknown)
+        )
+    return entry(lambda _: kind, name, given)

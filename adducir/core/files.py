@@ -1,0 +1,348 @@
+r"""Reading text files with exact errors, writing them whole or not at all.
+
+Text is UTF-8, a byte-order mark at the start is ignored, and a line ends
+with ``\n`` or ``\r\n`` and with nothing else, so that a text that holds another
+of Unicode's line breaks stays in one piece. Gzip and bzip2 are recognised by a file's first
+bytes when it is read; gzip is written where the name ends in ``.gz``.
+"""
+
+import codecs
+import gzip
+import hashlib
+import io
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from adducir.core.errors import InputError
+from adducir.core.processes import here, is_alive
+from adducir.core.standard_output import is_standard_output, to_standard_output
+from adducir.core.streams import BrokenStream, blocks
+from adducir.core.syncing import sync
+from adducir.core.system_errors import explaining_writes, reading_error
+from adducir.core.together import wait
+from adducir.core.writable import keep_rights, refuse_unwritable
+
+_BOM = b"\xef\xbb\xbf"
+# Level 6 is a third of level 9's time for runs that are 2 % larger.
+_GZIP_LEVEL = 6
+_MOST_SETTINGS = 16 << 20
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Read a text file, plain or compressed, line by line, in constant memory.
+
+    The lines before an error are yielded before it is raised.
+
+    Yields:
+        The 1-based line number, and the line without its line break.
+
+    Raises:
+        InputError: The file is missing, a folder, forbidden, compressed in
+            another way, truncated, corrupt, or not UTF-8; with the line.
+    """
+    done = 0
+    rest: list[bytes] = []
+    try:
+        for index, block in enumerate(blocks(path)):
+            text = block.removeprefix(_BOM) if index == 0 else block
+            cut = text.rfind(b"\n") + 1
+            if cut:
+                rest.append(text[:cut])
+                lines, problem = _decoded(path, b"".join(rest), done)
+                lines.pop()
+                yield from enumerate(lines, done + 1)
+                if problem is not None:
+                    raise problem
+                done += len(lines)
+                rest = [text[cut:]]
+            else:
+                rest.append(text)
+    except BrokenStream as broken:
+        raise _located(broken, path, done) from broken
+    last = b"".join(rest)
+    if last:
+        lines, problem = _decoded(path, last, done)
+        if problem is not None:
+            raise problem
+        yield done + 1, lines[0].removesuffix("\r")
+
+
+def read_pieces(path: Path) -> Iterator[str]:
+    """Read a text file piece by piece, in constant memory however long its lines are.
+
+    The pieces before an error are yielded before it is raised; line breaks are kept as they are.
+
+    Raises:
+        InputError: As :func:`read_lines`.
+    """
+    done = column = 0  # whole lines, and bytes of the line that is open
+    rest = b""
+    try:
+        for index, block in enumerate(chain(blocks(path), [b""])):
+            data = rest + (block.removeprefix(_BOM) if index == 0 else block)
+            try:
+                text, used = codecs.utf_8_decode(data, "strict", not block)
+            except UnicodeDecodeError as error:
+                start = data.rfind(b"\n", 0, error.start) + 1
+                if before := data[: error.start].decode("utf-8"):
+                    yield before
+                raise _not_utf8(
+                    path,
+                    done + data.count(b"\n", 0, error.start) + 1,
+                    error.start - start + 1 + (0 if start else column),
+                    data[error.start],
+                ) from None
+            if text:
+                yield text
+            done += data.count(b"\n", 0, used)
+            last = data.rfind(b"\n", 0, used)
+            column = column + used if last < 0 else used - last - 1
+            rest = data[used:]
+    except BrokenStream as broken:
+        raise _located(broken, path, done) from broken
+
+
+def _not_utf8(path: Path, line: int, byte: int, value: int) -> InputError:
+    return InputError(
+        f"byte {byte} of this line (0x{value:02x}) is not UTF-8.",
+        path=path,
+        line=line,
+        hint="Convert the file to UTF-8, with iconv for example.",
+    )
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """Read a whole UTF-8 text file, plain or gzip, as bytes, for bulk parsers.
+
+    Line breaks are kept as they are; a byte-order mark is taken off.
+
+    Args:
+        path: The file.
+        most: The bytes it may have, decompressed; by default any number.
+
+    Raises:
+        InputError: As :func:`read_lines`, or the file is longer than ``most``.
+    """
+    parts: list[bytes] = []
+    size = 0
+    try:
+        for block in blocks(path, whole=most is None):
+            parts.append(block)
+            size += len(block)
+            if most is not None and size > most:
+                raise InputError(
+                    f"the file has more than {most:,} bytes (decompressed), which no recipe, "
+                    "manifest or settings file needs.",
+                    path=path,
+                    hint="Is it the file that was meant?",
+                )
+    except BrokenStream as broken:
+        raise _located(broken, path, sum(part.count(b"\n") for part in parts)) from broken
+    data = b"".join(parts).removeprefix(_BOM)
+    # Runs and qrels are ASCII nearly always, and that is known at memory speed.
+    if not data.isascii():
+        _refuse_other_encodings(path, data)
+    return data
+
+
+def read_text(path: Path) -> str:
+    r"""Read a whole UTF-8 text file, plain or gzip, with ``\n`` as its line breaks.
+
+    Raises:
+        InputError: As :func:`read_lines`.
+    """
+    return read_bytes(path).decode("utf-8").replace("\r\n", "\n")
+
+
+def read_settings_text(path: Path, most: int = _MOST_SETTINGS) -> str:
+    """Read a text file that can only be small: a recipe, a manifest, settings.
+
+    Raises:
+        InputError: As :func:`read_text`, or it has more than ``most`` bytes, decompressed.
+    """
+    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n")
+
+
+def _decoded(path: Path, data: bytes, done: int) -> tuple[list[str], InputError | None]:
+    """The lines of ``data``, which begins after line ``done``, up to an error."""
+    try:
+        text, problem = data.decode("utf-8"), None
+    except UnicodeDecodeError as error:
+        start = data.rfind(b"\n", 0, error.start) + 1
+        text = data[:start].decode("utf-8")
+        line = done + data.count(b"\n", 0, error.start) + 1
+        problem = _not_utf8(path, line, error.start - start + 1, data[error.start])
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return text.split("\n"), problem
+
+
+def _refuse_other_encodings(path: Path, data: bytes) -> None:
+    """Decode ``data`` piece by piece, which needs less memory than all at once."""
+    start = done = 0
+    while start < len(data):
+        end = data.find(b"\n", start + (1 << 24)) + 1 or len(data)
+        piece = data[start:end]
+        if not piece.isascii():
+            _, problem = _decoded(path, piece, done)
+            if problem is not None:
+                raise problem
+        done += piece.count(b"\n")
+        start = end
+
+
+def _located(broken: BrokenStream, path: Path, done: int) -> InputError:
+    """The error for a stream that broke after ``done`` whole lines."""
+    reached = f" after line {done}" if done else ""
+    return InputError(broken.what.format(reached), path=path, line=done or None, hint=broken.hint)
+
+
+@contextmanager
+def publishing(path: Path) -> Iterator[Path]:
+    """Give a file its content at once, and only when that is whole.
+
+    The block writes the hidden sibling path it is given. When it ends, the
+    sibling is forced to the disk and renamed to ``path``; when it fails, the
+    sibling is removed and ``path`` stays what it was. Missing folders above
+    ``path`` are made. A link is followed, what is no ordinary file (a pipe) is
+    written in place, and ``-`` is standard output. A file that is replaced
+    leaves its mode and, where that is permitted, its owner to the new one.
+
+    Raises:
+        InputError: ``path`` is a folder, or a file of several names.
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    if is_standard_output(path):
+        with to_standard_output() as hidden:
+            yield hidden
+        return
+    if path.is_dir():
+        raise InputError("this is a folder, where a file is to be written.", path=path)
+    if path.suffix == ".bz2":
+        raise InputError(
+            "bzip2 is read but not written.",
+            path=path,
+            hint="Let the name end in .gz, or in neither.",
+        )
+    if path.exists() and not path.is_file():
+        with explaining_writes(path):
+            yield path
+        return
+    refuse_unwritable(path)
+    target = Path(os.path.realpath(path))
+    with explaining_writes(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_left_behind(target)
+        mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
+        hidden = target.with_name(f".{target.name}.{mark}.tmp")
+        waits = False
+        try:
+            yield hidden
+            keep_rights(target, hidden)
+            sync(hidden)
+            waits = wait(hidden, target)
+            if not waits:
+                hidden.replace(target)
+                sync(target.parent)
+        finally:
+            if not waits:
+                hidden.unlink(missing_ok=True)
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Remove the hidden siblings of processes that were killed while writing."""
+    start = f".{target.name}.{here()}-"
+    for sibling in target.parent.iterdir():
+        if sibling.name.startswith(start) and sibling.name.endswith(".tmp"):
+            pid = sibling.name.removeprefix(start).split("-")[0]
+            if pid.isdigit() and not is_alive(int(pid)):
+                sibling.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing_bytes(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for bytes, gzip where its name ends in ``.gz``; see :func:`publishing`.
+
+    The gzip header holds neither time nor name, so equal content gives equal
+    bytes with the same zlib.
+
+    Raises:
+        InputError, MachineError: As :func:`publishing`.
+    """
+    with publishing(path) as hidden, hidden.open("wb") as raw:
+        if path.suffix != ".gz":
+            yield raw
+            return
+        packed = gzip.GzipFile("", "wb", _GZIP_LEVEL, cast("BinaryIO", raw), mtime=0)
+        with packed, io.BufferedWriter(cast("io.RawIOBase", packed), 1 << 17) as buffer:
+            yield buffer
+
+
+@contextmanager
+def writing_text(path: Path) -> Iterator[TextIO]:
+    r"""Open a file for UTF-8 text with ``\n`` as line break, gzip where its name ends in ``.gz``.
+
+    Raises:
+        InputError: As :func:`publishing`, or a text cannot be UTF-8 (half of a
+            surrogate pair, as broken JSON escapes make).
+        MachineError: As :func:`publishing`.
+    """
+    try:
+        with (
+            writing_bytes(path) as handle,
+            io.TextIOWrapper(handle, encoding="utf-8", newline="\n") as text,
+        ):
+            yield text
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"a text cannot be written as UTF-8: it holds {error.object[error.start]!r}.",
+            path=path,
+            hint="Correct the text where it comes from.",
+        ) from error
+
+
+def safe_child(folder: Path, name: str) -> Path:
+    """The path of ``name`` directly inside ``folder``.
+
+    Raises:
+        InputError: The name is empty, hidden, longer than 200 bytes, or holds
+            a path separator or a control character, so that it might name
+            something else than a file of this folder.
+    """
+    odd = any(character in "/\\:\0" or not character.isprintable() for character in name)
+    if not name or odd or name.startswith(".") or len(os.fsencode(name)) > 200:
+        raise InputError(
+            f"{name!r} cannot be the name of a file in {folder}.",
+            hint="Use letters, digits, '-', '_' and '.', and begin with none of the last.",
+        )
+    return folder / name
+
+
+def require(path: Path) -> None:
+    """Raise what reading a file would, where the file is not there.
+
+    Raises:
+        InputError: It is not there, or cannot be looked up.
+    """
+    try:
+        path.stat()
+    except OSError as error:
+        raise reading_error(error, path) from error
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    try:
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    except OSError as error:
+        raise reading_error(error, path) from error

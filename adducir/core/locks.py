@@ -1,0 +1,87 @@
+"""One process at a time at one artifact; the others wait and say for whom."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from adducir.core.processes import describe_self
+from adducir.core.progress import SILENT, Progress
+from adducir.core.system_errors import explaining_writes
+
+_POLL_SECONDS = 0.1
+
+
+@contextmanager
+def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
+    """Hold the lock of ``path`` inside the block, waiting for it as long as it takes.
+
+    The lock is the hidden sibling ``.NAME.lock``, which stays: removing it
+    would let two processes hold locks on two files of one name. The operating
+    system frees it when its holder ends, however that ends. Who holds it
+    stands in ``.NAME.lock.holder``.
+
+    Args:
+        path: The file or folder that is locked; its folder is made if missing.
+        progress: Notified, once, whom this process waits for.
+
+    Raises:
+        MachineError: The lock cannot be made: no space, no permission.
+    """
+    with explaining_writes(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path.with_name(f".{path.name}.lock"))
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            holder = _read(holder_of(path))
+            progress.note(f"{path}: waiting for {holder}, which is at work on it.")
+            lock.acquire(poll_interval=_POLL_SECONDS)
+        with _held(lock, path):
+            yield
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Hold the lock of ``path`` inside the block if nobody does and it can be had.
+
+    Yields:
+        Whether it is held.
+    """
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except (Timeout, OSError):
+        yield False
+        return
+    with _held(lock, path):
+        yield True
+
+
+@contextmanager
+def _held(lock: BaseFileLock, path: Path) -> Iterator[None]:
+    """Name the holder inside the block, release the lock at its end."""
+    holder = holder_of(path)
+    try:
+        # Only a courtesy to those who wait: it must not stop the work.
+        with suppress(OSError):
+            holder.write_text(describe_self(), encoding="utf-8")
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink()
+        lock.release()
+
+
+def holder_of(path: Path) -> Path:
+    """The file that names who holds the lock of ``path``; a killed holder leaves it."""
+    return path.with_name(f".{path.name}.lock.holder")
+
+
+def _read(holder: Path) -> str:
+    """Who holds a lock, as far as is known."""
+    try:
+        return holder.read_text(encoding="utf-8") or "another process"
+    except (OSError, UnicodeDecodeError):
+        return "another process"

@@ -1,0 +1,44 @@
+"""How long work reports its progress to the command line, without printing."""
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Receives the advance of one piece of work after another."""
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        """Begin a piece of work of ``total`` units (None: not known)."""
+
+    def advance(self, count: int) -> None:
+        """Note that ``count`` more units are done."""
+
+    def detail(self, text: str) -> None:
+        """Say how the piece of work begun last stands, in a few words that replace the last."""
+
+    def finish(self) -> None:
+        """End the piece of work begun last."""
+
+    def note(self, message: str) -> None:
+        """Show the user one line."""
+
+
+class Silent:
+    """A :class:`Progress` that reports to nobody."""
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        """Ignore."""
+
+    def advance(self, count: int) -> None:
+        """Ignore."""
+
+    def detail(self, text: str) -> None:
+        """Ignore."""
+
+    def finish(self) -> None:
+        """Ignore."""
+
+    def note(self, message: str) -> None:
+        """Ignore."""
+
+
+SILENT = Silent()

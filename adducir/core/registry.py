@@ -1,0 +1,193 @@
+"""Families of kinds: retrieval models, fusion methods, rerankers and the like.
+
+A family knows its kinds by name: those that come with Adducir, and those that installed packages
+declare as entry points of the group ``adducir.<family>``::
+
+    [project.entry-points."adducir.fusion"]
+    borda = "my_package.borda:Borda"
+
+A kind is a recipe whose fields are its hyperparameters: from that one definition come the keys of
+an experiment file, the options of a command and their help, the defaults and what can be tuned.
+Names are known without importing any kind; a kind is imported when it is first used.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import AfterValidator, ValidationError
+
+from adducir.core.errors import MachineError, UsageError
+from adducir.core.nearest import nearest
+from adducir.core.recipe_model import Recipe
+
+K = TypeVar("K")
+
+
+class Family(Generic[K]):
+    """The kinds of one family.
+
+    Args:
+        name: What the group of entry points is called, behind ``adducir.``.
+        base: The class that every kind of it extends.
+        own: The home of each kind that comes with Adducir, as ``module:class``, in the order in
+            which they are listed.
+        what: What a kind is, for messages: "fusion method".
+    """
+
+    def __init__(self, name: str, base: type[K], own: Mapping[str, str], *, what: str) -> None:
+        self.name = name
+        self.what = what
+        self.base = base
+        self._own = dict(own)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._own, *self._installed))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._installed
+
+    @cached_property
+    def _installed(self) -> dict[str, EntryPoint]:
+        """The kinds of other packages, by name.
+
+        Raises:
+            MachineError: Two packages, or a package and Adducir, have kinds of one name.
+        """
+        found: dict[str, EntryPoint] = {}
+        points = _points(tuple(sys.path)).select(group=f"adducir.{self.name}")
+        for point in sorted(points, key=lambda one: one.name):
+            other = found.get(point.name)
+            if point.name in self._own or (other is not None and other.value != point.value):
+                rival = "Adducir itself" if other is None else _package(other)
+                raise MachineError(
+                    f"{_package(point)} and {rival} both have a {self.what} {point.name!r}.",
+                    hint="Uninstall one of them, or rename the entry point.",
+                )
+            found[point.name] = point
+        return found
+
+    @property
+    def named(self) -> AfterValidator:
+        """What makes ``Annotated[str, FAMILY.named]`` in a recipe the name of one of the kinds."""
+
+        def check(name: str) -> str:
+            if name not in self:
+                from adducir.core.recipe_errors import one_of
+
+                raise ValueError(one_of(list(self), name))
+            return name
+
+        return AfterValidator(check)
+
+    def kind(self, name: str) -> type[K]:
+        """The class of a name.
+
+        Raises:
+            UsageError: There is no such kind.
+            MachineError: Another package's kind cannot be imported, or is none of this family.
+        """
+        if name in self._own:
+            module, _, attribute = self._own[name].partition(":")
+            own: type[K] = getattr(import_module(module), attribute)
+            return own
+        if name not in self._installed:
+            raise UsageError(
+                f"there is no {self.what} {name!r}{nearest(name, self) or '.'}",
+                hint=f"Choose one of {', '.join(self)}.",
+            )
+        point = self._installed[name]
+        try:
+            found = point.load()
+        except Exception as error:
+            raise MachineError(
+                f"the {self.what} {name!r} of {_package(point)} cannot be imported: {error!r}.",
+                hint="Fix or uninstall that package.",
+            ) from error
+        if not (isinstance(found, type) and issubclass(found, self.base)):
+            raise MachineError(
+                f"{point.value} of {_package(point)} is no {self.what}.",
+                hint=f"It must extend {self.base.__module__}.{self.base.__qualname__}.",
+            )
+        return found
+
+    def kinds(self) -> dict[str, type[K]]:
+        """Every kind by its name, without those of packages that cannot be imported.
+
+        A broken package is an error of the user who names its kind, and of no other.
+        """
+        found: dict[str, type[K]] = {}
+        for name in self:
+            with suppress(MachineError):
+                found[name] = self.kind(name)
+        return found
+
+    def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
+        """A kind with hyperparameters; those not given have their defaults.
+
+        Raises:
+            UsageError: There is no such kind, it has no such hyperparameter, or a value is not
+                allowed.
+            MachineError: As :meth:`kind`.
+        """
+        kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
+        unknown = [key for key in given if key not in kind.model_fields]
+        if unknown:
+            known = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
+            near = nearest(unknown[0], kind.model_fields).removeprefix("; ")
+            raise UsageError(
+                f"`{unknown[0]}` is no hyperparameter of {name}, which has {known}.",
+                hint=near.capitalize() or None,
+            )
+        try:
+            return cast("K", kind.model_validate(given))
+        except ValidationError as error:
+            from adducir.core.recipe_errors import errors_of
+
+            errors = "; ".join(str(problem) for problem in errors_of(error, kind))
+            raise UsageError(f"{name}: {errors}.") from error
+
+    def origin(self, name: str) -> dict[str, str]:
+        """Which package and version a kind of another package comes from; empty for our own.
+
+        It belongs to the fingerprint of all that the kind makes.
+        """
+        point = self._installed.get(name)
+        if point is None or point.dist is None:
+            return {}
+        return {"package": point.dist.name, "version": point.dist.version}
+
+    def having(self, condition: Callable[[type[K]], bool]) -> tuple[str, ...]:
+        """The names of the kinds that a condition holds for, without those of broken packages."""
+        return tuple(name for name, kind in self.kinds().items() if condition(kind))
+
+    def name_of(self, kind: type[K]) -> str:
+        """What a class is called here; for one that is not registered, ``module:class``."""
+        home = f"{kind.__module__}:{kind.__qualname__}"
+        installed = {name: point.value for name, point in self._installed.items()}
+        homes = {**self._own, **installed}
+        return next((name for name, one in homes.items() if one == home), home)
+
+    def settings(self, made: K, key: str) -> dict[str, Any]:
+        """A kind's name under ``key``, its origin and hyperparameters, as plain values.
+
+        They decide what it makes: for fingerprints and metadata.
+        """
+        name = self.name_of(type(made))
+        values = cast("Recipe", made).model_dump(mode="json")
+        return {key: name, **self.origin(name), **values}
+
+
+@cache
+def _points(path: tuple[str, ...]) -> EntryPoints:
+    """All entry points of the packages below ``path``, which is Python's: reading them costs."""
+    del path
+    return cast("EntryPoints", entry_points())  # before Python 3.12 a class of its own
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value

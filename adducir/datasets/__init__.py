@@ -1,0 +1,1 @@
+"""Builders of the studies' data: masked spans, quotations, evidence sets."""

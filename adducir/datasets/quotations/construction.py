@@ -1,0 +1,96 @@
+"""The whole way from files to RELiC's files and to masked spans."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from adducir.core.progress import SILENT, Progress
+from adducir.datasets.quotations.builder import Built, find_quotations
+from adducir.datasets.quotations.relic import RelicBook, RelicQuote, spans_of_relic
+from adducir.datasets.quotations.rules import Rules
+from adducir.datasets.quotations.sources import Source, read_book, read_work, text_files
+from adducir.datasets.spans.record import MaskedSpan
+from adducir.datasets.spans.splitting import split
+
+
+def construct(
+    primary: Sequence[Path],
+    secondary: Sequence[Path],
+    rules: Rules | None = None,
+    progress: Progress = SILENT,
+) -> Built:
+    """Read books and criticism and find the quotations.
+
+    Args:
+        primary: Text files of books, or folders of them.
+        secondary: Text files of works of criticism, or folders of them.
+        rules: The way to find quotations, and its thresholds; by default the strict ones.
+        progress: Notified of each book and work.
+
+    Raises:
+        InputError: A file is missing, unreadable or without text, or two have one name.
+    """
+    books_at, works_at = text_files(primary), text_files(secondary)
+    progress.start("Reading books", len(books_at), "books")
+    books: list[Source] = []
+    for path in books_at:
+        books.append(read_book(path))
+        progress.advance(1)
+    progress.finish()
+
+    def works() -> Iterator[Source]:
+        for path in works_at:
+            yield read_work(path)
+            progress.advance(1)
+
+    progress.start("Searching criticism", len(works_at), "works")
+    built = find_quotations(books, works(), rules)
+    progress.finish()
+    return built
+
+
+def relic_of(built: Built) -> dict[str, RelicBook]:
+    """The windows as RELiC's official files have them, quotations numbered from 000000 on.
+
+    A book without a window stays out.
+    """
+    found: dict[str, RelicBook] = {}
+    sentences = {book.name: book.sentences for book in built.books}
+    for number, window in enumerate(built.windows):
+        book = found.setdefault(window.book, RelicBook({}, list(sentences[window.book])))
+        quote = RelicQuote(list(window.left), window.start, window.length, list(window.right))
+        book.quotes[f"{number:06}"] = quote
+    return found
+
+
+def spans_of(built: Built) -> list[MaskedSpan]:
+    """The windows as masked spans, with the ids that :func:`relic_of` gives them.
+
+    ``extra`` holds ``start`` and ``length``, the ``work``, its ``sentence`` that the quotation
+    began at, and as ``quoted`` what stood there.
+    """
+    extra = {
+        f"{number:06}": {"work": one.work, "sentence": one.place, "quoted": one.quoted}
+        for number, one in enumerate(built.windows)
+    }
+    return list(spans_of_relic(relic_of(built), extra))
+
+
+def split_relic(
+    books: Mapping[str, RelicBook], shares: Mapping[str, float] | None = None, seed: int = 0
+) -> dict[str, dict[str, RelicBook]]:
+    """Divide books into training, validation and test as their spans are divided.
+
+    Args:
+        books: The books; one without quotations goes nowhere.
+        shares: See :func:`adducir.datasets.spans.splitting.split`.
+        seed: Likewise.
+
+    Raises:
+        UsageError: The shares do not fit, or a part with a share got no book.
+    """
+    parts = split(spans_of_relic(books), shares, seed)
+    homes = {name: {span.group for span in spans} for name, spans in parts.items()}
+    return {
+        name: {title: book for title, book in books.items() if title in home}
+        for name, home in homes.items()
+    }

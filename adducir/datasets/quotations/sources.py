@@ -1,0 +1,100 @@
+"""Books and works of criticism, from files to sentences."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adducir.core.errors import InputError
+from adducir.datasets.quotations.citations import without_citations
+from adducir.datasets.quotations.pages import without_pages
+from adducir.datasets.quotations.segmenting import literary_sentences
+from adducir.datasets.quotations.wrapping import paragraphs
+from adducir.datasets.spans.gutenberg import body
+from adducir.datasets.spans.plain import TEXT_ENDINGS, read_plain, stem_of
+
+_TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
+_HEADER = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A book or a work of criticism.
+
+    Attributes:
+        name: The file's name without its ending; names the book in every output.
+        title: The title in Project Gutenberg's header, or the name.
+        sentences: Its sentences, in order.
+        artefacts: Page lines, citations and note marks that were taken out.
+    """
+
+    name: str
+    title: str
+    sentences: list[str]
+    artefacts: int = 0
+
+
+def text_files(paths: Iterable[Path]) -> list[Path]:
+    """The text files among and directly inside ``paths``, by name.
+
+    Raises:
+        InputError: A path does not exist, a folder has no .txt file, or two files have one name.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise InputError("there is no such file or folder.", path=path)
+        inside = [path] if path.is_file() else [p for p in path.iterdir() if is_text(p)]
+        if not inside:
+            raise InputError("there is no .txt file in this folder.", path=path)
+        found += inside
+    names: dict[str, Path] = {}
+    for path in sorted(found, key=stem_of):
+        other = names.setdefault(stem_of(path), path)
+        if other != path:
+            raise InputError(
+                f"its name {stem_of(path)!r} is that of {other} as well.",
+                path=path,
+                hint="Rename one: names distinguish books.",
+            )
+    return list(names.values())
+
+
+def is_text(path: Path) -> bool:
+    """Whether a path is a visible text file."""
+    return path.is_file() and path.name.endswith(TEXT_ENDINGS) and not path.name.startswith(".")
+
+
+def read_book(path: Path) -> Source:
+    """Read a primary source: Gutenberg's frame off, lines unwrapped, sentences cut.
+
+    Raises:
+        InputError: The file cannot be read or has no text.
+    """
+    text = read_plain(path)
+    plain = (without_citations(part)[0] for part in paragraphs(body(text, path)))
+    return _source(path, text, literary_sentences(plain))
+
+
+def read_work(path: Path) -> Source:
+    """Read a work of criticism: as a book, and page furniture and citations taken out.
+
+    Raises:
+        InputError: As :func:`read_book`.
+    """
+    text = read_plain(path)
+    lines, removed = without_pages(body(text, path))
+    plain: list[str] = []
+    for paragraph in paragraphs(lines):
+        cleaned, count = without_citations(paragraph)
+        plain.append(cleaned)
+        removed += count
+    return _source(path, text, literary_sentences(plain), removed)
+
+
+def _source(path: Path, text: str, sentences: Sequence[str], artefacts: int = 0) -> Source:
+    if not sentences:
+        raise InputError("there is no sentence in this file.", path=path)
+    title = _TITLE.search(text[:_HEADER])
+    name = stem_of(path)
+    return Source(name, title[1].strip() if title else name, list(sentences), artefacts)

@@ -1,0 +1,228 @@
+"""The one shape of a context with a masked span, and its file.
+
+A file of spans is JSONL, gzipped where its name ends in ``.gz``, one span a line::
+
+    {"id": "5abc-1:0", "group": "5abc", "left": ["Some fish live in salt and in fresh water",
+     ...], "span": ["(e.g. flounder)."], "right": [...], "candidate": "5abc-1:0", "extra": {...}}
+
+``candidate`` and ``extra`` may be missing; other keys may not stand there.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from adducir.core.duplicates import Names
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import writing_text
+from adducir.core.json_lines import json_values
+
+_TEXTS = ("left", "span", "right")
+_REQUIRED = ("id", "group", *_TEXTS)
+_KEYS = frozenset((*_REQUIRED, "candidate", "extra"))
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedSpan:
+    """A span of a text, and the text around it.
+
+    Attributes:
+        id: Names the span, and as qid its context; no white space, unique in a file.
+        group: The book or the question it comes from. Splits keep groups whole, and negatives of
+            a batch are drawn inside a group where a study wants that.
+        left: Sentences before the span, in reading order, so the nearest is the last. That one
+            may be a fragment: the beginning of the sentence that the span is cut from.
+        span: The sentences of the masked text, at least one.
+        right: Sentences after the span; the first may be the rest of the span's own sentence.
+        candidate: The docno of the gold item among the candidates, where those are apart.
+        extra: What else is known (marker, offsets, source, kind), of JSON's types.
+    """
+
+    id: str
+    group: str
+    left: tuple[str, ...]
+    span: tuple[str, ...]
+    right: tuple[str, ...]
+    candidate: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def text(self) -> str:
+        """The masked text, its sentences joined by blanks."""
+        return " ".join(self.span)
+
+
+def context(
+    span: MaskedSpan,
+    left: int | None = None,
+    right: int | None = None,
+    words: int | None = None,
+) -> tuple[str, str]:
+    """The text on either side of the mask, cut to what is nearest to it.
+
+    A fragment of the span's own sentence counts as a sentence. Words are what white space parts;
+    a cut may fall inside a sentence.
+
+    Args:
+        span: The span.
+        left: Sentences to keep on the left; None: all; 0: none.
+        right: Sentences to keep on the right, likewise.
+        words: At most so many words of each side, taken after the cut to sentences; None: all.
+
+    Returns:
+        The left and the right text, sentences joined by blanks; ``""`` where nothing is left.
+
+    Raises:
+        UsageError: A number is negative.
+    """
+    for name, value in (("left", left), ("right", right), ("words", words)):
+        if value is not None and value < 0:
+            raise UsageError(f"{name} must be 0 or more, not {value}.")
+    before = " ".join(span.left if left is None else span.left[max(0, len(span.left) - left) :])
+    after = " ".join(span.right[:right])
+    if words is None:
+        return before, after
+    return _last_words(before, words), _first_words(after, words)
+
+
+def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
+    """The texts of all different candidates, by their docnos, in order of appearance.
+
+    Raises:
+        InputError: A candidate has two texts.
+    """
+    texts: dict[str, str] = {}
+    for span in spans:
+        docno = span.candidate or span.id
+        if texts.setdefault(docno, span.text) != span.text:
+            raise InputError(f"the candidate {docno!r} has two texts.", path=path)
+    return texts
+
+
+def _first_words(text: str, count: int) -> str:
+    ends = [match.end() for match in _WORD.finditer(text)]
+    return text if len(ends) <= count else text[: ends[count - 1] if count else 0]
+
+
+def _last_words(text: str, count: int) -> str:
+    starts = [match.start() for match in _WORD.finditer(text)]
+    return text if len(starts) <= count else text[starts[-count] if count else len(text) :]
+
+
+def read_spans(path: Path) -> Iterator[MaskedSpan]:
+    """Yield the spans of a file in its order; blank lines are ignored.
+
+    Raises:
+        InputError: A line is no span, or, reported when all is read, an id comes twice; with file
+            and line.
+    """
+    names = Names()
+    for number, record in json_values(path):
+        what = _error_of(record)
+        if what is not None:
+            raise InputError(what, path=path, line=number)
+        span = _span_of(record)
+        names.add(span.id)
+        yield span
+    suspects = names.suspects()
+    if suspects:
+        _refuse_twice(path, suspects)
+
+
+def _refuse_twice(path: Path, suspects: frozenset[int]) -> None:
+    seen: dict[str, int] = {}
+    for number, record in json_values(path):
+        name = record["id"]
+        if hash(name) in suspects and seen.setdefault(name, number) != number:
+            raise InputError(
+                f"the id {name!r} stands in line {seen[name]} already.",
+                path=path,
+                line=number,
+                hint="Every span needs an id of its own.",
+            )
+
+
+def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:
+    """Write spans as JSONL, whole or not at all.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        InputError: A span could not be read again (an id with white space, an id that comes
+            twice, no masked text), or ``path`` is a folder.
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    seen: set[str] = set()
+    with writing_text(path) as handle:
+        for span in spans:
+            record = _record_of(span)
+            what = _error_of(record)
+            if what is None and span.id in seen:
+                what = f"the id {span.id!r} comes twice."
+            if what is not None:
+                raise InputError(f"span {span.id!r} cannot be written: {what}", path=path)
+            seen.add(span.id)
+            handle.write(orjson.dumps(record).decode() + "\n")
+    return len(seen)
+
+
+def _record_of(span: MaskedSpan) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": span.id, "group": span.group}
+    record |= {name: list(getattr(span, name)) for name in _TEXTS}
+    if span.candidate is not None:
+        record["candidate"] = span.candidate
+    if span.extra:
+        record["extra"] = dict(span.extra)
+    return record
+
+
+def _span_of(record: dict[str, Any]) -> MaskedSpan:
+    return MaskedSpan(
+        record["id"],
+        record["group"],
+        tuple(record["left"]),
+        tuple(record["span"]),
+        tuple(record["right"]),
+        record.get("candidate"),
+        record.get("extra") or {},
+    )
+
+
+def _error_of(record: Any) -> str | None:
+    """What keeps a JSON value from being a span, or None."""
+    if not isinstance(record, dict):
+        return f"this is not a JSON object but a {type(record).__name__}."
+    lacking = [key for key in _REQUIRED if key not in record]
+    if lacking:
+        return f"this span has no {' and no '.join(repr(key) for key in lacking)}."
+    unknown = sorted(record.keys() - _KEYS)
+    if unknown:
+        return f"a span has no key {unknown[0]!r}; what is beside its text belongs into 'extra'."
+    for key in _TEXTS:
+        value = record[key]
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            return f"{key!r} must be a list of sentences."
+    if not any(text.strip() for text in record["span"]):
+        return "the masked text is empty."
+    return _fault_of_names(record)
+
+
+def _fault_of_names(record: dict[str, Any]) -> str | None:
+    """Ids become the qids and docnos of TREC runs, which hold no white space."""
+    for key in ("id", "candidate"):
+        value = record.get(key)
+        if key == "candidate" and value is None:
+            continue
+        if not isinstance(value, str) or value.split() != [value] or "\0" in value:
+            return f"{key!r} must be text without white space, not {value!r}."
+    if not isinstance(record["group"], str) or not record["group"].strip():
+        return f"'group' must name a book or a question, not {record['group']!r}."
+    if not isinstance(record.get("extra", {}), dict | None):
+        return f"'extra' must be a JSON object, not a {type(record['extra']).__name__}."
+    return None

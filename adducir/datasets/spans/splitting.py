@@ -1,0 +1,81 @@
+"""Splits into training, validation and test that keep groups apart."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+
+from adducir.core.errors import UsageError
+from adducir.datasets.spans.record import MaskedSpan
+
+PARTS = ("train", "validation", "test")
+DEFAULT_SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+
+
+def split(
+    spans: Iterable[MaskedSpan],
+    shares: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> dict[str, list[MaskedSpan]]:
+    """Divide spans by their groups.
+
+    A group's part depends on its name, the seed and the shares alone: a book or question is in
+    the same part in every file, so that what one study trained on is not what another tests on.
+    The price is that the shares hold on average only; with few groups look at the sizes.
+
+    Args:
+        spans: The spans; their order is kept in each part.
+        shares: The share of the groups of ``train``, ``validation`` and ``test``; they add up to
+            1. By default 0.8, 0.1 and 0.1.
+        seed: Another number divides otherwise.
+
+    Returns:
+        The spans of each part that has a share given, in the order of :data:`PARTS`.
+
+    Raises:
+        UsageError: The shares do not fit, or a part with a share got no group.
+    """
+    wanted = DEFAULT_SHARES if shares is None else shares
+    check_shares(wanted)
+    wanted = {name: wanted[name] for name in PARTS if name in wanted}
+    parts: dict[str, list[MaskedSpan]] = {name: [] for name in wanted}
+    homes: dict[str, str] = {}
+    for span in spans:
+        if span.group not in homes:
+            homes[span.group] = part_of(span.group, wanted, seed)
+        parts[homes[span.group]].append(span)
+    empty = [name for name, share in wanted.items() if share and not parts[name]]
+    if empty:
+        raise UsageError(
+            f"none of the {len(homes):,} groups fell into {' and '.join(empty)}.",
+            hint="Take another seed or other shares, or more books or questions.",
+        )
+    return parts
+
+
+def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
+    """The part of one group: its hash, as a number in [0, 1), against the running sum of shares.
+
+    The sum runs in the order of :data:`PARTS`, whatever order the shares are given in.
+    """
+    names = [name for name in PARTS if shares.get(name)]
+    digest = hashlib.sha256(f"{seed}\0{group}".encode("utf-8", "surrogatepass")).digest()
+    place = int.from_bytes(digest[:8]) / 2**64
+    for name, end in zip(names, accumulate(shares[name] for name in names), strict=True):
+        if place < end:
+            return name
+    return names[-1]  # the sum may round to a little below 1
+
+
+def check_shares(shares: Mapping[str, float]) -> None:
+    """Refuse shares that do not fit.
+
+    Raises:
+        UsageError: A part is not known, a share is negative, or they do not add up to 1.
+    """
+    unknown = [name for name in shares if name not in PARTS]
+    if unknown:
+        raise UsageError(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
+    values = list(shares.values())
+    if any(not 0 <= value <= 1 for value in values) or not math.isclose(sum(values), 1):
+        raise UsageError(f"the shares must be 0 or more and add up to 1, not {values}.")

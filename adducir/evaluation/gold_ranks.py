@@ -1,0 +1,203 @@
+"""Where the gold item stands: ranks, and the measures of known-item search.
+
+A query has n candidates, one of them true. Of the others some score better than the gold item, some
+just as well. From these two numbers everything follows, ties included:
+
+* ``pessimistic``: the gold item comes after all that tie with it. No system gains by giving many
+  candidates the same score.
+* ``expected``: the exact mean over all orders of the tied candidates, each as probable. With b
+  better and t tied ones (the gold item among them) the rank is uniform on b + 1 .. b + t, so R@k is
+  (k - b) / t cut to [0, 1], the rank b + (t + 1) / 2, the reciprocal rank (H(b + t) - H(b)) / t
+  with H the harmonic numbers.
+
+A random ranking is the case in which all n candidates tie: R@k = min(k, n) / n, mean rank
+(n + 1) / 2, MRR H(n) / n. It is computed, not drawn.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from adducir.core.errors import UsageError
+from adducir.evaluation.judgements import Floats
+from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.scores import Scores
+
+Ties: TypeAlias = Literal["pessimistic", "expected"]
+TIES: tuple[Ties, ...] = get_args(Ties)
+Integers: TypeAlias = NDArray[np.int64]
+
+CUTOFFS = (1, 3, 5, 10, 50, 100)
+"""The papers' cutoffs of recall."""
+RANK = NamedMeasure("Rank")
+"""The rank of the gold item, from 1; the lower the better."""
+RECIPROCAL = NamedMeasure("RR")
+"""1 / rank."""
+ROUGE = NamedMeasure("ROUGE-L")
+"""Of what is ranked first, with the gold text."""
+
+
+@dataclass(frozen=True, eq=False)
+class GoldRanks:
+    """The gold item's ranks in Q queries of one system.
+
+    Attributes:
+        qids: The queries, each once.
+        better: (Q,) candidates that score better than the gold item.
+        tied: (Q,) candidates that score as the gold item does, itself among them.
+        candidates: (Q,) all candidates.
+        keys: Properties of the queries to break figures down by, each (Q,) texts.
+        unranked: (Q,) where the system did not rank the gold item; it counts as the last candidate.
+        rouge: (Q,) ROUGE-L of the candidate that the system ranks first, with the gold text.
+
+    Raises:
+        UsageError: Numbers that cannot be, or arrays of unequal lengths.
+    """
+
+    qids: tuple[str, ...]
+    better: Integers
+    tied: Integers
+    candidates: Integers
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unranked: NDArray[np.bool_] | None = None
+    rouge: Floats | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.better), len(self.tied), len(self.candidates)}
+        lengths.update(map(len, self.keys.values()))
+        lengths.update(len(one) for one in (self.unranked, self.rouge) if one is not None)
+        if lengths != {len(self.qids)}:
+            raise UsageError("there must be one rank, and one value of each key, a query.")
+        if len(set(self.qids)) < len(self.qids):
+            raise UsageError("a query has two ranks of its gold item.")
+        wrong = (self.better < 0) | (self.tied < 1) | (self.better + self.tied > self.candidates)
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            raise UsageError(
+                f"query {self.qids[place]}: {self.better[place]} better and {self.tied[place]} "
+                f"tied candidates (the gold item among them) cannot be of {self.candidates[place]}."
+            )
+
+    @classmethod
+    def of_ranks(cls, qids: Sequence[str], ranks: ArrayLike, candidates: ArrayLike) -> "GoldRanks":
+        """Ranks without ties.
+
+        Args:
+            qids: The Q queries.
+            ranks: (Q,) ranks of the gold item, from 1.
+            candidates: (Q,) numbers of candidates, or one for all.
+
+        Raises:
+            UsageError: As for the class.
+        """
+        better = np.asarray(ranks, dtype=np.int64) - 1
+        number = np.broadcast_to(np.asarray(candidates, dtype=np.int64), better.shape)
+        return cls(tuple(qids), better, np.ones_like(better), number)
+
+    def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":
+        """The same of some queries, by their places."""
+        places = np.asarray(chosen, dtype=np.int64)
+        return GoldRanks(
+            tuple(self.qids[place] for place in places),
+            self.better[places],
+            self.tied[places],
+            self.candidates[places],
+            {key: tuple(values[place] for place in places) for key, values in self.keys.items()},
+            None if self.unranked is None else self.unranked[places],
+            None if self.rouge is None else self.rouge[places],
+        )
+
+
+def better_and_tied(scores: ArrayLike, gold: ArrayLike) -> tuple[Any, Any]:
+    """How many candidates score better than the gold item, and how many as well (it among them).
+
+    Args:
+        scores: (n,) scores of one query's candidates, or (Q, n) of as many for each query.
+        gold: The place of the gold item, or (Q,) places.
+
+    Returns:
+        ``better`` and ``tied``: whole numbers, or (Q,) arrays of them.
+
+    Raises:
+        UsageError: A score is NaN, or a place lies outside the candidates.
+    """
+    values = np.asarray(scores)
+    places = np.asarray(gold, dtype=np.int64)
+    if ((places < 0) | (places >= values.shape[-1])).any():
+        raise UsageError(f"the gold item must be one of the {values.shape[-1]} candidates.")
+    if np.isnan(values).any():
+        raise UsageError("a candidate's score is not a number.")
+    gold_score = np.take_along_axis(values, places[..., None], axis=-1)
+    return (values > gold_score).sum(axis=-1), (values == gold_score).sum(axis=-1)
+
+
+def at_random(ranks: GoldRanks) -> GoldRanks:
+    """The ranks of a random ranking; to be measured with ties ``expected``."""
+    nothing = np.zeros_like(ranks.better)
+    return GoldRanks(ranks.qids, nothing, ranks.candidates, ranks.candidates, ranks.keys)
+
+
+def recall(ranks: GoldRanks, cutoff: int, ties: Ties = "pessimistic") -> Floats:
+    """(Q,) R@k: whether the gold item is among the first k, or how probably."""
+    if ties == "pessimistic":
+        return np.asarray(ranks.better + ranks.tied <= cutoff, dtype=np.float64)
+    return np.asarray(np.clip((cutoff - ranks.better) / ranks.tied, 0.0, 1.0))
+
+
+def rank(ranks: GoldRanks, ties: Ties = "pessimistic") -> Floats:
+    """(Q,) the gold item's rank, from 1, or its expectation."""
+    share = ranks.tied if ties == "pessimistic" else (ranks.tied + 1) / 2
+    return np.asarray(ranks.better + share, dtype=np.float64)
+
+
+def reciprocal_rank(ranks: GoldRanks, ties: Ties = "pessimistic") -> Floats:
+    """(Q,) 1 / rank, or its expectation."""
+    if ties == "pessimistic":
+        return np.asarray(1.0 / (ranks.better + ranks.tied))
+    last = int((ranks.better + ranks.tied).max(initial=0))
+    harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1, last + 1))))
+    several = (harmonic[ranks.better + ranks.tied] - harmonic[ranks.better]) / ranks.tied
+    # Differences of sums lose digits that the single reciprocal has.
+    return np.asarray(np.where(ranks.tied == 1, 1.0 / (ranks.better + 1), several))
+
+
+def median_rank(ranks: GoldRanks, ties: Ties = "pessimistic") -> float:
+    """The median over queries of the gold item's rank, or of its expectation."""
+    return float(np.median(rank(ranks, ties)))
+
+
+def rank_scores(
+    system: str,
+    ranks: GoldRanks,
+    *,
+    cutoffs: Sequence[int] = CUTOFFS,
+    ties: Ties = "pessimistic",
+) -> Scores:
+    """R@k, RR, Rank and perhaps ROUGE-L of every query, as comparisons and tables take them.
+
+    Args:
+        system: The system's name.
+        ranks: Its ranks.
+        cutoffs: The k of R@k.
+        ties: See the module.
+
+    Raises:
+        UsageError: No query, a cutoff below 1, or an unknown rule of ties.
+    """
+    if ties not in TIES:
+        raise UsageError(f"ties can be taken as {' or '.join(TIES)}, not as {ties!r}.")
+    if not ranks.qids:
+        raise UsageError(f"{system} has no query.")
+    if any(cutoff < 1 for cutoff in cutoffs):
+        raise UsageError("a cutoff must be 1 or more.")
+    columns = {NamedMeasure(f"R@{cutoff}"): recall(ranks, cutoff, ties) for cutoff in cutoffs}
+    columns[RECIPROCAL] = reciprocal_rank(ranks, ties)
+    columns[RANK] = rank(ranks, ties)
+    if ranks.rouge is not None:
+        columns[ROUGE] = ranks.rouge
+    values = np.column_stack(list(columns.values()))
+    values.setflags(write=False)
+    return Scores(system, ranks.qids, tuple(columns), values)

@@ -1,0 +1,141 @@
+"""The measures that Adducir leaves to the software that ir_measures wraps.
+
+ir_measures asks its providers in turn, so that a figure may change with what
+happens to be installed (RR@10 comes from another one where cwl_eval is there),
+and its providers break ties in different ways. Here each measure has exactly
+one provider, and is given the run with scores that strictly decrease in the run's
+own order.
+
+The scores are n, n - 1, ..., 1: positive, as Compat needs them. Measures
+defined by the user (``ir_measures.define``) get the run's own scores, changed
+no more than ties ask for.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from ir_measures import Measure
+from ir_measures.providers import registry
+
+from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.evaluation.judgements import Floats, Integers, Judgements
+from adducir.evaluation.ranked_topics import RankedTopics
+from adducir.runs.order import strictly_decreasing
+from adducir.runs.run import Run
+
+_PROVIDERS = {
+    "infAP": "pytrec_eval",
+    "Compat": "compat",
+    "ERR": "gdeval",
+    "BPM": "cwl_eval",
+    "INSQ": "cwl_eval",
+    "INST": "cwl_eval",
+    "NERR8": "cwl_eval",
+    "NERR9": "cwl_eval",
+    "NERR10": "cwl_eval",
+    "NERR11": "cwl_eval",
+    "SDCG": "cwl_eval",
+}
+_REFUSED = {
+    "Accuracy": "it is undefined for topics of which no relevant document was retrieved, "
+    "so systems would be averaged over different topics",
+    "RBP": "graded gains have no agreed scale: give a threshold, as in RBP(rel=1,p=0.8)",
+}
+_SUBTOPICS = "it needs judgements by subtopic, and qrels here have none"
+_GDEVAL_LARGEST_GRADE = 4
+
+
+def provider_of(measure: Measure) -> str:
+    """The name of the ir_measures provider that computes a measure.
+
+    Raises:
+        UsageError: None does, or not with these parameters.
+        MachineError: The provider needs something that is not installed.
+    """
+    if hasattr(measure, "runtime_impl"):  # ir_measures.define and define_byquery
+        return "runtime"
+    if str(measure.NAME) not in _PROVIDERS:
+        reason = _REFUSED.get(str(measure.NAME), _SUBTOPICS)
+        raise UsageError(f"The measure {measure} is not available: {reason}.")
+    name = _PROVIDERS[str(measure.NAME)]
+    provider = registry[name]
+    if not provider.supports(measure):
+        near = f"{measure.NAME}@10" if "cutoff" in measure.SUPPORTED_PARAMS else measure.NAME
+        raise UsageError(
+            f"The measure {measure} cannot be computed with these parameters by {name}.",
+            hint=f"Try {near}.",
+        )
+    if not provider.is_available():
+        how = provider.install_instructions()  # type: ignore[no-untyped-call]
+        raise MachineError(
+            f"The measure {measure} needs {name}, which is not installed.",
+            hint=f"Install it: {how}.",
+        )
+    return name
+
+
+def compute(
+    measures: Sequence[Measure], run: Run, ranked: RankedTopics, judgements: Judgements
+) -> dict[Measure, Floats]:
+    """Compute measures by their providers.
+
+    Args:
+        measures: Measures, each of which has a provider (:func:`provider_of`).
+        run: The run.
+        ranked: Its rows by topic.
+        judgements: The qrels.
+
+    Returns:
+        (T,) values for each measure; 0 for a topic that the run lacks.
+
+    Raises:
+        UsageError, MachineError: As :func:`provider_of`.
+        InputError: ERR, and a grade above 4, the largest that gdeval takes.
+    """
+    by_provider: dict[str, list[Measure]] = {}
+    for measure in measures:
+        by_provider.setdefault(provider_of(measure), []).append(measure)
+    values = {measure: np.zeros(len(judgements.qids)) for measure in measures}
+    for name, group in by_provider.items():
+        # infAP alone gives negative grades a meaning: pooled, but not judged.
+        grade = judgements.raw_grade if name == "pytrec_eval" else judgements.grade
+        if name == "gdeval" and grade.max() > _GDEVAL_LARGEST_GRADE:
+            raise InputError(
+                f"ERR takes grades up to {_GDEVAL_LARGEST_GRADE}, but the qrels have "
+                f"{grade.max()}.",
+                path=judgements.source,
+            )
+        evaluator = registry[name].evaluator(group, _qrels(judgements, grade, name))
+        number_of = {_qid(n, judgements, name): n for n in range(len(judgements.qids))}
+        for qid, measure, value in evaluator.iter_calc(_run(run, ranked, judgements, name)):
+            values[measure][number_of[qid]] = value
+    return values
+
+
+def _qid(number: int, judgements: Judgements, provider: str) -> str:
+    """The qid that a provider sees: gdeval takes whole numbers only."""
+    return judgements.qids[number] if provider == "runtime" else str(number + 1)
+
+
+def _qrels(judgements: Judgements, grade: Integers, provider: str) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    triples = zip(judgements.topic.tolist(), judgements.docno, grade.tolist(), strict=True)
+    for number, docno, value in triples:
+        qrels.setdefault(_qid(number, judgements, provider), {})[docno] = value
+    if provider == "pytrec_eval":  # trec_eval's code crashes on a topic of negative grades only
+        return {qid: grades for qid, grades in qrels.items() if max(grades.values()) >= 0}
+    return qrels
+
+
+def _run(
+    run: Run, ranked: RankedTopics, judgements: Judgements, provider: str
+) -> dict[str, dict[str, float]]:
+    scores = strictly_decreasing(run.frame["score"].to_numpy(), run.topics)
+    result: dict[str, dict[str, float]] = {}
+    for number in np.flatnonzero(ranked.retrieved).tolist():
+        begin, length = int(ranked.begin[number]), int(ranked.retrieved[number])
+        own = scores[begin : begin + length].tolist()
+        given = own if provider == "runtime" else map(float, range(length, 0, -1))
+        docnos = ranked.docno.slice(begin, length)
+        result[_qid(number, judgements, provider)] = dict(zip(docnos, given, strict=True))
+    return result

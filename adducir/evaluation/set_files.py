@@ -1,0 +1,98 @@
+"""Selected sets and their gold sets, read from files and checked against each other."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adducir.core.errors import InputError, UsageError
+from adducir.datasets.evidence_sets.record import EvidenceQuestion
+from adducir.datasets.evidence_sets.record_files import read_questions
+from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected
+from adducir.evaluation.scores import Scores
+from adducir.evaluation.sets import set_scores, upper_bound
+
+
+@dataclass(frozen=True)
+class GoldSets:
+    """What is true of questions.
+
+    Attributes:
+        gold: The gold sets of each question that has some, as passages' ids.
+        pools: The candidates of every question.
+    """
+
+    gold: Mapping[str, tuple[frozenset[str], ...]]
+    pools: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, questions: Iterable[EvidenceQuestion]) -> "GoldSets":
+        """The gold labels of questions.
+
+        Raises:
+            UsageError: Two questions have one id, or none has a gold set.
+        """
+        gold: dict[str, tuple[frozenset[str], ...]] = {}
+        pools: dict[str, frozenset[str]] = {}
+        for question in questions:
+            if question.id in pools:
+                raise UsageError(f"the question {question.id!r} comes twice.")
+            pools[question.id] = frozenset(passage.id for passage in question.passages)
+            if question.gold:
+                gold[question.id] = question.gold_ids
+        if not gold:
+            raise UsageError("no question has a gold set, so that there is nothing to measure.")
+        return cls(gold, pools)
+
+    def scores(self, system: str, chosen: Mapping[str, Sequence[str]]) -> Scores:
+        """EM, F1 and Cover of selected sets; those of questions without a gold set are ignored.
+
+        Raises:
+            UsageError: A passage is chosen twice.
+        """
+        unknown = self.pools.keys() - self.gold.keys()
+        counted = {qid: members for qid, members in chosen.items() if qid not in unknown}
+        return set_scores(system, counted, self.gold)
+
+    def bound(self, size: int | None, system: str = "upper bound") -> Scores:
+        """What the best selection of so many passages from the pools reaches."""
+        return upper_bound(self.pools, self.gold, size=size, system=system)
+
+
+def read_gold_sets(paths: Sequence[Path]) -> GoldSets:
+    """The gold sets of the questions of files.
+
+    Raises:
+        InputError: A file cannot be read.
+        UsageError: A question is in two files, or none has a gold set.
+    """
+    return GoldSets.of(question for path in paths for question in read_questions(path))
+
+
+def read_sets(path: Path, gold: GoldSets) -> dict[str, tuple[str, ...]]:
+    """The selected sets of a file, by question.
+
+    Raises:
+        InputError: It cannot be read, or a passage is none of its question's; with the line.
+    """
+    return checked(path, read_selected(path), gold)
+
+
+def checked(
+    path: Path, chosen: Iterable[SelectedSet], gold: GoldSets
+) -> dict[str, tuple[str, ...]]:
+    """Chosen sets by question, checked to be of the question's passages.
+
+    Raises:
+        InputError: A passage is none of its question's.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for one in chosen:
+        odd = set(one.chosen) - gold.pools.get(one.id, frozenset(one.chosen))
+        if odd:
+            raise InputError(
+                f"for question {one.id} the passage {min(odd)!r} was chosen, which it has not.",
+                path=path,
+                hint="Were these sets chosen for other questions? Name their file.",
+            )
+        found[one.id] = one.chosen
+    return found

@@ -1,1 +1,0 @@
-"""Comparing systems: which tests are made, what is corrected together, what was found."""

@@ -1,0 +1,139 @@
+"""Collects what is wrong with an experiment file, so that one message shows all of it.
+
+Beside mistakes there is what is not at hand (:mod:`adducir.core.absent`): data that nobody has put
+there yet, models that nobody has fetched. A dry run keeps those as notes; otherwise they are errors
+like the others, and what can be fetched is fetched before anything is built.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from adducir.core.absent import Later, watching
+from adducir.core.errors import AdducirError, InputError, MachineError
+from adducir.core.progress import Progress
+from adducir.core.recipe import ErrorDetail, Reading, Recipe
+from adducir.core.yaml import KeyPath
+
+_Opened = TypeVar("_Opened")
+_R = TypeVar("_R", bound=Recipe)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an experiment needs and does not build itself.
+
+    Attributes:
+        missing: What is not at hand: a dry run's notes. Each with its places in the file.
+        later: What is fetched when it is first needed, with its places.
+    """
+
+    missing: Sequence[tuple[KeyPath, AdducirError]] = ()
+    later: Sequence[tuple[KeyPath, Later]] = ()
+
+    def lines(self) -> list[str]:
+        """A line for each thing that is not here, with the places of the file that need it."""
+        messages = [(error.paragraph(), path) for path, error in self.missing]
+        messages += [(need.what, path) for path, need in self.later if not need.is_here()]
+        places: dict[str, dict[str, None]] = {}
+        for what, path in messages:
+            places.setdefault(what.rstrip("."), {})[".".join(map(str, path[:2]))] = None
+        return [f"not at hand: {what}; needed by {', '.join(by)}" for what, by in places.items()]
+
+    def lacking(self, section: str) -> frozenset[str]:
+        """The names in a section of the file that need something that is not at hand."""
+        return frozenset(str(path[1]) for path, _ in self.missing if path[0] == section)
+
+    def fetch(self, places: Collection[KeyPath], progress: Progress) -> None:
+        """Fetch what the places of the file need, before anything is built.
+
+        Args:
+            places: The first two keys of what is to be made, such as ``("systems", "BM25")``.
+            progress: Notified of what is fetched.
+
+        Raises:
+            AdducirError: Something cannot be fetched; all of it in one message.
+        """
+        needed = {need.what: need for path, need in self.later if tuple(path[:2]) in places}
+        failed: list[AdducirError] = []
+        for need in needed.values():
+            try:
+                if not need.is_here():
+                    progress.note(f"fetching {need.what}")
+                    need.fetch()
+            except AdducirError as error:
+                failed.append(error)
+        if failed:
+            raise AdducirError.united(failed)
+
+
+class ErrorList:
+    """The errors of a recipe file.
+
+    Args:
+        reading: The file, with the errors that validation found.
+        dry_run: Whether what is not at hand is no error.
+    """
+
+    def __init__(self, reading: Reading[_R], *, dry_run: bool = False) -> None:
+        self._error = reading.error
+        self._are_own = bool(reading.errors or reading.refused)
+        self._dry_run = dry_run
+        self._found: list[ErrorDetail] = []
+        self._causes: list[AdducirError] = []
+        self._missing: list[tuple[KeyPath, AdducirError]] = []
+        self._later: list[tuple[KeyPath, Later]] = []
+
+    def add(self, path: KeyPath, what: str) -> None:
+        """Keep an error for its place in the file."""
+        self._found.append(ErrorDetail(path, what))
+
+    def extend(self, errors: Iterable[ErrorDetail]) -> None:
+        """Keep several."""
+        self._found += errors
+
+    def opening(self, path: KeyPath, opener: Callable[[], _Opened]) -> _Opened | None:
+        """What ``opener`` returns; None where it raises, with what was wrong or is not at hand."""
+        with watching() as later:
+            try:
+                return opener()
+            except AdducirError as error:
+                self._keep(path, error)
+                return None
+            finally:
+                self._later += [(path, need) for need in later]
+
+    def _keep(self, path: KeyPath, error: AdducirError) -> None:
+        if error.absent:
+            self._missing += [(path, part) for part in error.parts]
+        else:
+            self._causes.append(error)
+            self.add(path, error.paragraph())
+
+    def check(self) -> Needs:
+        """What the file needs; raises where something is wrong, all of it as one error.
+
+        Raises:
+            InputError: Something is wrong, or not at hand where this is no dry run.
+            MachineError: So it is, and all of it is the machine's.
+        """
+        found, causes = list(self._found), list(self._causes)
+        if not self._dry_run:
+            # Where the file has errors of its own nothing is downloaded, and that is no error.
+            missing = [
+                (path, error)
+                for path, error in self._missing
+                if not (self._are_own and isinstance(error, MachineError))
+            ]
+            found += [ErrorDetail(path, error.paragraph()) for path, error in missing]
+            causes += [error for _, error in missing]
+        is_machine = (
+            not self._are_own
+            and len(causes) == len(found)
+            and all(isinstance(cause, MachineError) for cause in causes)
+        )
+        found = list({(problem.path, f"{problem}"): problem for problem in found}.values())
+        error = self._error(found, MachineError if is_machine else InputError)
+        if error is not None:
+            raise error
+        return Needs(tuple(self._missing), tuple(self._later))

@@ -1,1 +1,0 @@
-"""Measures: from a run and judgements to a value for each topic."""

@@ -1,1 +1,0 @@
-"""The proxy task: people, or a model, choose the truth among a few candidates."""

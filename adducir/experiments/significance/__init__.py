@@ -1,1 +1,0 @@
-"""Paired tests, corrections, equivalence, effect sizes: from arrays to p-values."""

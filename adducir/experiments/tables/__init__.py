@@ -1,1 +1,0 @@
-"""The result table, and how it is printed."""

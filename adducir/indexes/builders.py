@@ -1,0 +1,43 @@
+"""The two engines, by name: how each builds its index."""
+
+from pathlib import Path
+from typing import Literal, Protocol
+
+from adducir.core.artifacts import Manifest
+from adducir.core.progress import SILENT, Progress
+from adducir.corpora.documents import Corpus
+from adducir.indexes import lucene_builder as lucene
+from adducir.indexes.lucene_builder import IndexSettings
+from adducir.indexes.memory import builder as memory
+
+EngineName = Literal["lucene", "memory"]
+KINDS: dict[EngineName, str] = {"lucene": lucene.KIND, "memory": memory.KIND}
+"""The kind of artifact that each engine builds."""
+
+
+class Builder(Protocol):
+    """:func:`adducir.indexes.lucene_builder.build_index`, or its like of another engine."""
+
+    def __call__(
+        self,
+        corpus: Corpus,
+        path: Path,
+        settings: IndexSettings | None = None,
+        *,
+        threads: int | None = None,
+        rebuild: bool = False,
+        progress: Progress = SILENT,
+    ) -> Manifest:
+        """Build an index unless it is there; see the functions."""
+
+
+def builder(engine: EngineName) -> Builder:
+    """What builds an index of that engine."""
+    return memory.build_memory_index if engine == "memory" else lucene.build_index
+
+
+def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> str:
+    """The fingerprint of the index that :func:`builder` would build."""
+    if engine == "memory":
+        return memory.memory_index_fingerprint(corpus, settings)
+    return lucene.index_fingerprint(corpus, settings)

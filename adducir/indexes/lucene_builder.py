@@ -1,0 +1,199 @@
+"""From a corpus to a Lucene index with the documents' texts beside it.
+
+The index has the fields that Anserini's own IndexCollection writes, so pyserini and Anserini read
+its ``lucene`` folder. Documents are read and checked here and indexed by Java's threads; neither
+waits for the other.
+"""
+
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adducir.core.artifacts import Manifest, artifact_fingerprint, build
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
+from adducir.corpora.documents import Corpus
+from adducir.corpora.token_weights import identity_of
+from adducir.indexes import jvm
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.documents import DocumentWriter
+from adducir.indexes.feeding import fed, packed
+from adducir.indexes.java_errors import translated
+
+KIND = "lucene-index"
+LUCENE = "lucene"
+_BUILDER_VERSION = 1
+
+
+def default_threads() -> int:
+    """As many threads as the process may use cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@checked
+@dataclass(frozen=True)
+class IndexSettings:
+    """What determines the content of an index.
+
+    Attributes:
+        fields: The fields that are indexed, joined; empty for the corpus's own default.
+        analysis: How text becomes terms.
+        positions: Whether postings hold positions (phrase queries need them).
+        vectors: Whether documents' term vectors are stored (RM3 needs them).
+        accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
+        weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
+            :mod:`adducir.corpora.token_weights`.
+        separate_fields: Whether each field is indexed by itself too, so that a search can weigh
+            them: see :mod:`adducir.indexes.field_weights`.
+    """
+
+    fields: tuple[str, ...] = ()
+    analysis: Analysis = field(default_factory=Analysis)
+    positions: bool = True
+    vectors: bool = True
+    accurate_length: bool = False
+    weights: Path | None = None
+    separate_fields: bool = False
+
+    def recipe(self) -> dict[str, Any]:
+        """Plain values, for fingerprints and manifests.
+
+        Raises:
+            InputError: There are no such weights.
+        """
+        plain = asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
+        weights = plain.pop("weights")
+        if not self.separate_fields:
+            del plain["separate_fields"]
+        return plain if weights is None else plain | {"weights": identity_of(weights)}
+
+    @property
+    def separate(self) -> tuple[str, ...]:
+        """The fields that are indexed by themselves."""
+        return self.fields if self.separate_fields else ()
+
+
+@checked
+def build_index(
+    corpus: Corpus,
+    path: Path,
+    settings: IndexSettings | None = None,
+    *,
+    threads: int | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build the index, unless ``path`` already holds the one that would be built.
+
+    Args:
+        corpus: What to index.
+        path: The folder of the artifact.
+        settings: What determines the index's content.
+        threads: Java threads; by default one per core. The index's content and every ranking from
+            it are the same for any number.
+        rebuild: Build even if the artifact is current.
+        progress: Notified of every few hundred documents.
+
+    Returns:
+        The manifest. Its counts: ``documents``, ``indexed``, ``empty`` (documents without text,
+        which can never be found and which Anserini does not index either), ``terms``, ``tokens``.
+
+    Raises:
+        InputError: A record is malformed, a docno occurs twice, or no document has a field.
+        MachineError: No Java, or no disk space.
+        ArtifactError: ``path`` holds something that is not ours.
+        UsageError: The settings name weights.
+    """
+    settings = settled(corpus, settings)
+    if settings.weights is not None:
+        raise UsageError(
+            "Lucene's indexes take no token weights.", hint="Build a memory index of them."
+        )
+
+    def make(folder: Path) -> dict[str, Any]:
+        return _make(corpus, folder, settings, threads or default_threads(), progress)
+
+    return build(
+        path,
+        kind=KIND,
+        recipe=settings.recipe(),
+        inputs=_inputs(corpus),
+        builder_version=_BUILDER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=engine_versions(),
+        sources={"corpus": [corpus.source]},
+        progress=progress,
+    )
+
+
+def index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
+    """The fingerprint of the index that :func:`build_index` would build."""
+    settings = settled(corpus, settings)
+    return artifact_fingerprint(KIND, settings.recipe(), _inputs(corpus), _BUILDER_VERSION)
+
+
+def settled(corpus: Corpus, settings: IndexSettings | None) -> IndexSettings:
+    """The settings, with the corpus's default fields where none are named."""
+    settings = settings or IndexSettings()
+    return settings if settings.fields else replace(settings, fields=tuple(corpus.default_fields))
+
+
+def _inputs(corpus: Corpus) -> dict[str, str]:
+    return {"corpus": fingerprint(corpus.identity())}
+
+
+def engine_versions() -> dict[str, str]:
+    """The versions of Anserini and Java, for manifests."""
+    java = jvm.find_java()
+    return {"anserini": jvm.anserini_version(), "java": str(java.version)}
+
+
+def _make(
+    corpus: Corpus,
+    folder: Path,
+    settings: IndexSettings,
+    threads: int,
+    progress: Progress,
+) -> dict[str, Any]:
+    bridge = jvm.java_class("adducir.BulkIndexer")
+    (folder / LUCENE).mkdir()
+    with translated(folder):
+        indexer = bridge(
+            str((folder / LUCENE).absolute()),
+            settings.analysis.java,
+            settings.positions,
+            settings.vectors,
+            settings.accurate_length,
+            list(settings.separate),
+            threads,
+            max(16, min(2048, jvm.settled_heap() // 3)),
+        )
+        progress.start("indexing", corpus.size_hint(), "documents")
+        try:
+            with DocumentWriter(folder) as store:
+                documents = 0
+                for docnos, block in packed(
+                    fed(corpus, settings.fields, store, settings.separate), with_docnos=True
+                ):
+                    indexer.add(block)
+                    documents += len(docnos)
+                    progress.advance(len(docnos))
+            indexer.finish()
+        except BaseException:
+            indexer.abort()
+            raise
+        finally:
+            progress.finish()
+        statistics = _statistics((folder / LUCENE).absolute(), settings.analysis)
+        return {"documents": documents, "empty": int(indexer.empty()), **statistics}
+
+
+def _statistics(folder: Path, analysis: Analysis) -> dict[str, int]:
+    searcher = jvm.java_class("adducir.BulkSearcher")(str(folder), analysis.java)
+    documents, terms, tokens = searcher.statistics()
+    searcher.close()
+    return {"indexed": documents, "terms": terms, "tokens": tokens}

@@ -1,0 +1,106 @@
+"""Artifacts that a model makes or is: work that takes long, and goes on where a kill cut it off."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build, is_current
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
+from adducir.core.scratch import parts_folder
+from adducir.models.machine import AnyPrecision, Precision, choose_device, using_threads
+from adducir.models.probe import fastest_precision
+
+MakeByParts = Callable[[Path, Path], Mapping[str, Any]]
+"""Fills an artifact's empty folder, keeps finished parts in another, returns the counts."""
+
+
+def build_by_parts(
+    output: Path,
+    make: MakeByParts,
+    *,
+    kind: str,
+    recipe: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    builder_version: int,
+    cut: int | None = None,
+    threads: int | None = None,
+    versions: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
+    rebuild: bool = False,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build an artifact whose finished parts survive a kill.
+
+    For the rest it is as :func:`adducir.core.artifacts.build`, which says what is raised.
+
+    Args:
+        output: The artifact's folder.
+        make: Fills it, under torch's threads.
+        kind: What it is.
+        recipe: All that determines its content.
+        inputs: The fingerprints of what it is made from.
+        builder_version: Raised whenever the builder's output changes.
+        cut: How large parts are, where that determines nothing else: parts of another cut are not
+            taken.
+        threads: Of torch; by default its own choice.
+        versions: Of engines that take part beside torch and transformers.
+        sources: The names of what it is made from.
+        rebuild: Build even if the artifact is current.
+        progress: Notified of what is waited for.
+    """
+    wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
+
+    def making(folder: Path) -> Mapping[str, Any]:
+        with using_threads(threads):
+            return make(folder, parts_folder(output, fingerprint([wanted, cut])))
+
+    return build(
+        output,
+        kind=kind,
+        recipe=recipe,
+        inputs=inputs,
+        builder_version=builder_version,
+        make=making,
+        rebuild=rebuild,
+        versions={**model_versions(), **(versions or {})},
+        sources=sources,
+        progress=progress,
+    )
+
+
+def settled_precision(
+    wanted: AnyPrecision,
+    device: str,
+    output: Path,
+    fingerprint_in: Callable[[Precision], str],
+    *,
+    progress: Progress = SILENT,
+) -> Precision:
+    """The precision of an artifact that may leave it to the machine.
+
+    With ``auto`` it is that of the artifact that is there already, wherever it was made; else what
+    is faster on the device.
+
+    Args:
+        wanted: What the user said.
+        device: See :func:`adducir.models.machine.choose_device`.
+        output: The artifact's folder.
+        fingerprint_in: The artifact's fingerprint, were it made in a precision.
+        progress: Notified of why, where the machine chooses.
+    """
+    if wanted != "auto":
+        return wanted
+    known: tuple[Precision, ...] = get_args(Precision)
+    for precision in known:
+        if is_current(output, fingerprint_in(precision)):
+            return precision
+    return fastest_precision(choose_device(device), progress=progress)
+
+
+def model_versions() -> dict[str, str]:
+    """The versions of the libraries that decide a model's figures."""
+    import torch
+    import transformers
+
+    return {"torch": torch.__version__, "transformers": transformers.__version__}

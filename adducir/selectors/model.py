@@ -1,0 +1,192 @@
+"""The complementary model (Mou et al., 2020, section 2.2): P(p|q), and vectors of p and q.
+
+One encoder reads the question alone, and each passage with its question; the last layer's hidden
+states represent them. A fully connected layer with a sigmoid on a passage's vector gives P(p|q). So
+each passage is encoded once for a question, whatever sets it may come into.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from adducir.core.errors import InputError
+from adducir.datasets.evidence_sets.record import EvidenceQuestion
+from adducir.datasets.evidence_sets.selected import SelectedSet
+from adducir.models.loading import load_tokenizer, longest_input
+from adducir.models.machine import Precision, seed_of
+from adducir.models.precision import computing_in
+from adducir.models.sources import ModelSource
+from adducir.selectors.beam import select_sets
+from adducir.selectors.network import Vectoriser
+from adducir.selectors.reading import EncodedQuestion, Reader
+from adducir.selectors.settings import Selection, Settings, load_settings, save_settings
+
+HEAD_FILE = "head.safetensors"
+
+
+class States(NamedTuple):
+    """What a network makes of a batch of questions, padded to the one with most passages.
+
+    Attributes:
+        logits: (Q, K) of P(p|q), before the sigmoid.
+        vectors: (Q, K, d) the passages' vectors.
+        question: (Q, d) the questions' vectors.
+        mask: (Q, K) bool, True at passages.
+    """
+
+    logits: Tensor
+    vectors: Tensor
+    question: Tensor
+    mask: Tensor
+
+
+class ComplementaryModel(torch.nn.Module):
+    """The encoder with its relevance head.
+
+    Args:
+        encoder: The network.
+        tokenizer: Its fast tokenizer.
+        settings: How it reads and selects.
+    """
+
+    def __init__(self, encoder: Vectoriser, tokenizer: Any, settings: Settings) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = torch.nn.Linear(encoder.width, 1)
+        self.settings = settings
+        self._tokenizer = tokenizer
+        self._reader = Reader(tokenizer, length_of(encoder, tokenizer, settings))
+
+    @classmethod
+    def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> "ComplementaryModel":
+        """A pretrained encoder with a new head: weights from N(0, 0.02), bias 0, as BERT's heads.
+
+        Raises:
+            InputError, MachineError: The encoder cannot be loaded.
+        """
+        torch.manual_seed(seed_of(seed, "head"))
+        model = cls(Vectoriser.load(base, settings.pooling), load_tokenizer(base), settings)
+        with torch.no_grad():
+            model.head.weight.normal_(0.0, 0.02)
+            model.head.bias.zero_()
+        return model.eval()
+
+    @classmethod
+    def load(cls, folder: Path) -> "ComplementaryModel":
+        """A trained model.
+
+        Raises:
+            InputError: There is none in the folder.
+        """
+        settings = load_settings(folder)
+        source = ModelSource(str(folder), folder)
+        model = cls(Vectoriser.load(source, settings.pooling), load_tokenizer(source), settings)
+        load_head(model.head, folder)
+        return model.eval()
+
+    def save(self, folder: Path) -> None:
+        """Write weights (safetensors), tokenizer and settings."""
+        self.encoder.network.save_pretrained(folder)
+        self._tokenizer.save_pretrained(folder)
+        save_file(self.head.state_dict(), folder / HEAD_FILE)
+        save_settings(folder, self.settings)
+
+    def read(self, question: EvidenceQuestion) -> EncodedQuestion:
+        """What the network reads of a question and its passages."""
+        return self._reader.read(question)
+
+    def forward(self, batch: Sequence[EncodedQuestion], tokens: int | None = None) -> States:
+        """Vectors and logits of questions; no value depends on the batch (to rounding).
+
+        Args:
+            batch: The questions.
+            tokens: Padded tokens that are computed at a time.
+        """
+        inputs = [one.question for one in batch]
+        inputs += [passage for one in batch for passage in one.passages]
+        found = self.encoder.vectors(inputs, tokens)
+        mask = mask_of([len(one.passages) for one in batch], found.device)
+        vectors = found.new_zeros((*mask.shape, found.shape[1]))
+        vectors = vectors.masked_scatter(mask[..., None], found[len(batch) :])
+        logits = self.head(vectors)[..., 0]
+        return States(logits, vectors, found[: len(batch)], mask)
+
+    @torch.inference_mode()
+    def states(
+        self,
+        batch: Sequence[EncodedQuestion],
+        *,
+        tokens: int | None = None,
+        precision: Precision = "float32",
+    ) -> States:
+        """Vectors and logits without a gradient."""
+        self.eval()
+        with computing_in(precision, self.encoder):
+            found: States = self(batch, tokens)
+            return found
+
+    def choose(
+        self, questions: Sequence[EvidenceQuestion], states: States, selection: Selection
+    ) -> list[SelectedSet]:
+        """See :func:`choose`."""
+        return choose(questions, states, selection)
+
+
+def choose(
+    questions: Sequence[EvidenceQuestion], states: States, selection: Selection
+) -> list[SelectedSet]:
+    """The best set of each question by beam search, passages in the order in which they were taken.
+
+    Args:
+        questions: The questions.
+        states: Of these questions.
+        selection: The weights of g, and L, M and N.
+    """
+    found = select_sets(
+        states.logits.sigmoid(),
+        states.vectors,
+        states.question,
+        states.mask,
+        selection.weights,
+        selection.search,
+    )
+    best, scores = found.members[:, 0].tolist(), found.scores[:, 0].tolist()
+    return [
+        SelectedSet(
+            question.id,
+            tuple(question.passages[number].id for number in members if number >= 0),
+            score if np.isfinite(score) else 0.0,
+        )
+        for question, members, score in zip(questions, best, scores, strict=True)
+    ]
+
+
+def mask_of(counts: Sequence[int], device: torch.device) -> Tensor:
+    """(Q, K) True at the passages of questions with so many each; K is 1 or more."""
+    numbers = torch.arange(max(1, *counts, 1), device=device)
+    return numbers[None] < torch.tensor(list(counts), device=device)[:, None]
+
+
+def length_of(encoder: Vectoriser, tokenizer: Any, settings: Settings) -> int:
+    """The tokens that are read: as the settings say, or as many as the network can."""
+    most = longest_input(encoder.network, tokenizer)
+    return most if settings.length is None else min(settings.length, most)
+
+
+def load_head(head: torch.nn.Module, folder: Path) -> None:
+    """Set the weights of a head from a model's folder.
+
+    Raises:
+        InputError: There are none, or others.
+    """
+    path = folder / HEAD_FILE
+    try:
+        head.load_state_dict(load_file(path))
+    except (OSError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"the head's weights cannot be loaded: {error}.", path=path) from error

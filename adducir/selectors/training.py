@@ -1,0 +1,85 @@
+"""The training of models that select evidence: from a recipe in ``rerankers/`` to a folder."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from adducir.core.progress import SILENT, Progress
+from adducir.corpora.references import expanded
+from adducir.models.sources import model_source
+from adducir.selectors.drn import DRNModel
+from adducir.selectors.model import ComplementaryModel
+from adducir.selectors.recipe import ComplementaryRecipe, DRNRecipe, first_settings
+from adducir.selectors.settings import Settings
+from adducir.selectors.task import ComplementaryTask, DRNTask
+from adducir.training.plan import TrainingPlan
+
+R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
+
+
+class EvidencePlan(TrainingPlan[R]):
+    """The training of a model that selects evidence.
+
+    Attributes:
+        base: The pretrained encoder.
+    """
+
+    artifact = "evidence-selector"
+
+    def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
+        super().__init__(recipe, folder, progress)
+        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+        self.base = model_source(expanded(recipe.base), folder, tokenizer)
+        self.inputs  # noqa: B018 - every file is read now
+
+    @property
+    def model_settings(self) -> Settings:
+        """What the model will keep of the recipe, before anything is chosen."""
+        return first_settings(self.recipe)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those parts of the recipe that decide the model."""
+        values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
+        return values | {"held_out": bool(self.recipe.data.validation)}
+
+    @cached_property
+    def inputs(self) -> dict[str, str]:
+        """The fingerprints of the base and of the files of questions."""
+        return {"base": self.base.identity(), **self.recipe.data.identity(self.folder)}
+
+    @property
+    def sources(self) -> dict[str, list[Path]]:
+        """The files of questions."""
+        return {"train": self.recipe.data.files(self.folder)["train"]}
+
+
+class ComplementaryPlan(EvidencePlan[ComplementaryRecipe]):
+    """The training of a complementary model."""
+
+    recipe_type = ComplementaryRecipe
+
+    def task(self, device: torch.device, progress: Progress = SILENT) -> ComplementaryTask:
+        """The encoder with a new head."""
+        recipe = self.recipe
+        model = ComplementaryModel.untrained(self.base, self.model_settings, recipe.training.seed)
+        model.to(device)
+        model.encoder.freeze(recipe.layers)
+        return ComplementaryTask(model, recipe, self.folder)
+
+
+class DRNPlan(EvidencePlan[DRNRecipe]):
+    """The training of DRN."""
+
+    recipe_type = DRNRecipe
+
+    def task(self, device: torch.device, progress: Progress = SILENT) -> DRNTask:
+        """Two copies of the encoder with new heads."""
+        recipe = self.recipe
+        model = DRNModel.untrained(self.base, self.model_settings, recipe.training.seed)
+        model.to(device)
+        for side in (model.relevance, model.novelty):
+            side.encoder.freeze(recipe.layers)
+        return DRNTask(model, recipe, self.folder)

@@ -1,0 +1,27 @@
+"""The names a user may choose from, importable without numpy or scipy."""
+
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.tests import TESTS
+from adducir.statistics.tests.base import DEFAULT_PERMUTATIONS, DEFAULT_SAMPLES, DEFAULT_SEED
+
+__all__ = [
+    "DEFAULT_PERMUTATIONS",
+    "DEFAULT_SAMPLES",
+    "DEFAULT_SEED",
+    "FAMILIES",
+    "INTERVALS",
+    "CorrectionName",
+    "FamilyName",
+    "IntervalName",
+    "TestName",
+]
+
+TestName: TypeAlias = Annotated[str, TESTS.named]
+CorrectionName: TypeAlias = Annotated[str, CORRECTIONS.named]
+FamilyName: TypeAlias = Literal["measure", "table", "pairs"]
+IntervalName: TypeAlias = Literal["t", "bootstrap"]
+
+FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
+INTERVALS: tuple[IntervalName, ...] = get_args(IntervalName)

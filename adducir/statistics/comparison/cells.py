@@ -1,0 +1,222 @@
+"""The work of one comparison: tests, then corrections, then cells.
+
+Called by :func:`adducir.statistics.comparison.comparison.compare`, which says what it all means.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from adducir.statistics.choices import CorrectionName, FamilyName
+from adducir.statistics.comparison.lineup import Lineup
+from adducir.statistics.comparison.results import (
+    Cell,
+    Comparison,
+    EquivalenceTest,
+    Measure,
+    PairedTest,
+    Settings,
+    Verdict,
+)
+from adducir.statistics.corrections import correct
+from adducir.statistics.differences import FloatArray, scores_array
+from adducir.statistics.effects import Effect, effect_rows
+from adducir.statistics.equivalence import tost_rows
+from adducir.statistics.intervals import bca_rows
+
+Pair: TypeAlias = tuple[int, int]
+Found = TypeVar("Found", PairedTest, EquivalenceTest)
+TURNED: dict[Verdict | None, Verdict | None] = {"better": "worse", "worse": "better"}
+
+
+class Comparing:
+    """One comparison of a line-up of systems, as settings ask for it."""
+
+    def __init__(self, lineup: Lineup, settings: Settings) -> None:
+        self.lineup = lineup
+        self.settings = settings
+        self.means = lineup.values.mean(axis=2)
+        self.tested = [m for m in lineup.measures if m not in settings.descriptive]
+
+    def comparison(self) -> Comparison:
+        """Run everything."""
+        pairs = self._pairs()
+        differences: dict[Measure, list[PairedTest]] = {}
+        equivalences: dict[Measure, list[EquivalenceTest]] = {}
+        for measure in self.tested:
+            differences[measure] = self._difference_tests(measure, pairs)
+            equivalences[measure] = self._equivalence_tests(measure)
+        settings = self.settings
+        tests = _corrected(differences, settings.correction, settings.family)
+        tosts = _corrected(equivalences, settings.equivalence_correction, settings.family)
+        tests = {m: [self._judged(one) for one in many] for m, many in tests.items()}
+        tosts = {
+            m: [replace(one, equivalent=one.p_corrected < settings.alpha) for one in many]
+            for m, many in tosts.items()
+        }
+        return Comparison(
+            systems=self.lineup.systems,
+            measures=self.lineup.measures,
+            cells={
+                (cell.system, cell.measure): cell
+                for measure in self.lineup.measures
+                for cell in self._cells(measure, tests.get(measure, []), tosts.get(measure, []))
+            },
+            settings=settings,
+            topics=len(self.lineup.qids),
+            tests_in_family=_sizes(tests, settings.family),
+            equivalence_tests_in_family=_sizes(tosts, settings.family),
+            missing=self.lineup.missing,
+        )
+
+    def _pairs(self) -> list[Pair]:
+        """(system, reference) of every test of a measure, each unordered pair once."""
+        count = len(self.lineup.systems)
+        if self.settings.family == "pairs":
+            return [(j, i) for i, j in combinations(range(count), 2)]
+        bases = [self.lineup.systems.index(name) for name in self.settings.baselines]
+        return [
+            (system, base)
+            for rank, base in enumerate(bases)
+            for system in range(count)
+            if system != base and system not in bases[:rank]
+        ]
+
+    def _values(self, measure: Measure) -> FloatArray:
+        """Scores (S, T) of a measure."""
+        return np.asarray(self.lineup.values[self.lineup.measures.index(measure)])
+
+    def _difference_tests(self, measure: Measure, pairs: Sequence[Pair]) -> list[PairedTest]:
+        """The uncorrected tests of one measure, one for each pair."""
+        if not pairs:
+            return []
+        values = scores_array(self._values(measure), f"the scores on {measure}")
+        settings, names = self.settings, self.lineup.systems
+        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+        results = settings.test_kind.pairs(values, first, second)
+        effects = self._effects(values, first, second)
+        return [
+            PairedTest(names[i], names[j], measure, result, effect, result.p, None)
+            for i, j, result, effect in zip(first, second, results, effects, strict=True)
+        ]
+
+    def _effects(
+        self, values: FloatArray, first: Sequence[int], second: Sequence[int]
+    ) -> list[Effect]:
+        """Effects of the pairs, with the kind of interval that was asked for."""
+        settings = self.settings
+        a, b = values[list(first)], values[list(second)]
+        effects = effect_rows(a, b, level=settings.confidence)
+        if settings.interval == "t":
+            return effects
+        ends = bca_rows(
+            a, b, level=settings.confidence, samples=settings.samples, seed=settings.seed
+        )
+        return [
+            replace(effect, low=float(low), high=float(high))
+            for effect, (low, high) in zip(effects, ends, strict=True)
+        ]
+
+    def _equivalence_tests(self, measure: Measure) -> list[EquivalenceTest]:
+        """The uncorrected equivalence tests of one measure."""
+        settings, names = self.settings, self.lineup.systems
+        if settings.equivalence is None or len(names) < 2:
+            return []
+        values = self._values(measure)
+        target = (
+            self._best(measure)[0] if settings.against == "best" else names.index(settings.against)
+        )
+        others = [system for system in range(len(names)) if system != target]
+        tosts = tost_rows(values[others], values[[target] * len(others)], settings.equivalence)
+        return [
+            EquivalenceTest(names[system], names[target], measure, tost, tost.p, False)
+            for system, tost in zip(others, tosts, strict=True)
+        ]
+
+    def _best(self, measure: Measure) -> list[int]:
+        """The systems with the best mean, in the order given."""
+        means = self.means[self.lineup.measures.index(measure)]
+        top = means.min() if measure in self.settings.lower_is_better else means.max()
+        return [int(system) for system in np.flatnonzero(means == top)]
+
+    def _judged(self, test: PairedTest) -> PairedTest:
+        """The test with its verdict."""
+        if test.p_corrected > self.settings.alpha or test.difference == 0:
+            return test
+        higher = (test.difference > 0) != (test.measure in self.settings.lower_is_better)
+        verdict: Verdict = "better" if higher else "worse"
+        return replace(test, verdict=verdict)
+
+    def _cells(
+        self, measure: Measure, tests: list[PairedTest], tosts: list[EquivalenceTest]
+    ) -> list[Cell]:
+        """The cells of one measure, a test turned round for the cell of its reference."""
+        names, settings = self.lineup.systems, self.settings
+        found = {(test.system, test.reference): test for test in tests}
+        for test in tests:
+            if settings.family == "pairs" or test.system in settings.baselines:
+                found[test.reference, test.system] = self._mirrored(test)
+        equivalent = {test.system: test for test in tosts}
+        best = [] if measure in settings.descriptive else self._best(measure)
+        order = [*settings.baselines, *(name for name in names if name not in settings.baselines)]
+        means = self.means[self.lineup.measures.index(measure)]
+        return [
+            Cell(
+                system=name,
+                measure=measure,
+                mean=float(means[row]),
+                best=row in best,
+                tests=tuple(found[name, other] for other in order if (name, other) in found),
+                test=found.get((name, settings.baselines[0])) if settings.baselines else None,
+                equivalence=equivalent.get(name),
+            )
+            for row, name in enumerate(names)
+        ]
+
+    def _mirrored(self, test: PairedTest) -> PairedTest:
+        """The test seen from its reference."""
+        base = self.means[
+            self.lineup.measures.index(test.measure), self.lineup.systems.index(test.system)
+        ]
+        return replace(
+            test,
+            system=test.reference,
+            reference=test.system,
+            result=self.settings.test_kind.mirrored(test.result),
+            effect=test.effect.mirrored(float(base)),
+            verdict=TURNED.get(test.verdict),
+        )
+
+
+def _corrected(
+    tests: dict[Measure, list[Found]], correction: CorrectionName, family: FamilyName
+) -> dict[Measure, list[Found]]:
+    """The tests with p adjusted over their family."""
+    if family == "table":
+        everything = [test for many in tests.values() for test in many]
+        adjusted = iter(correct([_p(test) for test in everything], correction))
+        return {
+            measure: [replace(test, p_corrected=float(next(adjusted))) for test in many]
+            for measure, many in tests.items()
+        }
+    return {
+        measure: [
+            replace(test, p_corrected=float(p))
+            for test, p in zip(many, correct([_p(one) for one in many], correction), strict=True)
+        ]
+        for measure, many in tests.items()
+    }
+
+
+def _p(test: PairedTest | EquivalenceTest) -> float:
+    """The uncorrected p of either kind of test."""
+    return test.result.p if isinstance(test, PairedTest) else test.tost.p
+
+
+def _sizes(tests: dict[Measure, list[Found]], family: FamilyName) -> dict[Measure, int]:
+    """How many tests were corrected together with those of each measure."""
+    total = sum(len(many) for many in tests.values())
+    return {m: total if family == "table" else len(many) for m, many in tests.items()}

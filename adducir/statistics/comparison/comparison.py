@@ -1,0 +1,160 @@
+"""Compare systems with baselines, with each other, and with the best.
+
+Families: scope of the multiple-testing correction.
+
+* ``measure``: every system against every baseline, separately for each measure.
+* ``table``: the same, over all measures at once.
+* ``pairs``: every pair of systems, separately for each measure.
+
+Two baselines are tested against each other once. The equivalence tests are a family of
+their own, cut the same way (``table``: all of them; else each measure's) and corrected
+in the same way unless ``equivalence_correction`` says otherwise: an equivalence mark is
+a claim too, and the chance of a false one grows with the number of marks. Within one
+TOST nothing is to be corrected. Only corrected p-values decide marks; with correction,
+the agreement with the (1 - 2 alpha) interval therefore holds for the uncorrected p.
+
+Descriptive measures rate no system (share judged, counts of what was retrieved): their
+means are shown, they are neither tested nor part of a family.
+
+Which tests to run must be planned before looking at the figures, and on topics that no
+parameter was tuned on.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
+
+from adducir.core.checking import checked
+from adducir.core.errors import UsageError
+from adducir.families import family
+from adducir.statistics.choices import (
+    DEFAULT_PERMUTATIONS,
+    DEFAULT_SAMPLES,
+    DEFAULT_SEED,
+    FAMILIES,
+    INTERVALS,
+    CorrectionName,
+    FamilyName,
+    IntervalName,
+    TestName,
+)
+from adducir.statistics.comparison.cells import Comparing
+from adducir.statistics.comparison.lineup import SystemScores, line_up, named
+from adducir.statistics.comparison.results import Comparison, Measure, Settings
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.effects import check_share
+from adducir.statistics.tests import TESTS
+
+Choice = TypeVar("Choice", bound=str)
+
+
+@checked
+def compare(
+    scores: Sequence[SystemScores],
+    *,
+    baseline: str | Sequence[str] | None = None,
+    test: TestName = "t",
+    correction: CorrectionName = "holm",
+    alpha: float = 0.05,
+    family: FamilyName = "measure",
+    equivalence: float | None = None,
+    against: str = "best",
+    equivalence_correction: CorrectionName | None = None,
+    confidence: float | None = None,
+    interval: IntervalName = "t",
+    seed: int = DEFAULT_SEED,
+    permutations: int = DEFAULT_PERMUTATIONS,
+    samples: int = DEFAULT_SAMPLES,
+    descriptive: Collection[Measure] | None = None,
+    lower_is_better: Collection[Measure] = (),
+) -> Comparison:
+    """Test systems for difference and for equivalence on all measures.
+
+    Args:
+        scores: The systems, on the same topics and measures.
+        baseline: One or several of their names. None: no test of difference, unless
+            ``family`` is ``pairs``.
+        test: A kind of ``TESTS``.
+        correction: A kind of ``CORRECTIONS``.
+        alpha: Level of all tests.
+        family: Scope of the multiple-testing correction; see the module.
+        equivalence: Half-width of the band of equivalence in units of the measure, fixed
+            in advance; None: no test of equivalence.
+        against: What equivalence is tested with: ``best``, on each measure the system
+            with the best mean (the first given among equals), or a system's name.
+        equivalence_correction: Correction of the equivalence tests; None: ``correction``.
+        confidence: Level of the intervals of differences, which are not corrected; None:
+            1 - ``alpha``.
+        interval: ``t``, or ``bootstrap`` (BCa).
+        seed: Seed of whatever is drawn.
+        permutations: Sign vectors of the randomisation test.
+        samples: Samples of the bootstrap test and the bootstrap interval.
+        descriptive: Measures to show without test; None: those whose kind says that
+            they rate no system.
+        lower_is_better: Measures on which the lower mean is the better. Measures may be
+            given by name in both.
+
+    Raises:
+        UsageError: An unknown choice or name, a number out of range, scores that do not
+            fit together, or fewer than two topics where there is something to test.
+    """
+    lineup = line_up(scores)
+    TESTS.kind(test)
+    for one in (correction, equivalence_correction or correction):
+        CORRECTIONS.kind(one)
+    settings = Settings(
+        baselines=_baselines(baseline, lineup.systems),
+        test=test,
+        correction=correction,
+        alpha=alpha,
+        family=_chosen(family, FAMILIES, "family"),
+        equivalence=equivalence,
+        against=against,
+        equivalence_correction=equivalence_correction or correction,
+        confidence=1 - alpha if confidence is None else confidence,
+        interval=_chosen(interval, INTERVALS, "interval"),
+        seed=seed,
+        permutations=permutations,
+        samples=samples,
+        descriptive=_descriptive(lineup.measures, descriptive),
+        lower_is_better=_among(lineup.measures, lower_is_better),
+    )
+    check_share(alpha, "alpha")
+    check_share(settings.confidence, "the confidence level")
+    if against != "best":
+        named(against, lineup.systems, "system to be equivalent with")
+    return Comparing(lineup, settings).comparison()
+
+
+def _descriptive(
+    measures: Iterable[Measure], chosen: Collection[Measure] | None
+) -> frozenset[Measure]:
+    """The measures that rate no system: those chosen, else by their names."""
+    if chosen is not None:
+        return _among(measures, chosen)
+    kinds = family("measures")
+    return frozenset(
+        measure
+        for measure in measures
+        if (name := str(getattr(measure, "NAME", ""))) in kinds and kinds.kind(name).is_descriptive
+    )
+
+
+def _among(measures: Iterable[Measure], chosen: Collection[Measure]) -> frozenset[Measure]:
+    """Those of the measures that are chosen, as themselves or by name."""
+    names = {str(measure) for measure in chosen}
+    return frozenset(measure for measure in measures if str(measure) in names)
+
+
+def _chosen(name: Choice, choices: Sequence[str], what: str) -> Choice:
+    """The name, or UsageError if it is not a choice."""
+    if name not in choices:
+        raise UsageError(f"unknown {what} {name!r}.", hint=f"Choose one of {', '.join(choices)}.")
+    return name
+
+
+def _baselines(baseline: str | Sequence[str] | None, systems: Sequence[str]) -> tuple[str, ...]:
+    """The baselines without repetition, each known to be a system."""
+    requested = () if baseline is None else (baseline,) if isinstance(baseline, str) else baseline
+    for name in requested:
+        named(name, systems, "baseline")
+    return tuple(dict.fromkeys(requested))

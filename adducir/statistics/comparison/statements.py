@@ -1,0 +1,113 @@
+"""What a comparison's footer must say: family, test, correction, alpha, topics."""
+
+from collections.abc import Mapping, Sequence
+
+from adducir.statistics.choices import CorrectionName, FamilyName
+from adducir.statistics.comparison.results import Comparison, Measure, Settings
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.equivalence import Equivalence
+
+
+def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[str, ...]:
+    """What a reader must know to judge the marks, as sentences for the footer.
+
+    Args:
+        comparison: What was compared, on one topic set.
+        several_sets: Whether the table has other topic sets as well; each is a family of its own.
+    """
+    sentences = [f"{comparison.topics} topic{'s' * (comparison.topics != 1)}."]
+    if any(comparison.tests_in_family.values()):
+        sentences.append(_difference_statement(comparison, several_sets))
+    if any(comparison.equivalence_tests_in_family.values()):
+        sentences.append(_equivalence_statement(comparison, several_sets))
+    sentences += _questionable(comparison)
+    sentences += [
+        f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
+        for system, qids in comparison.missing.items()
+    ]
+    if comparison.degenerate:
+        pairs = [f"{t.system} and {t.reference} ({t.measure})" for t in comparison.degenerate]
+        sentences.append(
+            f"The difference is the same on every topic between {_listed(pairs)}: it has no "
+            "variance, and p is that of the exact randomisation test, 2^(1 - topics)."
+        )
+    return tuple(sentences)
+
+
+def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
+    """The sentence about the tests of difference."""
+    settings = comparison.settings
+    who = (
+        "of all pairs of systems"
+        if settings.family == "pairs"
+        else f"against {_listed(settings.baselines)}"
+    )
+    title = settings.test_kind.title
+    title = title[0].upper() + title[1:]
+    family = _family(comparison.tests_in_family, settings.family, several_sets)
+    return (
+        f"{title}, two-sided, {who}; {_corrected(settings.correction)} {family}, "
+        f"alpha = {settings.alpha:g}{_draws(comparison.settings)}."
+    )
+
+
+def _draws(settings: Settings) -> str:
+    """Number of draws and seed, where anything was drawn."""
+    drawn = settings.test_kind.draws
+    return f", {getattr(settings, drawn):,} {drawn}, seed {settings.seed}" if drawn else ""
+
+
+def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
+    """The sentence about the tests of equivalence."""
+    settings = comparison.settings
+    whom = "the best system of each measure" if settings.against == "best" else settings.against
+    family = _family(comparison.equivalence_tests_in_family, settings.family, several_sets)
+    phrase = f"{_corrected(settings.equivalence_correction)} {family}"
+    return (
+        f"Equivalence with {whom} within ±{settings.equivalence:g}: two one-sided paired "
+        f"t-tests (TOST); {phrase}, alpha = {settings.alpha:g}."
+    )
+
+
+def _questionable(comparison: Comparison) -> list[str]:
+    """A warning of equivalences that were found on too little to be relied on."""
+    if not comparison.questionable:
+        return []
+    found = [
+        f"{one.system} and {one.reference} on {one.measure} ({_how_similar(one.tost)})"
+        for one in comparison.questionable
+    ]
+    return [
+        f"Warning: do not rely on the equivalence of {_listed(found)}: the t-tests have too little "
+        "to go by, and the p-value says nothing about other topics."
+    ]
+
+
+def _how_similar(tost: Equivalence) -> str:
+    """On how many topics two systems differ."""
+    if not tost.differing:
+        return f"the same score on all {tost.n} topics"
+    if tost.degenerate:
+        return f"the same difference on all {tost.n} topics"
+    return f"different scores on {tost.differing} of {tost.n} topics only"
+
+
+def _corrected(correction: CorrectionName) -> str:
+    """How p-values were corrected."""
+    title = CORRECTIONS.kind(correction).title
+    return f"{title}-corrected over" if title else "no correction for"
+
+
+def _family(sizes: Mapping[Measure, int], family: FamilyName, several_sets: bool) -> str:
+    """Which tests were corrected together, and how many they are."""
+    count = max(sizes.values())  # the same for every measure that is tested
+    tests = f"the {count} test" if count == 1 else f"the {count} tests"
+    if family == "table":
+        return f"{tests} of all measures" + (" on each topic set" if several_sets else "")
+    return f"{tests} of each measure" + (" and topic set" if several_sets else "")
+
+
+def _listed(names: Sequence[str], limit: int = 5) -> str:
+    """Names joined by commas, the rest counted."""
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

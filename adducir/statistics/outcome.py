@@ -1,0 +1,35 @@
+"""What a paired test reports."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """What one paired test of two systems found.
+
+    Attributes:
+        test: Name of the test.
+        statistic: t (t, bootstrap); mean difference (randomisation); the smaller sum
+            of ranks (wilcoxon); the number of wins (sign). Positive t or mean: the
+            first system is better.
+        p: Two-sided, in (0, 1].
+        n: Number of topics.
+        used: Number of topics that the test used: without ties for wilcoxon and sign.
+        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo`` or ``bootstrap``.
+        resamples: Number of sign vectors or samples drawn; None where nothing is drawn.
+        seed: Seed of the draw; None where nothing is drawn.
+        degenerate: The differences are one non-zero constant; see
+            :mod:`adducir.statistics.paired`.
+    """
+
+    __test__ = False  # not a test case, whatever pytest thinks of the name
+
+    test: str
+    statistic: float
+    p: float
+    n: int
+    used: int
+    method: str
+    resamples: int | None = None
+    seed: int | None = None
+    degenerate: bool = False

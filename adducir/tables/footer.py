@@ -1,0 +1,155 @@
+"""The sentences below a table: what a reader must know to judge its figures."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from adducir.evaluation.vectorised import kind_of
+from adducir.statistics.comparison.statements import statements
+
+if TYPE_CHECKING:
+    from adducir.evaluation.scores import Scores
+    from adducir.statistics.comparison.results import Comparison
+
+ESTIMATED = "infAP"
+"""It estimates the relevance of documents that were pooled and not judged (grade -1), and counts
+what the qrels do not name as not relevant (m_infap.c of trec_eval; Yilmaz and Aslam, 2006)."""
+SHOWN = 5
+"""So many names are listed before the rest is counted."""
+
+
+def footer(
+    sources: "Mapping[str, tuple[Comparison, Mapping[str, Scores]]]",
+    names: Mapping[str, str],
+    systems: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """All sentences; one that holds for every topic set is said once, the others name theirs.
+
+    Args:
+        sources: For each topic set by name (empty if there is only one) the comparison and, by
+            system, the scores behind it, which may be absent.
+        names: Printed names of measures, by exact name.
+        systems: Printed names of systems, likewise.
+        notes: Sentences to put at the end.
+    """
+    each = {
+        name: _sentences(renamed(comparison, systems), scores, names, systems, len(sources) > 1)
+        for name, (comparison, scores) in sources.items()
+    }
+    sentences: dict[str, None] = {}
+    for together in zip_longest(*each.values()):
+        for name, sentence in zip(each, together, strict=True):
+            if sentence is None:
+                continue
+            common = not name or all(sentence in others for others in each.values())
+            sentences[sentence if common else f"{name}: {sentence}"] = None
+    return (*sentences, *notes)
+
+
+def _sentences(
+    comparison: "Comparison",
+    scores: "Mapping[str, Scores]",
+    names: Mapping[str, str],
+    systems: Mapping[str, str],
+    several_sets: bool,
+) -> list[str]:
+    """The sentences of one topic set."""
+    return [
+        *statements(comparison, several_sets=several_sets),
+        *_extra(scores.values(), systems),
+        *_negative(scores.values()),
+        *_unjudged(comparison.measures, names),
+        *_descriptive(comparison, names),
+    ]
+
+
+def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
+    """A comparison whose settings and missing topics go by the systems' printed names."""
+    settings = replace(
+        comparison.settings,
+        baselines=tuple(names.get(name, name) for name in comparison.settings.baselines),
+        against=names.get(comparison.settings.against, comparison.settings.against),
+    )
+    missing = {names.get(name, name): qids for name, qids in comparison.missing.items()}
+    return replace(comparison, settings=settings, missing=missing)
+
+
+def _extra(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:
+    """Topics of the runs that the qrels lack; systems with the same ones in one sentence."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for one in scores:
+        if one.extra:
+            together.setdefault(tuple(one.extra), []).append(names.get(one.system, one.system))
+    return [
+        f"Ignored, because the qrels lack them: {_counted(qids, 'topic')} of {listed(systems)} "
+        f"({listed(qids)})."
+        for qids, systems in together.items()
+    ]
+
+
+def _negative(scores: "Iterable[Scores]") -> list[str]:
+    """How negative grades were treated, where there are any."""
+    for one in scores:
+        if one.negatives and one.negative == "zero":
+            return [
+                f"{_counted(one.negatives, 'judgement')} with a negative grade (spam) "
+                "counted as judged and not relevant."
+            ]
+        if one.negatives:
+            return [
+                f"{_counted(one.negatives, 'judgement')} with a negative grade (spam) taken as "
+                "trec_eval does: left out like unjudged documents by condensed measures and Bpref."
+            ]
+    return []
+
+
+def _unjudged(measures: Sequence[Hashable], names: Mapping[str, str]) -> list[str]:
+    """Which measures count unjudged documents as not relevant, and which leave them out."""
+    named = [m for m in measures if getattr(m, "NAME", None) is not None]
+    known = [m for m in named if not getattr(kind_of(m), "is_descriptive", False)]
+    without = [m for m in known if _passes_over(m)]
+    counting = [m for m in known if not _passes_over(m)]
+    sentences = []
+    if counting:
+        what = "all measures" if not without else listed([_name(m, names) for m in counting])
+        sentences.append(f"Unjudged documents count as not relevant in {what}.")
+    if without:
+        sentences.append(
+            f"Unjudged documents are left out by {listed([_name(m, names) for m in without])}."
+        )
+    inferred = [m for m in known if getattr(m, "NAME", None) == ESTIMATED]
+    if inferred:
+        sentences.append(
+            f"{listed([_name(m, names) for m in inferred])} estimates the relevance of pooled "
+            "documents that were not judged (grade -1)."
+        )
+    return sentences
+
+
+def _passes_over(measure: Hashable) -> bool:
+    always = getattr(kind_of(measure), "leaves_unjudged_out", False)
+    return always or bool(getattr(measure, "params", {}).get("judged_only"))
+
+
+def _descriptive(comparison: "Comparison", names: Mapping[str, str]) -> list[str]:
+    """Which columns rate no system."""
+    shown = [_name(m, names) for m in comparison.measures if m in comparison.settings.descriptive]
+    tested = any(comparison.tests_in_family.values())
+    return [f"Not tested, because it is descriptive: {listed(shown)}."] if shown and tested else []
+
+
+def _name(measure: Hashable, names: Mapping[str, str]) -> str:
+    return names.get(str(measure)) or str(measure)
+
+
+def _counted(what: int | Sequence[str], noun: str) -> str:
+    count = what if isinstance(what, int) else len(what)
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names joined by commas, beyond :data:`SHOWN` counted."""
+    shown = ", ".join(names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"

@@ -1,0 +1,209 @@
+"""The table of known-item search: R@k, MRR, mean and median rank, tested."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adducir.core.errors import UsageError
+from adducir.evaluation.gold_ranks import (
+    CUTOFFS,
+    RANK,
+    RECIPROCAL,
+    GoldRanks,
+    Ties,
+    at_random,
+    median_rank,
+    rank_scores,
+)
+from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison.comparison import compare
+from adducir.tables.builder import Layout, build_table
+from adducir.tables.table import Column, ResultTable, Row, TableCell
+
+RANDOM = "random"
+NAMES = {str(RANK): "Mean rank", str(RECIPROCAL): "MRR"}
+MEDIAN = "Median rank"
+_TIES = {
+    "pessimistic": "Candidates that score as the gold item does count as better.",
+    "expected": "Ties count by the exact mean over all orders of the tied candidates.",
+}
+
+
+def rank_table(
+    systems: Mapping[str, GoldRanks],
+    *,
+    by: str | None = None,
+    cutoffs: Sequence[int] = CUTOFFS,
+    ties: Ties = "pessimistic",
+    random: bool = False,
+    testing: Mapping[str, Any] | None = None,
+    layout: Layout | None = None,
+) -> ResultTable:
+    """A table of systems, over all queries or by groups of them.
+
+    Args:
+        systems: The ranks of each system, of the same queries.
+        by: A key of the queries: each of its values becomes a group of columns.
+        cutoffs: The k of R@k.
+        ties: The rule of ties; see :mod:`adducir.evaluation.gold_ranks`.
+        random: Add the exact expectation of a random ranking as first row. It is not tested: an
+            expectation does not vary as rankings do, and would pass for certain knowledge.
+        testing: Arguments of :func:`adducir.statistics.comparison.comparison.compare`, such as
+            ``baseline``. A group of a single query is shown without tests.
+        layout: Names and style.
+
+    Raises:
+        UsageError: No system; systems of other queries, candidates or keys; an unknown key; or a
+            wrong choice.
+    """
+    if not systems:
+        raise UsageError("there is no system.")
+    first = next(iter(systems.values()))
+    aligned = {name: _aligned(first, ranks, name) for name, ranks in systems.items()}
+    if random and RANDOM in aligned:
+        raise UsageError(f"a system is called {RANDOM!r} already.")
+    groups = {
+        name: {system: ranks.rows(places) for system, ranks in aligned.items()}
+        for name, places in _groups(first, by).items()
+    }
+    scores = {
+        name: [
+            rank_scores(system, ranks, cutoffs=cutoffs, ties=ties)
+            for system, ranks in group.items()
+        ]
+        for name, group in groups.items()
+    }
+    comparisons = {name: _compared(of_group, testing or {}) for name, of_group in scores.items()}
+    layout = layout or Layout()
+    layout = replace(
+        layout,
+        measure_names={**NAMES, **layout.measure_names},
+        notes=(*_notes(groups, aligned, ties, random), *layout.notes),
+    )
+    table = build_table(comparisons, scores, layout=layout)
+    if random:
+        table = replace(table, rows=(_random_row(groups, cutoffs), *table.rows))
+        groups = {name: {RANDOM: _any(group), **group} for name, group in groups.items()}
+    return _with_medians(table, groups, ties)
+
+
+def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
+    """The ranks in the order of the first system's queries, checked to be of the same."""
+    places = {qid: place for place, qid in enumerate(ranks.qids)}
+    odd = sorted(set(first.qids) ^ set(places))
+    if odd:
+        raise UsageError(
+            f"{name} has not the queries that the first system has: {', '.join(odd[:3])}"
+            f"{' and others' if len(odd) > 3 else ''} stand in one of them only.",
+            hint="Rank the gold item of the same queries with all systems.",
+        )
+    ordered = ranks.rows([places[qid] for qid in first.qids])
+    differ = ordered.candidates != first.candidates
+    if differ.any():
+        place = int(np.flatnonzero(differ)[0])
+        raise UsageError(
+            f"{name} ranks {ordered.candidates[place]} candidates for query {first.qids[place]}, "
+            f"another system {first.candidates[place]}.",
+            hint="Ranks are comparable among the same candidates only.",
+        )
+    return ordered
+
+
+def _groups(ranks: GoldRanks, by: str | None) -> dict[str, Sequence[int]]:
+    """The places of the queries of each group, numbers in their order."""
+    if by is None:
+        return {"": range(len(ranks.qids))}
+    if by not in ranks.keys:
+        known = ", ".join(ranks.keys) or "none"
+        raise UsageError(f"the queries have no key {by!r}.", hint=f"Their keys are: {known}.")
+    values = ranks.keys[by]
+    groups: dict[str, list[int]] = {}
+    for place, value in enumerate(values):
+        groups.setdefault(value, []).append(place)
+    order = sorted(groups, key=lambda value: (not _is_number(value), _number(value), value))
+    return {f"{by} {value}": groups[value] for value in order}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _number(text: str) -> float:
+    return float(text) if _is_number(text) else 0.0
+
+
+def _compared(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Any:
+    arguments = dict(testing) if len(scores[0].qids) > 1 else {}
+    return compare(scores, lower_is_better=(RANK,), **arguments)
+
+
+def _any(group: Mapping[str, GoldRanks]) -> GoldRanks:
+    """The ranks of any system of a group: all have the same queries and candidates."""
+    return next(iter(group.values()))
+
+
+def _random_row(groups: Mapping[str, Mapping[str, GoldRanks]], cutoffs: Sequence[int]) -> Row:
+    """The expectations of a random ranking, without marks."""
+    cells: list[TableCell] = []
+    for group in groups.values():
+        scores = rank_scores(RANDOM, at_random(_any(group)), cutoffs=cutoffs, ties="expected")
+        means = scores.values.mean(axis=0)
+        cells += [TableCell(float(mean), len(scores.qids)) for mean in means]
+        if _any(group).rouge is not None:
+            cells.append(TableCell())  # what a random ranking puts first is any candidate
+    return Row(RANDOM, tuple(cells))
+
+
+def _notes(
+    groups: Mapping[str, Mapping[str, GoldRanks]],
+    systems: Mapping[str, GoldRanks],
+    ties: Ties,
+    random: bool,
+) -> list[str]:
+    """What a reader must know about candidates, ties and gold items without a rank."""
+    sentences = []
+    for name, group in groups.items():
+        number = _any(group).candidates
+        spread = f" ({number.min():,} to {number.max():,})" if number.min() < number.max() else ""
+        begin = f"{name}: " if name else ""
+        sentences.append(f"{begin}{number.mean():,.1f} candidates per query on average{spread}.")
+    sentences.append(_TIES[ties])
+    for name, ranks in systems.items():
+        missing = 0 if ranks.unranked is None else int(ranks.unranked.sum())
+        if missing:
+            sentences.append(
+                f"{name} did not rank {missing:,} gold items; they count as last candidates."
+            )
+    if random:
+        sentences.append(f"{RANDOM}: the exact expectation of a random ranking; it is not tested.")
+    sentences.append(f"{MEDIAN} is over queries, and not tested.")
+    return sentences
+
+
+def _with_medians(
+    table: ResultTable, groups: Mapping[str, Mapping[str, GoldRanks]], ties: Ties
+) -> ResultTable:
+    """The table with the median rank as last column of every group."""
+    columns: list[Column] = []
+    cells: list[list[TableCell]] = [[] for _ in table.rows]
+    for name, group in groups.items():
+        places = [place for place, column in enumerate(table.columns) if column.group == name]
+        columns += [table.columns[place] for place in places]
+        columns.append(Column(MEDIAN, name, higher_is_better=False, descriptive=True))
+        for row, filled in zip(table.rows, cells, strict=True):
+            ranks = group[row.system]
+            filled += [row.cells[place] for place in places]
+            if row.system == RANDOM:
+                median = median_rank(at_random(ranks), "expected")
+            else:
+                median = median_rank(ranks, ties)
+            filled.append(TableCell(median, len(ranks.qids)))
+    rows = tuple(
+        replace(row, cells=tuple(filled)) for row, filled in zip(table.rows, cells, strict=True)
+    )
+    return replace(table, columns=tuple(columns), rows=rows)

@@ -1,0 +1,251 @@
+"""The model of a result table: what every renderer prints, and nothing about how.
+
+A row is a system, a column is a measure; columns may stand in groups (one group a topic set,
+say a year), rows in sections (say a corpus variant). A cell holds the mean as an exact double
+and all that was found out about it; rounding and marks belong to the renderers
+(:mod:`adducir.tables.formats`). :func:`adducir.tables.builder.build_table`
+makes one from a :class:`~adducir.statistics.comparison.results.Comparison`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from adducir.core.errors import UsageError
+from adducir.tables.style import DETAILS, Detail, Style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = [
+    "DETAILS",
+    "Column",
+    "Detail",
+    "Equivalence",
+    "ResultTable",
+    "Row",
+    "Style",
+    "TableCell",
+    "Verdict",
+    "Versus",
+]
+
+Verdict = Literal["better", "worse", "none"]
+
+
+@dataclass(frozen=True)
+class Versus:
+    """What a comparison of one cell with one baseline found.
+
+    Attributes:
+        baseline: The baseline's system name.
+        difference: Mean of the system less mean of the baseline, in units of the measure.
+        verdict: ``better`` or ``worse`` where the corrected p-value is below alpha. It speaks of
+            quality: for a measure where less is better, ``better`` goes with a negative difference.
+        p: p-value of this one test; None where no test was made.
+        p_corrected: p-value corrected within the family of tests.
+        ci: Confidence interval of the difference, in units of the measure.
+        level: The interval's level, say 0.95.
+        effect: Standardised effect size of the paired differences.
+        wins: Topics on which the system's value is the better one, as for the verdict.
+        ties: Topics with equal values.
+        losses: Topics on which the baseline's value is.
+        more: Whatever else the test reported (statistic, number of draws, other effect sizes);
+            for the formats that machines read.
+    """
+
+    baseline: str
+    difference: float
+    verdict: Verdict = "none"
+    p: float | None = None
+    p_corrected: float | None = None
+    ci: tuple[float, float] | None = None
+    level: float | None = None
+    effect: float | None = None
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """What the equivalence test of one cell found.
+
+    Attributes:
+        against: The system it was compared with (the column's best, or a named one).
+        equivalent: Whether the two were shown to differ by less than the bound.
+        bound: Half-width of the band, in units of the measure.
+        p: p-value of the test (the larger of the two one-sided ones).
+        p_corrected: The same, corrected within the family of equivalence tests.
+    """
+
+    against: str
+    equivalent: bool
+    bound: float | None = None
+    p: float | None = None
+    p_corrected: float | None = None
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One system's figures for one column.
+
+    Attributes:
+        mean: Mean over the column's topics, or their sum where the column says so; None where
+            the system was not evaluated there.
+        n: Number of topics.
+        best: Whether no other row of the column has a better mean (equal ones are all best).
+        versus: One entry a baseline, in the order of :attr:`ResultTable.baselines`; a baseline has
+            no entry against itself.
+        equivalence: Result of the equivalence test, if one was made.
+        values: Values per topic, in the order of the column's topics; empty if not kept.
+    """
+
+    mean: float | None = None
+    n: int = 0
+    best: bool = False
+    versus: tuple[Versus, ...] = ()
+    equivalence: Equivalence | None = None
+    values: tuple[float, ...] = ()
+
+    def against(self, baseline: str) -> Versus | None:
+        """The comparison with ``baseline``, or None if there is none."""
+        return next((entry for entry in self.versus if entry.baseline == baseline), None)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One measure over one topic set.
+
+    Attributes:
+        measure: The measure's exact name, e.g. ``nDCG(judged_only=True)@5``.
+        group: Name of the topic set, empty where the table has only one.
+        label: The name to print; empty means the exact name.
+        higher_is_better: False for, e.g., a mean rank.
+        descriptive: True for what is descriptive (``Judged@5``): shown without best and marks.
+        summed: True for counts (``NumRet``), which are sums over topics.
+        topics: The topics' ids, in the order of the cells' values.
+    """
+
+    measure: str
+    group: str = ""
+    label: str = ""
+    higher_is_better: bool = True
+    descriptive: bool = False
+    summed: bool = False
+    topics: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name to print."""
+        return self.label or self.measure
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system: its name, the name to print, the section it stands in, a cell a column."""
+
+    system: str
+    cells: tuple[TableCell, ...]
+    label: str = ""
+    section: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name to print."""
+        return self.label or self.system
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A whole table.
+
+    Attributes:
+        columns: The columns; those of one group stand together.
+        rows: The rows; those of one section stand together.
+        baselines: The systems that the others were tested against, in order; all systems where
+            all pairs were tested.
+        pairs: Whether all pairs were tested.
+        equivalence_against: ``best``, or the system that equivalence was tested against.
+        title: Caption.
+        label: LaTeX label.
+        footer: Sentences that every format prints below the table.
+        facts: Settings and results that machines read: test, correction, alpha and so on.
+        provenance: How the table was made: commands, versions, fingerprints.
+        style: How numbers are printed.
+        head: What the rows are.
+
+    Raises:
+        UsageError: A row that has not exactly one cell a column, or the same system twice in one
+            section.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    baselines: tuple[str, ...] = ()
+    pairs: bool = False
+    equivalence_against: str = "best"
+    title: str = ""
+    label: str = "tab:results"
+    footer: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    style: Style = field(default_factory=Style)
+    head: str = "System"
+
+    def __post_init__(self) -> None:
+        seen = set()
+        for row in self.rows:
+            if len(row.cells) != len(self.columns):
+                raise UsageError(
+                    f"row {row.title!r} has {len(row.cells)} cells for {len(self.columns)} columns."
+                )
+            if (row.section, row.system) in seen:
+                raise UsageError(f"system {row.system!r} is twice in one table section.")
+            seen.add((row.section, row.system))
+
+    def to_polars(self) -> "pl.DataFrame":
+        """A row for each cell and baseline; of a cell that was not tested one row.
+
+        Columns: system, section, group, measure, mean, n, best, and those of :class:`Versus` but
+        for ``more``, the interval's ends as ``low`` and ``high``.
+        """
+        import polars as pl
+
+        return pl.DataFrame(list(self._records()), infer_schema_length=None)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The frame of :meth:`to_polars` in pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._records()))
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        for row, column, cell in self.cells():
+            own = {"system": row.system, "section": row.section, "group": column.group}
+            figures = {"measure": column.measure, "mean": cell.mean, "n": cell.n, "best": cell.best}
+            for one in cell.versus or (None,):
+                low, high = (one and one.ci) or (None, None)
+                names = [each.name for each in fields(Versus) if each.name not in ("more", "ci")]
+                details = {name: getattr(one, name, None) for name in names}
+                yield own | figures | details | {"low": low, "high": high}
+
+    def _repr_html_(self) -> str:
+        """The table as the HTML report has it, for a notebook."""
+        # The formats build on this module, which therefore cannot import one by a statement.
+        html = import_module("adducir.tables.formats.html")
+        fragment: str = html.fragment(self)
+        return fragment
+
+    def title_of(self, system: str) -> str:
+        """The name to print for a system, which need not have a row."""
+        return next((row.title for row in self.rows if row.system == system), system)
+
+    def cells(self) -> Iterator[tuple[Row, Column, TableCell]]:
+        """Every cell with its row and its column, row by row."""
+        for row in self.rows:
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                yield row, column, cell

@@ -1,0 +1,383 @@
+"""Reading and writing files: what comes back, and every error with its line."""
+
+import bz2
+import gzip
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adducir.core import files, processes
+from adducir.core.errors import InputError, MachineError
+from adducir.core.files import (
+    file_digest,
+    publishing,
+    read_bytes,
+    read_lines,
+    read_pieces,
+    read_text,
+    safe_child,
+    writing_bytes,
+    writing_text,
+)
+from adducir.core.streams import BLOCK, blocks
+
+PACKED = {"gzip": gzip.compress, "bzip2": bz2.compress}
+
+LINES = [f"{number}\tline {number} é" for number in range(1, 40_001)]
+TEXT = "".join(f"{line}\n" for line in LINES)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def lines_until_fault(path: Path) -> tuple[list[str], InputError]:
+    """The lines that were yielded before the error, and the error."""
+    seen: list[str] = []
+    with pytest.raises(InputError) as caught:
+        for number, line in read_lines(path):
+            assert number == len(seen) + 1
+            seen.append(line)
+    return seen, caught.value
+
+
+PACKS = pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+
+
+@PACKS
+def test_lines_and_bytes_come_back(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a.txt"  # compression is recognised whatever the name
+    path.write_bytes(pack(TEXT.encode()))
+    assert list(read_lines(path)) == list(enumerate(LINES, 1))
+    assert read_bytes(path) == TEXT.encode()
+    assert read_text(path) == TEXT
+
+
+@given(
+    text=st.text(st.characters(exclude_categories=["Cs"])),
+    name=st.sampled_from(["a.txt", "a.txt.gz"]),
+)
+def test_what_is_written_is_read(tmp_path_factory, text: str, name: str) -> None:
+    path = tmp_path_factory.mktemp("round") / name
+    with writing_text(path) as handle:
+        handle.write(text)
+    plain = text.removeprefix("\ufeff")
+    expected = plain.replace("\r\n", "\n").split("\n")
+    if expected[-1] == "":
+        expected.pop()
+    else:
+        expected[-1] = expected[-1].removesuffix("\r")
+    assert [line for _, line in read_lines(path)] == expected
+    assert read_bytes(path) == plain.encode()
+
+
+def test_only_newlines_end_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffa\u2028b\x85c\x0bd\re\r\nf".encode())
+    assert list(read_lines(path)) == [(1, "a\u2028b\x85c\x0bd\re"), (2, "f")]
+
+
+def test_lines_longer_than_a_block(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    long = "é" * 700_000
+    path.write_text(f"a\n{long}\n{long}", encoding="utf-8")
+    assert list(read_lines(path)) == [(1, "a"), (2, long), (3, long)]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_members_follow_one_another_and_padding_is_ignored(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack(b"a\nb") + pack(b"c\nd\n") + b"\0" * 700)
+    assert [line for _, line in read_lines(path)] == ["a", "bc", "d"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_highly_compressible_streams(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack(b"\n" * 10_000_000))
+    assert max(map(len, blocks(path))) <= 4 * BLOCK  # no more than that at once
+    count = sum(1 for _ in read_lines(path))
+    assert count == 10_000_000
+
+
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("cut", [3, 12, 5_000, 50_000, -8, -1])
+def test_truncated_streams_tell_the_line_reached(tmp_path: Path, name: str, cut: int) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(PACKED[name](TEXT.encode())[:cut])
+    seen, error = lines_until_fault(path)
+    assert seen == LINES[: len(seen)]
+    assert f"the {name} stream ends early" in str(error)
+    assert "truncated" in str(error)
+    if cut >= 5_000 and name == "gzip":  # a block of bzip2 is larger than this
+        assert seen
+    if cut in (-8, -1):
+        assert len(seen) == len(LINES)
+    if seen:
+        assert error.line == len(seen)
+        assert f"after line {len(seen)}" in str(error)
+    with pytest.raises(InputError, match="ends early") as caught:
+        read_bytes(path)
+    assert caught.value.line == error.line
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_corrupt_streams(tmp_path: Path, name: str) -> None:
+    packed = bytearray(PACKED[name](TEXT.encode()))
+    packed[-8] ^= 0xFF  # the check sum, or the last block
+    path = tmp_path / "a.txt"
+    path.write_bytes(packed)
+    _, error = lines_until_fault(path)
+    assert "corrupt" in str(error)
+    with pytest.raises(InputError, match="corrupt"):
+        read_bytes(path)
+
+
+@PACKS
+def test_pieces_are_the_text(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    text = "é" * 300_001 + "\r\n" + "€\U0001f600" * 99_999
+    path.write_bytes(pack(b"\xef\xbb\xbf" + text.encode()))
+    pieces = list(read_pieces(path))
+    assert "".join(pieces) == text
+    assert len(pieces) > 2
+
+
+@pytest.mark.parametrize(("bad", "where"), [(b"\xe9 x", "byte 5"), (b"\xe2\x82", "byte 5")])
+def test_pieces_tell_the_byte_that_is_none(tmp_path: Path, bad: bytes, where: str) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a" * (BLOCK - 2) + b"\n\nbcde"[:4] + b"de" + bad)
+    with pytest.raises(InputError, match=f"{where} of this line .* is not UTF-8") as caught:
+        list(read_pieces(path))
+    assert caught.value.line == 3
+    path.write_bytes(gzip.compress(TEXT.encode())[:-1])
+    with pytest.raises(InputError, match="ends early after line 40000"):
+        list(read_pieces(path))
+
+
+def test_bzip2_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not written"), writing_text(tmp_path / "a.bz2"):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_rubbish_after_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"a\n") + b"rubbish")
+    seen, error = lines_until_fault(path)
+    assert seen == ["a"]
+    assert "corrupt after line 1" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.gz", b"", "empty"),
+        ("a.gz", b"a\n", "not a gzip stream"),
+        ("a.bz2", b"", "empty"),
+        ("a.bz2", b"a\n", "not a bzip2 stream"),
+        ("a.bz2", b"BZh91AY", "bzip2 stream ends early"),
+        ("a.xz", b"\xfd7zXZ\x00", "xz"),
+        ("a.zst", b"\x28\xb5\x2f\xfd00", "Zstandard"),
+    ],
+)
+def test_streams_that_are_not_what_they_seem(tmp_path: Path, name, content, words) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    _, error = lines_until_fault(path)
+    assert words in str(error)
+    assert error.hint
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("where", [0, 2, 39_999])
+def test_other_encodings_tell_line_and_byte(tmp_path: Path, pack, where: int) -> None:
+    raw = [line.encode() for line in LINES]
+    raw[where] = b"caf\xe9 latin"
+    path = tmp_path / "a.txt"
+    path.write_bytes(pack(b"\n".join(raw)))
+    seen, error = lines_until_fault(path)
+    assert seen == LINES[:where]
+    assert error.line == where + 1
+    assert "byte 4 of this line (0xe9)" in str(error)
+    with pytest.raises(InputError) as caught:
+        read_bytes(path)
+    assert str(caught.value) == str(error)
+
+
+def test_missing_files_and_folders(tmp_path: Path) -> None:
+    _, error = lines_until_fault(tmp_path / "none.txt")
+    assert str(error) == f"{tmp_path / 'none.txt'}: no such file."
+    _, error = lines_until_fault(tmp_path / "no" / "none.txt")
+    assert f"the folder {tmp_path / 'no'} does not exist" in str(error)
+    _, error = lines_until_fault(tmp_path)
+    assert "this is a folder" in str(error)
+    with pytest.raises(InputError, match="this is a folder"):
+        file_digest(tmp_path)
+
+
+def test_forbidden_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    _, error = lines_until_fault(tmp_path / "a.txt")
+    assert "permission denied" in str(error)
+    with pytest.raises(MachineError, match="permission denied"), writing_bytes(tmp_path / "b"):
+        pass
+
+
+def test_pipes_can_be_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code = f"import gzip; open({str(pipe)!r}, 'wb').write(gzip.compress(b'a\\nb\\n'))"
+    writer = subprocess.Popen([sys.executable, "-c", code])
+    assert list(read_lines(pipe)) == [(1, "a"), (2, "b")]
+    assert writer.wait() == 0
+
+
+def test_equal_content_gives_equal_gzip(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        with writing_text(tmp_path / name) as handle:
+            handle.write(TEXT)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == TEXT.encode()
+    assert (tmp_path / "a.gz").read_bytes()[4:8] == b"\0\0\0\0"
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_failed_writing_changes_nothing(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("old")
+
+    def fail() -> None:
+        with writing_text(path) as handle:
+            handle.write("new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == [name]
+
+
+def test_folders_are_made_and_links_followed(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "new" / "a.txt"
+    with writing_text(path) as handle:
+        handle.write("a\n")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with writing_text(link) as handle:
+        handle.write("b\n")
+    assert link.is_symlink()
+    assert path.read_text() == "b\n"
+
+
+def test_folders_and_blocked_places_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this is a folder"), writing_text(tmp_path):
+        pass
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match="a file stands where"),
+        writing_text(tmp_path / "file" / "a.txt"),
+    ):
+        pass
+
+
+def test_other_files_errors_pass_through(tmp_path: Path) -> None:
+    with (
+        pytest.raises(FileNotFoundError, match=r"other\.txt"),
+        writing_text(tmp_path / "a.txt") as handle,
+    ):
+        handle.write((tmp_path / "other.txt").read_text())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "0")
+    hidden = f".{name}.{processes.here()}-{os.getpid()}-0.tmp"
+    (tmp_path / hidden).symlink_to("/dev/full")
+    with pytest.raises(MachineError, match="no space left"), writing_text(tmp_path / name) as out:
+        out.write(TEXT)
+    assert names(tmp_path) == []
+    with pytest.raises(MachineError, match="no space left"), writing_text(Path("/dev/full")) as out:
+        out.write(TEXT)
+
+
+def test_engines_that_report_a_full_disk_in_words(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="no space left"), publishing(tmp_path / "a") as hidden:
+        hidden.touch()
+        raise RuntimeError("java.io.IOException: No space left on device")
+    assert names(tmp_path) == []
+
+
+def test_devices_are_written_in_place() -> None:
+    with writing_text(Path("/dev/null")) as handle:
+        handle.write("a")
+    assert not Path("/dev/null").is_file()
+
+
+def test_half_surrogates(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ud83d"), writing_text(tmp_path / "a") as handle:
+        handle.write("\ud83d")
+    assert names(tmp_path) == []
+
+
+def test_killed_writer_leaves_the_old_file_and_the_next_one_clears_up(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    code = f"""
+import sys, time
+from pathlib import Path
+from adducir.core.files import writing_text
+with writing_text(Path({str(path)!r})) as handle:
+    handle.write("new" * 100000)
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+    writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    with writing_text(path) as handle:  # a living writer's file is left alone
+        handle.write("meanwhile")
+    assert len(names(tmp_path)) == 2
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    assert path.read_text() == "meanwhile"
+    with writing_text(path) as handle:
+        handle.write("newer")
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "../a", "a/b", "/a", "a\\b", "C:a", "a\0", "a\nb", ".lock", "x" * 201],
+)
+def test_names_that_may_escape(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot be the name of a file"):
+        safe_child(tmp_path, name)
+
+
+@given(st.text())
+def test_children_stay_inside(name: str) -> None:
+    folder = Path("/study/runs")
+    try:
+        child = safe_child(folder, name)
+    except InputError:
+        return
+    assert child.parent == folder
+    assert Path(os.path.normpath(child)).parent == folder
+
+
+def test_digest(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    assert file_digest(path).startswith("ba7816bf8f01cfea")

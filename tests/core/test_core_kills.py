@@ -1,0 +1,197 @@
+"""Builds killed with SIGKILL, and several processes at one artifact, for real."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from adducir.core.artifacts import build, read_manifest, verify
+
+# A build of 30 files. With a point to stop at, it says so there and sleeps.
+CHILD = """
+import sys, time
+from pathlib import Path
+from adducir.core import artifacts, swapping
+
+path, version, stop = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+
+def reached(point):
+    if point == stop:
+        print("reached", flush=True)
+        time.sleep(600)
+
+def before(module, name, point):
+    real = getattr(module, name)
+    def call(*arguments, **options):
+        reached(point)
+        return real(*arguments, **options)
+    setattr(module, name, call)
+
+before(artifacts, "force_to_disk", "made")
+before(artifacts, "write_manifest", "unwritten")
+before(artifacts, "publish", "written")
+before(swapping, "sync", "published")
+rename = Path.rename
+def renamed(self, target):
+    result = rename(self, target)
+    if ".old-" in str(target):
+        reached("aside")
+    return result
+Path.rename = renamed
+if stop == "aside":  # a system that cannot exchange two folders
+    swapping.exchanged = lambda new, old: False
+
+def make(folder):
+    with open(path.parent / "calls", "a") as calls:
+        calls.write("made\\n")
+    for number in range(30):
+        (folder / f"{number}.txt").write_text(f"{version} " * 1000)
+        if number == 15:
+            reached("half")
+        time.sleep(0.002)
+    return {"files": 30}
+
+print("started", flush=True)
+artifacts.build(path, kind="toy", recipe={}, inputs={}, builder_version=version, make=make)
+print("done", flush=True)
+"""
+
+
+def start(path: Path, version: int, stop: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(path), str(version), stop],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def kill(child: subprocess.Popen[str]) -> None:
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert child.stdout is not None
+    child.stdout.close()
+
+
+def finish(path: Path, version: int) -> None:
+    """Build in this process, and check that the artifact is whole and alone."""
+
+    def make(folder: Path) -> dict[str, int]:
+        for number in range(30):
+            (folder / f"{number}.txt").write_text(f"{version} " * 1000)
+        return {"files": 30}
+
+    manifest = build(path, kind="toy", recipe={}, inputs={}, builder_version=version, make=make)
+    assert manifest.builder_version == version
+    check_whole(path, version)
+    left = {each.name for each in path.parent.iterdir()} - {"calls", f".{path.name}.lock"}
+    assert left == {path.name}
+
+
+def check_whole(path: Path, version: int) -> None:
+    assert verify(path) == []
+    assert len(read_manifest(path).files) == 30
+    assert (path / "29.txt").read_text() == f"{version} " * 1000
+
+
+def test_what_a_killed_build_left_goes_though_the_artifact_is_current(tmp_path: Path) -> None:
+    path = tmp_path / "toy"
+    finish(path, 1)
+    child = start(path, 2, "half")
+    assert child.stdout is not None
+    assert [child.stdout.readline() for _ in range(2)] == ["started\n", "reached\n"]
+    begun = [each for each in tmp_path.iterdir() if ".building-" in each.name]
+    build(path, kind="toy", recipe={}, inputs={}, builder_version=1, make=None)  # type: ignore[arg-type]
+    assert len(begun) == 1
+    assert begun[0].is_dir()  # a living build is left alone, and not waited for
+    kill(child)
+    finish(path, 1)
+
+
+POINTS = ["half", "made", "unwritten", "written", "published"]
+
+
+@pytest.mark.parametrize(
+    ("stop", "is_replacing"),
+    [*((point, False) for point in POINTS), *((point, True) for point in [*POINTS, "aside"])],
+)
+def test_killed_at_a_point(tmp_path: Path, stop: str, is_replacing: bool) -> None:
+    path = tmp_path / "toy"
+    if is_replacing:
+        finish(path, 1)
+    child = start(path, 2, stop)
+    assert child.stdout is not None
+    assert [child.stdout.readline() for _ in range(2)] == ["started\n", "reached\n"]
+    kill(child)
+    if stop == "published":
+        check_whole(path, 2)
+    elif stop == "aside":
+        assert not path.exists()
+    elif is_replacing:
+        check_whole(path, 1)
+    else:
+        assert not path.exists()
+    finish(path, 2)
+
+
+def test_killed_between_renames_the_finished_artifact_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "toy"
+    finish(path, 1)
+    child = start(path, 2, "aside")
+    assert child.stdout is not None
+    assert [child.stdout.readline() for _ in range(2)] == ["started\n", "reached\n"]
+    kill(child)
+
+    def never(folder: Path) -> dict[str, int]:
+        raise AssertionError("it was complete")
+
+    build(path, kind="toy", recipe={}, inputs={}, builder_version=2, make=never)
+    check_whole(path, 2)
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    path = tmp_path / "toy"
+    moments = random.Random(7)
+    finish(path, 1)
+    version = 1
+    for _ in range(8):
+        child = start(path, version + 1)
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(moments.uniform(0, 0.15))
+        kill(child)
+        found = read_manifest(path).builder_version
+        assert found in (version, version + 1)
+        check_whole(path, found)
+        version = found
+    finish(path, version + 1)
+
+
+def test_two_processes_build_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "toy"
+    children = [start(path, 1) for _ in range(3)]
+    outputs = [child.communicate(timeout=60)[0] for child in children]
+    assert outputs == ["started\ndone\n"] * 3
+    assert [child.returncode for child in children] == [0] * 3
+    assert (tmp_path / "calls").read_text() == "made\n"
+    check_whole(path, 1)
+
+
+def test_who_waits_for_a_killed_process_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "toy"
+    first = start(path, 1, "half")
+    assert first.stdout is not None
+    assert [first.stdout.readline() for _ in range(2)] == ["started\n", "reached\n"]
+    second = start(path, 1)
+    assert second.stdout is not None
+    assert second.stdout.readline() == "started\n"
+    time.sleep(0.2)
+    assert second.poll() is None
+    assert (tmp_path / "calls").read_text() == "made\n"
+    kill(first)
+    assert second.communicate(timeout=60)[0] == "done\n"
+    assert (tmp_path / "calls").read_text() == "made\n" * 2
+    finish(path, 1)

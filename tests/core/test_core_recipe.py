@@ -1,0 +1,369 @@
+"""Recipes: validation, errors with places and nearest keys, overrides."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, ValidationError, model_validator
+
+from adducir.core import overrides, yaml
+from adducir.core.errors import InputError, MachineError
+from adducir.core.recipe import ErrorDetail, ErrorsAt, Recipe, nearest, read, validate
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Feedback(Recipe):
+    fb_terms: Annotated[int, Field(ge=1)] = 10
+    fb_docs: int = 10
+
+
+class Sparse(Recipe):
+    kind: Literal["bm25", "qld"]
+    k1: float = 0.9
+    rm3: Feedback | None = None
+
+
+class Dense(Recipe):
+    kind: Literal["dense"]
+    encoder: str
+
+
+class Search(Recipe):
+    index: str
+    depth: int = 1000
+
+
+class Fusion(Recipe):
+    fuse: tuple[str, ...]
+    k: float = 60.0
+
+
+class Study(Recipe):
+    name: str = "study"
+    colour: Colour = Colour.RED
+    depth: int = 10
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    positions: bool = True
+    qrels: str | tuple[str, ...] = ()
+    systems: dict[str, Annotated[Sparse | Dense, Field(discriminator="kind")]] = Field({})
+    rows: list[Search | Fusion] = Field([])
+    folder: Path | None = None
+    baseline: str | None = None
+
+    @model_validator(mode="after")
+    def _baseline(self) -> "Study":
+        if self.depth == 13:
+            raise ValueError("13 brings bad luck")
+        if self.baseline is not None and self.baseline not in self.systems:
+            raise ErrorsAt((("baseline",), f"no such system{nearest(self.baseline, self.systems)}"))
+        return self
+
+
+GOOD = """\
+name: a study
+systems:
+  bm25:
+    kind: bm25
+    k1: 0.9
+  v1.0 dense:
+    kind: dense
+    encoder: minilm
+rows:
+  - index: a
+  - fuse: [a, b]
+"""
+
+
+@pytest.fixture
+def check(tmp_path: Path):
+    """Validate a text; gives the recipe, or the error's message without the folder."""
+
+    def checker(text: str, *changes: str) -> Study | str:
+        path = tmp_path / "a.yaml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            return validate(yaml.load(path), Study, changes)
+        except InputError as error:
+            assert error.path == path
+            return str(error).replace(f"{tmp_path}/", "")
+
+    return checker
+
+
+def test_a_good_recipe(check) -> None:
+    recipe = check(GOOD)
+    assert recipe.systems["bm25"] == Sparse(kind="bm25", k1=0.9)
+    assert recipe.rows == [Search(index="a"), Fusion(fuse=("a", "b"))]
+    with pytest.raises(ValidationError):
+        recipe.depth = 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nam: x\n", "a.yaml:1: at `nam`: there is no such key here; did you mean `name`?"),
+        (
+            GOOD + "zzz: 1\n",
+            "a.yaml:12: at `zzz`: there is no such key here; the keys are `alpha`, `baseline`, "
+            "`colour`, `depth`, `folder`, `name`, `positions`, `qrels`, `rows`, `systems`.",
+        ),
+        (
+            "systems:\n  x:\n    kind: qld\n    k11: 1\n",
+            "a.yaml:4: at `systems.x.k11`: there is no such key here; did you mean `k1`?",
+        ),
+        (
+            "systems:\n  x:\n    kind: qld\n    fb_docs: 1\n",
+            "a.yaml:4: at `systems.x.fb_docs`: there is no such key here; "
+            "did you mean `rm3.fb_docs`?",
+        ),
+        (
+            "systems:\n  x: {kind: bm25, rm3: {fb-terms: 5}}\n",
+            "a.yaml:2: at `systems.x.rm3.fb-terms`: there is no such key here; "
+            "did you mean `fb_terms`?",
+        ),
+        (
+            "systems:\n  x: {kind: bm52}\n",
+            "a.yaml:2: at `systems.x`: `kind` should be one of bm25, qld, dense, not 'bm52'; "
+            "did you mean `bm25`?",
+        ),
+        ("systems:\n  x: {}\n", "a.yaml:2: at `systems.x`: the key `kind` is needed and missing."),
+        (
+            "systems:\n  x: {kind: dense}\n",
+            "a.yaml:2: at `systems.x.encoder`: this key is needed and missing.",
+        ),
+        (
+            "systems:\n  x:\n",
+            "a.yaml:2: at `systems.x`: should be 'key: value' lines, not empty.",
+        ),
+        (
+            "rows:\n  - index: a\n  - index: a\n    dept: 5\n",
+            "a.yaml:4: at `rows.1.dept`: there is no such key here; did you mean `depth`?",
+        ),
+        (
+            "rows:\n  - 5\n",
+            "a.yaml:2: at `rows.0`: should be 'key: value' lines, not 5.",
+        ),
+        ("qrels: 5\n", "a.yaml:1: at `qrels`: should be text or a list, not 5."),
+        (
+            "qrels:\n  - a\n  - 5\n",
+            "a.yaml:3: at `qrels.1`: should be text, not 5; put it in quotes if it is text.",
+        ),
+        ("depth: many\n", "a.yaml:1: at `depth`: should be a whole number, not 'many'."),
+        ("depth: 1.5\n", "a.yaml:1: at `depth`: should be a whole number, not 1.5."),
+        ("depth: true\n", "a.yaml:1: at `depth`: should be a number, not true."),
+        (
+            "rows:\n  - index: a\n    depth: false\n",
+            "a.yaml:3: at `rows.0.depth`: should be a number, not false.",
+        ),
+        ("alpha: 1\n", "a.yaml:1: at `alpha`: should be less than 1.0, not 1."),
+        ("alpha: .nan\n", "a.yaml:1: at `alpha`: should be a finite number, not nan."),
+        (
+            "colour: rde\n",
+            "a.yaml:1: at `colour`: should be one of red, blue, not 'rde'; did you mean `red`?",
+        ),
+        ("positions: 7\n", "a.yaml:1: at `positions`: should be true or false, not 7."),
+        ("name: a\n\ndepth: 13\n", "a.yaml:1: 13 brings bad luck."),
+        (
+            GOOD + "baseline: bm52\n",
+            "a.yaml:12: at `baseline`: no such system; did you mean `bm25`?",
+        ),
+    ],
+)
+def test_single_errors(check, text: str, message: str) -> None:
+    assert check(text) == message
+
+
+def test_all_errors_come_at_once_in_the_order_of_lines(check) -> None:
+    text = "depth: x\nsystems:\n  a: {kind: qld, k1: y}\ncolor: red\nalpha: 7\n"
+    assert check(text, "positons=true", "name=[1]", "rows.0.index=a") == (
+        "a.yaml: 7 errors in this recipe:\n"
+        "  a.yaml:1: at `depth`: should be a whole number, not 'x'\n"
+        "  a.yaml:3: at `systems.a.k1`: should be a number, not 'y'\n"
+        "  a.yaml:4: at `color`: there is no such key here; did you mean `colour`?\n"
+        "  a.yaml:5: at `alpha`: should be less than 1.0, not 7\n"
+        "  in the override `positons=true`: at `positons`: there is no such key here; "
+        "did you mean `positions`?\n"
+        "  in the override `name=[1]`: at `name`: should be text, not a list\n"
+        "  in the override `rows.0.index=a`: at `rows`: should be a list, not 'key: value' lines"
+    )
+
+
+def test_words_that_mean_no(check) -> None:
+    assert check("positions: no\n").positions is False
+    assert check("name: no\n").name == "no"
+
+
+def test_overrides(check) -> None:
+    recipe = check(
+        GOOD,
+        "depth=5",
+        "alpha=1e-3",
+        "systems.bm25.k1=1.2",
+        "systems.v1.0 dense.encoder=e5",
+        "systems.new.kind=qld",
+        'systems."x=1.5".kind=qld',
+        "systems.bm25.rm3.fb_terms=20",
+        "rows.0.depth=7",
+        "rows.1.fuse.1=c=d",
+        "depth=6",
+        "qrels=[a, b]",
+    )
+    assert recipe.depth == 6
+    assert recipe.alpha == 1e-3
+    assert recipe.systems["bm25"].k1 == 1.2
+    assert recipe.systems["v1.0 dense"].encoder == "e5"
+    assert recipe.systems["bm25"].rm3 == Feedback(fb_terms=20)
+    assert set(recipe.systems) == {"bm25", "v1.0 dense", "new", "x=1.5"}
+    assert recipe.rows == [Search(index="a", depth=7), Fusion(fuse=("a", "c=d"))]
+    assert recipe.qrels == ("a", "b")
+
+
+def test_overrides_leave_aliases_and_the_document_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("systems:\n  a: &a {kind: qld, k1: 1}\n  b: *a\n")
+    document = yaml.load(path)
+    recipe = validate(document, Study, ["systems.a.k1=2"])
+    assert (recipe.systems["a"].k1, recipe.systems["b"].k1) == (2, 1)
+    assert document.data["systems"]["a"]["k1"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("depth", "an override is written key=value, with dots between keys."),
+        ("=5", "an override is written key=value, with dots between keys."),
+        ("a..b=5", "an override is written key=value, with dots between keys."),
+        ("rows.2.index=a", "`rows` is a list: its items are numbered from 0 up to 1."),
+        ("rows.x=a", "`rows` is a list: its items are numbered from 0 up to 1."),
+        ("name.x=a", "`name` is 'a study', which has no keys."),
+        (
+            "sistems.bm25.k1=1",
+            "at `sistems`: there is no such key here; did you mean `systems`?",
+        ),
+        (
+            "systems.bm25.k2=1",
+            "at `systems.bm25.k2`: there is no such key here; did you mean `k1`?",
+        ),
+        ("systems.bm25.k1=x", "at `systems.bm25.k1`: should be a number, not 'x'."),
+        (
+            "systems.bm25={kind: dense}",
+            "at `systems.bm25.encoder`: this key is needed and missing.",
+        ),
+    ],
+)
+def test_wrong_overrides(check, change: str, message: str) -> None:
+    assert check(GOOD, change) == f"a.yaml: in the override `{change}`: {message}"
+
+
+def test_wrong_values_of_overrides(check) -> None:
+    message = check(GOOD, "name=@x")
+    assert message.startswith("a.yaml: in the override `name=@x`: this is not YAML")
+    assert message.endswith("put the value in quotes.")
+
+
+def test_errors_that_overrides_cause_above_them(check) -> None:
+    assert check("name: a\n", "depth=13") == (
+        "a.yaml:1: 13 brings bad luck (with the override `depth=13`)."
+    )
+
+
+def test_what_has_no_error_can_be_looked_at_and_reported_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(GOOD + "depth: none\n", encoding="utf-8")
+    reading = read(yaml.load(path), Study, ["systems.bm25.k1=much"])
+    assert reading.recipe is None
+    rest = reading.rest
+    assert rest is not None
+    assert (list(rest.systems), rest.depth, rest.name) == (["v1.0 dense"], 10, "a study")
+    found = [
+        ErrorDetail(("systems", "v1.0 dense", "encoder"), "no such encoder."),
+        ErrorDetail(("systems", "bm25", "k1"), "follows from the override"),
+        ErrorDetail(("systems",), "follows from that, too"),
+    ]
+    message = str(reading.error(found)).replace(str(path), "a.yaml").splitlines()
+    assert message == [
+        "a.yaml: 3 errors in this recipe:",
+        '  a.yaml:8: at `systems."v1.0 dense".encoder`: no such encoder.',
+        "  a.yaml:12: at `depth`: should be a whole number, not 'none'",
+        "  in the override `systems.bm25.k1=much`: at `systems.bm25.k1`: should be a number, "
+        "not 'much'",
+    ]
+
+
+def test_a_error_found_in_a_valid_recipe_names_the_override(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    reading = read(yaml.load(path), Study, ["systems.bm25.k1=1.5"])
+    assert reading.recipe is reading.rest
+    assert reading.error() is None
+    error = reading.error([ErrorDetail(("systems", "bm25", "k1"), "is too much.")], MachineError)
+    assert isinstance(error, MachineError)
+    assert error.what == (
+        "in the override `systems.bm25.k1=1.5`: at `systems.bm25.k1`: is too much."
+    )
+
+
+def test_a_file_of_which_nothing_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("systems: 3\nrows: 4\n", encoding="utf-8")
+    assert read(yaml.load(path), Study).rest == Study()
+    assert read(yaml.load(path), Study, ["x"]).rest is None  # an override that cannot be applied
+
+
+KEYS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters='"'))
+
+
+@given(st.lists(KEYS.filter(bool), min_size=1, max_size=4), st.integers())
+def test_any_path_can_be_set(keys: list[str], value: int) -> None:
+    path = tuple(keys)
+    data, override = overrides.apply({}, f"{overrides.dotted(path)}={value}")
+    assert override.path == path
+    for key in path:
+        data = data[key]
+    assert data == value
+
+
+@given(st.text())
+def test_any_override_is_applied_or_refused(text: str) -> None:
+    try:
+        overrides.apply({"a": [1], "b": {"c": None}}, text)
+    except overrides.OverrideError as error:
+        assert str(error)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([*Study.model_fields, "nam", "x"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text("abc:- "),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(["kind", "k1", "index", "fuse", "rm3"]), inner, max_size=3
+                )
+            ),
+            max_leaves=8,
+        ),
+        min_size=1,
+    )
+)
+def test_every_recipe_is_taken_or_reported_what_is_wrong(tmp_path_factory, data) -> None:
+    import yaml as pyyaml
+
+    path = tmp_path_factory.mktemp("any") / "a.yaml"
+    path.write_text(pyyaml.safe_dump(data), encoding="utf-8")
+    assert isinstance(read(yaml.load(path), Study).rest, Study | None)
+    try:
+        assert isinstance(validate(yaml.load(path), Study), Study)
+    except InputError as error:
+        lines = str(error).splitlines()
+        assert len(lines) == 1 or len(lines) == int(lines[0].split(": ")[1].split()[0]) + 1
+        assert all(str(path) in line for line in lines)
+        assert "Input" not in str(error)

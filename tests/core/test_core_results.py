@@ -1,0 +1,156 @@
+"""Results in several files appear together, whenever their writer is killed."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adducir.core.artifacts import build, verify
+from adducir.core.errors import ArtifactError, InputError, MachineError
+from adducir.core.manifest import MANIFEST, read_manifest
+from adducir.core.results import publishing_results
+
+# Publishes three files, and is killed at the n-th thing that it does to the file system.
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from adducir.core.results import publishing_results
+
+path, text, last = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+EVENTS = {"os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "shutil.rmtree",
+          "shutil.copystat", "ctypes.call_function", "open"}
+seen = 0
+
+def count(event, arguments):
+    global seen
+    if event in EVENTS and not (event == "open" and arguments[1] in ("r", "rb")):
+        seen += 1
+        if seen == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(count)
+with publishing_results(path) as folder:
+    for name in ("table.txt", "table.csv", "report.html"):
+        (folder / name).write_text(text)
+print("done")
+"""
+
+
+def publish(path: Path, text: str, names: tuple[str, ...] = ("table.txt", "table.csv")) -> None:
+    with publishing_results(path) as folder:
+        for name in names:
+            (folder / name).write_text(text)
+
+
+def killed_at(path: Path, text: str, last: int) -> bool:
+    """Publish in a child that is killed; whether it was."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(path), text, str(last)], capture_output=True, text=True
+    )
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode != 0
+
+
+def texts(path: Path) -> set[str]:
+    return {one.read_text() for one in path.glob("*.*") if one.name not in (MANIFEST, "notes.md")}
+
+
+def check_kills(tmp_path: Path, step: int) -> int:
+    path = tmp_path / "demo"
+    names = ("table.txt", "table.csv", "report.html")
+    publish(path, "old", names)
+    (path / "notes.md").write_text("mine")
+    (path / "tuning" / "own").mkdir(parents=True)
+    (path / "tuning" / "own" / "grid.csv").write_text("grid")
+    last, kills = 1, 0
+    while killed_at(path, "new", last):
+        kills += 1
+        assert texts(path) in ({"old"}, {"new"}), f"a mixture after {last}"
+        assert {name for name in names if (path / name).is_file()} == set(names)
+        assert (path / "notes.md").read_text() == "mine"
+        assert (path / "tuning" / "own" / "grid.csv").read_text() == "grid"
+        publish(path, "old", names)
+        assert {one.name for one in tmp_path.iterdir()} == {"demo", ".demo.lock"}
+        last += step
+    assert texts(path) == {"new"}
+    return kills
+
+
+def test_killed_anywhere_the_results_are_all_old_or_all_new(tmp_path: Path) -> None:
+    assert check_kills(tmp_path, 4) > 5
+
+
+@pytest.mark.slow
+def test_killed_everywhere_the_results_are_all_old_or_all_new(tmp_path: Path) -> None:
+    assert check_kills(tmp_path, 1) > 20
+
+
+def test_results_are_listed_and_what_else_lies_there_stays(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "demo"
+    publish(path, "1", ("table.txt", "by-book.csv"))
+    (path / "notes.md").write_text("mine")
+    (path / "link").symlink_to("notes.md")
+    publish(path, "2", ("table.txt", "table.csv"))
+    assert {one.name for one in path.iterdir()} == {
+        *("table.txt", "table.csv", "notes.md", "link", MANIFEST)
+    }
+    assert (path / "link").is_symlink()
+    assert (path / "notes.md").stat().st_nlink == 1
+    assert set(read_manifest(path).files) == {"table.txt", "table.csv"}
+    assert verify(path) == ["link: not in the manifest", "notes.md: not in the manifest"]
+
+
+def test_results_of_before_there_were_manifests_are_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "demo"
+    path.mkdir()
+    (path / "table.txt").write_text("old")
+    publish(path, "new")
+    assert texts(path) == {"new"}
+
+
+def test_a_failure_leaves_the_older_results(tmp_path: Path) -> None:
+    path = tmp_path / "demo"
+    publish(path, "old")
+    with pytest.raises(ZeroDivisionError), publishing_results(path) as folder:
+        (folder / "table.txt").write_text("new")
+        _ = 1 / 0
+    assert texts(path) == {"old"}
+    assert {one.name for one in tmp_path.iterdir()} == {"demo", ".demo.lock"}
+
+
+def test_a_full_disk_leaves_the_older_results_and_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "demo"
+    publish(path, "old")
+    with (
+        pytest.raises(MachineError, match=r"no space left.*nothing was written"),
+        publishing_results(path) as folder,
+    ):
+        (folder / "grid.csv").write_text("new")
+        raise OSError(28, "No space left on device", str(folder / "table.txt"))
+    assert texts(path) == {"old"}
+
+
+def test_other_folders_are_refused_before_the_work(tmp_path: Path, monkeypatch) -> None:
+    index = tmp_path / "index"
+    build(index, kind="toy", recipe={}, inputs={}, builder_version=1, make=lambda folder: {})
+    file = tmp_path / "file"
+    file.touch()
+    here = tmp_path / "here"
+    here.mkdir()
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    monkeypatch.chdir(here)
+    for path, error, what in (
+        (index, ArtifactError, "an artifact of the kind 'toy'"),
+        (file, InputError, "a file stands"),
+        (Path(), InputError, "the one you are in"),
+        (tmp_path, InputError, "the one you are in"),
+        (closed, MachineError, "read-only"),
+    ):
+        worked = False
+        with pytest.raises(error, match=what), publishing_results(path):
+            worked = True
+        assert not worked
+    assert list(here.iterdir()) == []

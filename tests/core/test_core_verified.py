@@ -1,0 +1,157 @@
+"""Artifacts are verified when they are opened: sizes always, contents once per machine."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from adducir.core import verified
+from adducir.core.artifacts import build
+from adducir.core.contents import digests
+from adducir.core.errors import ArtifactError
+from adducir.core.verified import changes, open_artifact, refuse_damaged
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The names of the files that are read, and a cache of one's own."""
+    names: list[str] = []
+
+    def count(paths: list[Path]) -> list[str]:
+        names.extend(path.name for path in paths)
+        return digests(paths)
+
+    monkeypatch.setattr(verified, "digests", count)
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(verified, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(verified, "_known", {})
+    return names
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in another process."""
+    monkeypatch.setattr(verified, "_known", {})
+
+
+def toy(path: Path) -> Path:
+    def make(folder: Path) -> dict[str, int]:
+        (folder / "sub").mkdir()
+        (folder / "sub" / "a").write_text("a" * 100)
+        (folder / "b").write_text("b" * 100)
+        (folder / "README.md").write_text("card")
+        return {}
+
+    build(path, kind="toy", recipe={}, inputs={}, builder_version=1, make=make)
+    long_ago = time.time() - 100
+    for file in (path / "sub" / "a", path / "b"):
+        os.utime(file, (long_ago + 0.5, long_ago + 0.5))
+    time.sleep(0.06)  # a file's times are sure when the clock has gone on
+    return path
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[7] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def test_contents_are_read_once_per_machine(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = toy(tmp_path / "toy")
+    assert open_artifact(path, "toy").kind == "toy"
+    assert sorted(reads) == ["a", "b"]
+    open_artifact(path)
+    forget(monkeypatch)
+    open_artifact(path)
+    assert len(reads) == 2
+    (path / "b").write_text("b" * 100)  # the same again, at another time
+    open_artifact(path)
+    assert reads[2:] == ["b"]
+
+
+def test_a_forced_verification_reads_all(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = toy(tmp_path / "toy")
+    open_artifact(path)
+    forget(monkeypatch)
+    monkeypatch.setenv(verified.VERIFY_VARIABLE, "1")
+    open_artifact(path)
+    open_artifact(path)  # once in a process
+    assert len(reads) == 4
+
+
+def test_a_change_that_keeps_size_and_time_is_seen_by_the_inodes(
+    tmp_path: Path, reads: list[str]
+) -> None:
+    path = toy(tmp_path / "toy")
+    open_artifact(path)
+    message = (path / "b").stat()
+    flip(path / "b")
+    os.utime(path / "b", ns=(message.st_atime_ns, message.st_mtime_ns))
+    with pytest.raises(ArtifactError, match=r"b: this file is damaged \(its content has changed\)"):
+        open_artifact(path)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"files": 3}', '{"files": {"b": [1]}}', "\0"])
+def test_to_lose_what_was_kept_costs_time_only(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    path = toy(tmp_path / "toy")
+    open_artifact(path)
+    forget(monkeypatch)
+    (kept,) = (tmp_path / "cache" / "verified").glob("*.json")
+    assert json.loads(kept.read_text())["artifact"] == str(path)
+    kept.write_text(content)
+    open_artifact(path)
+    assert len(reads) == 4
+
+
+def test_without_a_cache_a_process_verifies_once(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verified, "cache_folder", lambda: None)
+    path = toy(tmp_path / "toy")
+    open_artifact(path)
+    open_artifact(path)
+    assert len(reads) == 2
+
+
+def test_every_damage_is_named(tmp_path: Path, reads: list[str]) -> None:
+    path = toy(tmp_path / "toy")
+    flip(path / "sub" / "a")
+    with pytest.raises(ArtifactError, match=r"sub/a: this file is damaged.*--rebuild") as caught:
+        open_artifact(path)
+    assert caught.value.exit_code == 5
+    assert changes(path, verified.read_manifest(path)) == {"sub/a": "its content has changed"}
+    (path / "b").write_text("short")
+    with pytest.raises(ArtifactError, match=r"5 bytes instead of 100"):
+        open_artifact(path)
+    (path / "b").unlink()
+    with pytest.raises(ArtifactError, match=r"b: this file is damaged \(missing\)"):
+        refuse_damaged(path)
+
+
+def test_a_card_may_be_edited(tmp_path: Path, reads: list[str]) -> None:
+    path = toy(tmp_path / "toy")
+    (path / "README.md").write_text("a longer card")
+    open_artifact(path)
+
+
+def test_the_kind_is_checked(tmp_path: Path, reads: list[str]) -> None:
+    path = toy(tmp_path / "toy")
+    with pytest.raises(ArtifactError, match=r"kind 'toy', where one of the kind 'a' or 'b'"):
+        open_artifact(path, "a", "b")
+    refuse_damaged(tmp_path)  # no artifact
+    assert reads == []
+
+
+def test_the_option_sets_the_variable(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    from adducir.cli.app import main
+
+    monkeypatch.setenv(verified.VERIFY_VARIABLE, "0")
+    assert main(["doctor", "--help", "--verify"]) == 0
+    assert os.environ[verified.VERIFY_VARIABLE] == "1"

@@ -1,0 +1,130 @@
+"""What stands where something is written: its rights stay, and what is read-only stays."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from adducir.core import artifacts
+from adducir.core.artifacts import build, is_current
+from adducir.core.errors import InputError, MachineError
+from adducir.core.exchange import exchanged
+from adducir.core.files import writing_text
+from adducir.core.writable import refuse_unwritable
+
+
+def write(path: Path, text: str) -> None:
+    with writing_text(path) as handle:
+        handle.write(text)
+
+
+def make(folder: Path) -> dict[str, int]:
+    (folder / "a").write_text("a")
+    return {}
+
+
+def artifact(path: Path, version: int) -> artifacts.Manifest:
+    return build(path, kind="toy", recipe={}, inputs={}, builder_version=version, make=make)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("wanted", [0o600, 0o640, 0o664, 0o755])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, wanted: int) -> None:
+    path = tmp_path / "run.trec"
+    write(path, "old")
+    path.chmod(wanted)
+    write(path, "new")
+    assert (path.read_text(), mode(path)) == ("new", wanted)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may chown")
+def test_a_file_that_is_replaced_keeps_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "run.trec"
+    write(path, "old")
+    os.chown(path, 4711, 4712)
+    write(path, "new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (4711, 4712)
+
+
+def test_a_new_file_has_the_rights_that_any_new_file_has(tmp_path: Path) -> None:
+    write(tmp_path / "a", "a")
+    (tmp_path / "b").write_text("b")
+    assert mode(tmp_path / "a") == mode(tmp_path / "b")
+
+
+def test_a_file_of_several_names_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.trec"
+    write(path, "old")
+    os.link(path, tmp_path / "second")
+    with pytest.raises(InputError, match=r"has 2 names \(hard links\).*Remove this name"):
+        write(path, "new")
+    assert path.samefile(tmp_path / "second")
+    assert path.read_text() == "old"
+
+
+def test_a_read_only_file_is_refused_before_any_work(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    write(path, "old")
+    path.chmod(0o444)
+    worked = False
+    with pytest.raises(MachineError, match="this file is read-only"), writing_text(path):
+        worked = True
+    assert not worked
+    assert path.read_text() == "old"
+
+
+def test_nothing_is_written_into_a_read_only_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    folder.chmod(0o555)
+    try:
+        for path in (folder / "a", folder / "new" / "a"):
+            with pytest.raises(MachineError, match="this folder is read-only"):
+                write(path, "a")
+    finally:
+        folder.chmod(0o755)
+
+
+def test_a_read_only_artifact_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    old = artifact(path, 1)
+    path.chmod(0o555)
+    try:
+        assert artifact(path, 1) == old  # it is current: nothing is to be written
+        with pytest.raises(MachineError, match="this folder is read-only"):
+            artifact(path, 2)
+        assert is_current(path, old.fingerprint)
+    finally:
+        path.chmod(0o755)
+
+
+def test_a_artifact_that_is_replaced_keeps_the_mode_of_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    artifact(path, 1)
+    path.chmod(0o2750)
+    artifact(path, 2)
+    assert mode(path) == 0o2750
+
+
+def test_places_that_can_be_written(tmp_path: Path) -> None:
+    refuse_unwritable(tmp_path / "new" / "file")
+    refuse_unwritable(Path("/dev/null"))
+    write(tmp_path / "a", "a")
+    refuse_unwritable(tmp_path / "a")
+
+
+def test_two_folders_exchange_their_names(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    (one / "a").touch()
+    if not exchanged(one, other):
+        pytest.skip("this system cannot exchange two folders")
+    assert (other / "a").exists()
+    assert not (one / "a").exists()
+    with pytest.raises(FileNotFoundError):
+        exchanged(one, tmp_path / "nothing")

@@ -1,0 +1,194 @@
+"""YAML as recipes are written in it: values, lines, and every refusal with its line."""
+
+from pathlib import Path
+
+import pytest
+import yaml as pyyaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adducir.core import yaml
+from adducir.core.errors import InputError
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def writer(text: str) -> Path:
+        path = tmp_path / "a.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return writer
+
+
+def refusal(path: Path) -> InputError:
+    with pytest.raises(InputError) as caught:
+        yaml.load(path)
+    assert caught.value.path == path
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-5", 1e-5),
+        ("1E+3", 1000.0),
+        ("-.5", -0.5),
+        ("1.", 1.0),
+        (".inf", float("inf")),
+        ("-.INF", float("-inf")),
+        ("0", 0),
+        ("-17", -17),
+        ("100_000", 100_000),
+        ("1_00", "1_00"),
+        ("0x1F", 31),
+        ("0o17", 15),
+        ("010", "010"),
+        ("08", "08"),
+        ("12:30", "12:30"),
+        ("2020-04-01", "2020-04-01"),
+        ("true", True),
+        ("False", False),
+        ("no", "no"),
+        ("on", "on"),
+        ("y", "y"),
+        ("NO", "NO"),
+        ("~", None),
+        ("", None),
+        ("null", None),
+        ("'5'", "5"),
+        ('"true"', "true"),
+        ("!!str 5", "5"),
+        ("nDCG(judged_only=True)@5", "nDCG(judged_only=True)@5"),
+        ("=", "="),
+        ("[a, 1, {b: no}]", ["a", 1, {"b": "no"}]),
+    ],
+)
+def test_scalars(write, text: str, value) -> None:
+    found = yaml.load(write(f"a: {text}\n")).data["a"]
+    assert found == value
+    assert type(found) is type(value)
+    assert yaml.parse_value(text) == value
+
+
+def test_nan_is_read(write) -> None:
+    found = yaml.load(write("a: .nan\n")).data["a"]
+    assert found != found
+
+
+def test_keys_are_text(write) -> None:
+    data = yaml.load(write("no: 1\n1: 2\nnull: 3\n1.0: 4\ntrue: 5\n")).data
+    assert data == {"no": 1, "1": 2, "null": 3, "1.0": 4, "true": 5}
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=["Cs", "Cc"])),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text(st.characters(categories=["L"])), inner)
+    ),
+    max_leaves=10,
+)
+
+
+@given(value=PLAIN, flow=st.booleans())
+def test_what_pyyaml_writes_is_read(tmp_path_factory, value, flow: bool) -> None:
+    path = tmp_path_factory.mktemp("round") / "a.yaml"
+    text = pyyaml.safe_dump({"key": value}, default_flow_style=flow, allow_unicode=True)
+    path.write_text(text, encoding="utf-8")
+    assert yaml.load(path).data == {"key": value}
+
+
+LINES = """\
+# a comment
+systems:
+  bm25:
+    k1: 0.9
+
+    fields:
+      - text
+      - title
+  shared: &shared
+    depth: 10
+  other:
+    <<: *shared
+    mu: 5
+"""
+
+
+def test_lines(write) -> None:
+    document = yaml.load(write(LINES))
+    assert document.line_of(()) == 2
+    assert document.line_of(("systems",)) == 2
+    assert document.line_of(("systems", "bm25", "k1")) == 4
+    assert document.line_of(("systems", "bm25", "fields", 1)) == 8
+    assert document.line_of(("systems", "bm25", "fields", 7, "x")) == 6
+    assert document.line_of(("systems", "bm25", "nothing")) == 3
+    assert document.line_of(("systems", "other", "mu")) == 13
+    assert document.line_of(("systems", "other", "depth")) == 10
+    assert document.data["systems"]["other"] == {"depth": 10, "mu": 5}
+
+
+def test_twofold_keys(write) -> None:
+    path = write("a: 1\nb:\n  c: 1\n  d: 2\n  'c': 3\n")
+    error = refusal(path)
+    assert str(error).startswith(f"{path}:5: the key 'c' stands here for the second time")
+    assert f"the first is at {path}:3" in str(error)
+
+
+@pytest.mark.parametrize("base", ["CSafeLoader", "SafeLoader"])
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", None, "the file is empty"),
+        ("# only a comment\n", None, "the file is empty"),
+        ("a: 1\nb: c: d\n", 2, "Put a text that holds ': ' in quotes"),
+        ("a:\n\tb: 1\n", 2, "not with tabs"),
+        ("a: 1\nb: @x\n", 2, "begins with one of @"),
+        ("a: 1\nb: 'x\n\n\n", 5, "begins on line 2"),
+        ("- a\n- b\n", 1, "the file holds a list"),
+        ("just text\n", 1, "the file holds a single value"),
+        ("a: 1\n[x, y]: 2\n", 2, "a list cannot be a key"),
+        ("a: 1\n---\nb: 2\n", 2, "another document"),
+        ("a: 1\nb: *nope\n", 2, "undefined alias"),
+        ("a: 1\nb: !!python/object/apply:os.system [x]\n", 2, "!!python/object/apply:os.system"),
+        ("a: !own x\n", 1, "the tag !own is not read here"),
+        ("a: !!set {x, y}\n", 1, "the tag !!set is not read here"),
+        ("a: !!int five\n", 1, "'five' is no int"),
+        ("a: 1\nb: &b\n  c: *b\n", 2, "stands inside what it names"),
+        ("a: 1\n<<: 5\n", 2, "takes a mapping"),
+        ("a: 1\nb: \x07\n", None, "not YAML"),
+        ("a: " + "[" * 100_000, 1, "nested more than 100 deep"),
+        ("a: " + "{b: " * 2_000, 1, "nested more than 100 deep"),
+    ],
+)
+def test_refusals(write, monkeypatch, base: str, text: str, line, words: str) -> None:
+    monkeypatch.setattr(yaml, "_Loader", yaml._loader_on(getattr(pyyaml, base)))
+    error = refusal(write(text))
+    assert words in str(error)
+    if line is not None:
+        assert error.line == line
+    assert "\n" not in str(error)
+
+
+def test_aliases_cannot_fill_the_memory(write) -> None:
+    text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+    for level in range(1, 12):
+        text += f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n"
+    assert "aliases make more than 1,000,000 values" in str(refusal(write(text)))
+
+
+def test_other_encodings_and_missing_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(b"a: 1\nb: caf\xe9\n")
+    assert refusal(path).line == 2
+    assert "no such file" in str(refusal(tmp_path / "none.yaml"))
+
+
+def test_values_on_a_command_line() -> None:
+    with pytest.raises(InputError, match="not YAML"):
+        yaml.parse_value("a: b: c")
+    assert yaml.parse_value("nDCG@5 P@10") == "nDCG@5 P@10"

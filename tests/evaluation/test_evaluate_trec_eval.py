@@ -1,0 +1,167 @@
+"""trec_eval's own tests: its printed output, digit by digit.
+
+Every line whose measure ir_measures can express is compared, for each topic
+and over all of them. What cannot be expressed is in ``TREC_INEXPRESSIBLE``
+with its reason, and in ``ONLY_HERE`` below. The files are trec_eval 10's, the
+participants' those of trec_eval 9.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ir_measures import Measure, NumRel
+
+from adducir.corpora.qrels import Qrels, load_qrels
+from adducir.evaluation.evaluator import evaluate
+from adducir.evaluation.judgements import Floats
+from adducir.evaluation.measures import parse_measure, parse_measures
+from adducir.evaluation.scores import SUMMED, Scores
+from adducir.evaluation.trec_names import TREC_INEXPRESSIBLE, split_trec_name
+from adducir.runs.read import read_run
+from adducir.runs.run import Run
+
+ONLY_HERE = {"ndcg_1=3,2=9,4=4.5": "a gain of 4.5: ir_measures takes whole gains only"}
+UNCORRECTED = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01.qrels"
+Lines = list[tuple[str, str, str]]
+
+
+def _printed(path: Path) -> Lines:
+    """(measure, qid, value) of each line of trec_eval's output."""
+    lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
+    return [(name, qid, value) for name, qid, value in lines if name != "relstring"]
+
+
+def _expressible(lines: Lines) -> Lines:
+    kept = []
+    for name, qid, value in lines:
+        base = split_trec_name(name)[0]
+        if base not in TREC_INEXPRESSIBLE and name not in ONLY_HERE:
+            kept.append((name, qid, value))
+    return kept
+
+
+def _level(measure: Measure, rel: int) -> Measure:
+    """trec_eval's -l: another ``rel`` for what goes by relevant or not."""
+    needs_it = "rel" in measure.SUPPORTED_PARAMS and not (
+        measure.NAME == "NumRet" and "rel" not in measure.params
+    )
+    return measure(rel=rel) if needs_it else measure
+
+
+def _values(scores: Scores, measure: Measure) -> Floats:
+    return scores.of(measure)
+
+
+def _values_of_trec_eval_10(run: Run, qrels: Qrels, rel: int) -> Callable[..., Floats]:
+    """Values of all measures but IPrec as they are; IPrec by trec_eval 10's rule.
+
+    Its recall r is reached with ``lround(r * R)`` of R relevant documents, that
+    of trec_eval 9, pytrec_eval and Adducir with ``int(r * R + 0.9)``. The
+    former's IPrec@r of a topic is the latter's at the recall of that count.
+    """
+    totals = evaluate(run, qrels, _level(NumRel, rel), negative="trec_eval").values[:, 0]
+
+    def values(scores: Scores, measure: Measure) -> Floats:
+        if measure.NAME != "IPrec":
+            return scores.of(measure)
+        counts = np.floor(measure["recall"] * totals + 0.5)
+        same = [measure(recall=float(recall)) for recall in counts / totals]
+        recounted = evaluate(run, qrels, same, negative="trec_eval")
+        return np.array([recounted.of(one)[topic] for topic, one in enumerate(same)])
+
+    return values
+
+
+def _shown(values: Floats, qids: Sequence[str], measure: Measure, qid: str) -> str:
+    summed = measure.NAME in SUMMED
+    whole = values.sum() if summed else values.mean()
+    value = whole if qid == "all" else values[qids.index(qid)]
+    return f"{value:.0f}" if summed else f"{value:.4f}"
+
+
+def _compare(lines: Lines, run: Run, qrels: Qrels, *, rel: int = 1, version: int = 9) -> None:
+    meant = {name: _level(parse_measure(name), rel) for name, _, _ in lines}
+    scores = evaluate(run, qrels, meant.values(), negative="trec_eval")
+    values = _values if version == 9 else _values_of_trec_eval_10(run, qrels, rel)
+    columns = {name: values(scores, measure) for name, measure in meant.items()}
+    ours = [
+        (name, qid, _shown(columns[name], scores.qids, meant[name], qid)) for name, qid, _ in lines
+    ]
+    assert ours == lines
+
+
+def _all(run: Run) -> Run:
+    return run
+
+
+@pytest.mark.parametrize(
+    ("output", "run", "qrels", "rel", "change", "lines"),
+    [
+        ("out.test", "results.test", "qrels.test", 1, _all, 28),
+        ("out.test.a", "results.test", "qrels.test", 1, _all, 65),
+        ("out.test.aq", "results.test", "qrels.test", 1, _all, 257),
+        ("out.test.aqc", "results.trunc", "qrels.test", 1, _all, 257),
+        ("out.test.aqcM", "results.trunc", "qrels.test", 1, lambda run: run.top(100), 257),
+        ("out.test.aql", "results.test", "qrels.rel_level", 2, _all, 257),
+        ("out.test.meas_params", "results.test", "qrels.test", 1, _all, 64),
+    ],
+)
+def test_printed_figures(
+    collections: Path,
+    output: str,
+    run: str,
+    qrels: str,
+    rel: int,
+    change: Callable[[Run], Run],
+    lines: int,
+) -> None:
+    folder = collections / "trec_eval"
+    wanted = _expressible(_printed(folder / output))
+    assert len(wanted) == lines
+    ranking = change(read_run(folder / run, extra_columns=True))
+    _compare(wanted, ranking, load_qrels(folder / qrels), rel=rel, version=10)
+
+
+def test_a_missing_topic_is_named(collections: Path) -> None:
+    folder = collections / "trec_eval"
+    run = read_run(folder / "results.trunc", extra_columns=True)
+    scores = evaluate(run, load_qrels(folder / "qrels.test"), "map")
+    assert scores.qids == ("301", "302", "303")
+    assert scores.missing == ("302",)
+    assert scores.extra == ()
+
+
+def test_unjudged_shares_are_the_complement_of_judged(collections: Path) -> None:
+    folder = collections / "trec_eval"
+    run, qrels = read_run(folder / "results.test"), load_qrels(folder / "qrels.test")
+    measures = parse_measures("Judged@5 Judged@10 Judged@20")
+    scores = evaluate(run, qrels, measures)
+    for name, qid, value in _printed(folder / "out.test.aq"):
+        if split_trec_name(name)[0] == "unj" and qid != "all":
+            judged = scores.of(f"Judged@{name.removeprefix('unj_')}")[scores.qids.index(qid)]
+            assert f"{1 - judged:.4f}" == value
+
+
+def test_binary_rank_biased_precision(collections: Path) -> None:
+    """trec_eval's rbp is graded; over qrels of 0 and 1 it is RBP(rel=1,p=0.9)."""
+    folder = collections / "trec_eval"
+    run, qrels = read_run(folder / "results.test"), load_qrels(folder / "qrels.test")
+    scores = evaluate(run, qrels, "RBP(rel=1,p=0.9)")
+    wanted = {qid: value for name, qid, value in _printed(folder / "out.test.aq") if name == "rbp"}
+    shown = {
+        qid: f"{value:.4f}" for qid, value in zip(scores.qids, scores.values[:, 0], strict=True)
+    }
+    assert shown | {"all": f"{scores.mean('RBP(rel=1,p=0.9)'):.4f}"} == wanted
+
+
+@pytest.mark.parametrize("name", ["ElrondOpenNlpRun", "ElrondSimpleRun"])
+def test_participants_own_output_on_touche_2020(collections: Path, name: str) -> None:
+    """On the uncorrected qrels; 2 x 65 figures."""
+    folder = collections / "touche"
+    qrels = load_qrels(folder / "qrels" / UNCORRECTED)
+    lines = _printed(folder / f"runs/2020/{name}.trec_eval.txt")
+    wanted = _expressible(lines)
+    assert len(wanted) == 65
+    _compare(wanted, read_run(folder / f"runs/2020/{name}.txt.gz"), qrels)

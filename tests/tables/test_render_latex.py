@@ -1,0 +1,119 @@
+"""LaTeX: it compiles as pasted with booktabs alone, whatever the names."""
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from sample_tables import nasty, small, wide
+
+from adducir.tables.formats.latex import render
+from adducir.tables.formats.tex_escape import escaped, label
+from adducir.tables.table import Column, ResultTable, Row, Style, TableCell
+
+NO_LATEX = shutil.which("pdflatex") is None
+DETAILS = Style(2, False, ("difference", "ci", "effect", "wtl", "p_corrected", "equivalence_p"))
+
+
+def test_small_table() -> None:
+    lines = render(small()).splitlines()
+    assert lines[0] == r"% needs \usepackage{booktabs}"
+    assert lines[1] == r"\begin{table}[tb]"
+    assert r"\caption{Made-up figures}" in lines
+    assert r"\label{tab:results}" in lines
+    assert r"BM25 & 0.612 & \textbf{0.400} \\" in lines
+    assert r"BM25+RM3 & \textbf{0.700}$^{\uparrow}$ & 0.390$^{\approx}$ \\" in lines
+    assert r"QLD & 0.200$^{\downarrow}$ & \textendash{} \\" in lines
+    arrows = r"$^{\uparrow}$ $^{\downarrow}$"
+    assert f"{arrows}: significantly better, worse than the baseline BM25." in lines
+    assert "Means over 6 topics." in lines
+
+
+def test_numbers_of_unequal_length_are_padded_with_invisible_digits() -> None:
+    rows = tuple(Row(name, (TableCell(value),)) for name, value in (("a", 9.5), ("b", -120.25)))
+    text = render(ResultTable((Column("rank"),), rows))
+    assert r"a & \phantom{000}9.500 \\" in text
+    assert r"b & $-$120.250 \\" in text
+
+
+def test_groups_sections_letters_and_wide_tables() -> None:
+    text = render(wide())
+    assert r"\begin{table*}[tb]" in text
+    assert (
+        r" & \multicolumn{4}{c}{Touché 2020} & \multicolumn{4}{c}{Touché 2021} \\"
+        "\n"
+        r"\cmidrule(lr){2-5}\cmidrule(lr){6-9}"
+    ) in text
+    assert r"\multicolumn{9}{@{}l@{}}{\textit{DeepCT, topic and conclusion}} \\" in text
+    assert r"BM25$^{\mathrm{b}}$" in text
+    assert r"$^{\uparrow\mathrm{a}\approx}$" in text
+    assert text.count(r"\addlinespace") == 2
+
+
+def test_details_stand_in_lines_of_their_own() -> None:
+    text = render(small(DETAILS))
+    assert r" & {\scriptsize d=+.88} & {\scriptsize d=$-$.10} \\" in text
+    assert r"{\scriptsize {}[$-$.43, $-$.39]}" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a_b & 50%", r"a\_b \& 50\%"),
+        ("{x}#$", r"\{x\}\#\$"),
+        ("~^\\", r"\textasciitilde{}\textasciicircum{}\textbackslash{}"),
+        ("[1] *", "{}[1] *"),
+        ("--rm3 ,, ''", "-{}-rm3 ,{}, '{}'"),
+        ("κ→½", r"$\kappa$$\rightarrow$½"),
+        ("a\nb", "a b"),
+    ],
+)
+def test_escaping(text: str, expected: str) -> None:
+    assert escaped(text) == expected
+
+
+def test_labels_hold_nothing_that_expands() -> None:
+    assert label("tab:a_b {c}\\d%") == "tab:abcd"
+
+
+def document(*tables: ResultTable) -> str:
+    body = "\n\\clearpage\n".join(render(table) for table in tables)
+    head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    return f"{head}{body}\n\\end{{document}}\n"
+
+
+def compiled(source: str, folder: Path) -> str:
+    """The log of a compilation without errors."""
+    (folder / "paper.tex").write_text(source, encoding="utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    log = done.stdout.decode("utf-8", errors="replace")
+    assert done.returncode == 0, log[-2000:]
+    assert (folder / "paper.pdf").stat().st_size > 1000
+    return log
+
+
+@pytest.mark.skipif(NO_LATEX, reason="pdflatex is not installed: LaTeX tables are not compiled")
+def test_tables_compile_with_booktabs_alone(tmp_path: Path) -> None:
+    log = compiled(document(small(), small(DETAILS), nasty(), wide()), tmp_path)
+    assert "Overfull \\hbox" not in log
+
+
+@pytest.mark.skipif(NO_LATEX, reason="pdflatex is not installed: LaTeX tables are not compiled")
+def test_any_name_of_latin_characters_compiles(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    signs = [chr(code) for code in range(32, 127)] + list("äéßñøÅ–—…→≈±×αΩ−")
+    names = {"".join(draw.choices(signs, k=12)) for _ in range(60)} | set(signs)
+    rows = tuple(Row(name, (TableCell(0.5),), section=name[:3]) for name in sorted(names))
+    half = len(rows) // 2
+    tables = [
+        ResultTable((Column("P@5"),), part, title="".join(signs), footer=tuple(sorted(names)))
+        for part in (rows[:half], rows[half:])
+    ]
+    assert "Output written on paper.pdf" in compiled(document(*tables), tmp_path)
