@@ -24,7 +24,10 @@ from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
 from adducir.runs import Run, check_runs, read_run, write_run
 
-PACKAGES = ("corpora", "indexes", "runs", "training", "experiments", "rerankers")
+PACKAGES = (
+    *("corpora", "indexes", "runs", "training", "statistics", "evaluation", "tables"),
+    *("experiments", "rerankers"),
+)
 NOT_CALLED = {
     *("Corpus", "Index", "Reranker", "Document", "DocumentStore", "Reranked"),  # made by others
     *("KnownTexts", "StoredTexts", "TrainingPlan"),

@@ -91,12 +91,13 @@ def search(
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
-    opened = open_index(index)
-    choices: Choices = {
-        "--model": (MODELS, model or opened.default_model),
-        "--feedback": (FEEDBACK, feedback),
-    }
+    # Options without effect are refused before anything is read.
+    choices: Choices = {"--model": (MODELS, model or "bm25"), "--feedback": (FEEDBACK, feedback)}
     formula, method = chosen(hyperparameters, choices)
+    opened = open_index(index)
+    if model is None and opened.default_model != "bm25":
+        choices = {**choices, "--model": (MODELS, opened.default_model)}
+        formula, method = chosen(hyperparameters, choices)
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)
         found = search_topics(

@@ -23,9 +23,10 @@ from adducir.core.fingerprint import fingerprint as fingerprint_of
 from adducir.core.json_lines import json_document
 
 MANIFEST = "manifest.json"
-_FORMAT_NAME = "adducir-artifact/"
-FORMAT = f"{_FORMAT_NAME}2"
-_WITHOUT_DIGEST = f"{_FORMAT_NAME}1"
+_FORMAT_NAMES = ("adducir-artifact/", "adducir-product/")
+"""Of this version and of earlier ones."""
+FORMAT = "adducir-artifact/2"
+_WITHOUT_DIGEST = "adducir-artifact/1"
 _DIGEST = "digest"
 _LONGEST_NAME = 255  # bytes, of a file on nearly every system
 
@@ -105,7 +106,7 @@ def read_manifest(path: Path) -> Manifest:
 def _checked(plain: Any, path: Path) -> Manifest:
     """The manifest in a JSON value, if it is one."""
     form = plain.get("format") if isinstance(plain, dict) else None
-    if not isinstance(form, str) or not form.startswith(_FORMAT_NAME):
+    if not isinstance(form, str) or not form.startswith(_FORMAT_NAMES):
         raise ArtifactError(
             f"its {MANIFEST} was not written by Adducir, or is damaged.",
             path=path,

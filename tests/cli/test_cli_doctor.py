@@ -263,7 +263,7 @@ def test_packages_that_are_never_used_are_not_loaded(monkeypatch):
     import re
 
     files = [path for path in packages if re.search(used, path.read_text(), re.M)]
-    assert [path.name for path in files] == ["cards.py"]  # in the text of a card
+    assert [path.name for path in files] == ["task.py"]  # in the text of a card
 
 
 def test_no_hint_names_a_package_that_no_index_has():

@@ -64,7 +64,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bare") / "study"
     for name in ("experiments", "deepct", "rerankers", "encoders"):
         (folder / name).mkdir(parents=True)
-        for path in (ROOT / name).glob("*.yaml"):
+        for path in [*(ROOT / name).glob("*.yaml"), *(ROOT / name).glob("*.py")]:
             shutil.copy(path, folder / name)
     return folder
 

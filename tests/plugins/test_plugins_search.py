@@ -2,12 +2,13 @@
 
 import json
 import math
+import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from plugin_package import install
-from test_plugins_used import adducir
+from test_plugins_used import python
 
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
@@ -54,6 +55,10 @@ TEXTS = {
     "d5": "birds sing songs all day long",
     "d6": "songs of birds",
 }
+
+
+def adducir(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return python(study, "-m", "adducir.cli.app", *arguments)
 
 
 @pytest.fixture

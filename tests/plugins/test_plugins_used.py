@@ -91,7 +91,7 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
 
 
 def test_a_corpus_format(study: Path) -> None:
-    assert "colons" in adducir(study, "index", "--help")
+    assert "colons" in adducir(study, "kinds", "formats")
     adducir(study, "index", "pets.txt", "-o", "pets", "--format", "colons", "--engine", "memory")
     (study / "pets.txt").rename(study / "pets.colons")
     message = adducir(study, "index", "pets.colons", "-o", "other", "--engine", "memory")

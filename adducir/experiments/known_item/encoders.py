@@ -280,7 +280,7 @@ def by_encoder(
         precision: What the network computes in.
         progress: Notified of each text.
     """
-    options: dict[str, Any] = {"precision": precision, "told": progress.advance}
+    options: dict[str, Any] = {"precision": precision, "on_batch": progress.advance}
 
     def scores(place: int, task: SpanTask, texts: list[str]) -> Callable[[int, int], Floats]:
         if place not in kept:

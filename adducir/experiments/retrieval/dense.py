@@ -43,7 +43,7 @@ class Dense(IndexRecipe):
     """
 
     model_config = ConfigDict(extra="allow")
-    engine: Literal["dense"]
+    engine: Literal["dense"] = "dense"
     encoder: str
     kind: Literal["flat", "hnsw", "ivf-pq"] = "flat"
     precision: Precision = "float32"

@@ -41,7 +41,7 @@ _SEARCH_COST = 32  # looking up a document costs as much as adding so many posti
 _STRIPE = 2048
 
 
-class QueryTerms(NamedTuple):
+class Terms(NamedTuple):
     """A query of m terms, those that can add most first.
 
     Attributes:
@@ -65,7 +65,7 @@ class QueryTerms(NamedTuple):
 def _window(
     postings: Postings,
     formula: Formula,
-    query: QueryTerms,
+    query: Terms,
     room: Room,
     places: Array,
     needed: Any,
@@ -130,12 +130,7 @@ def _in_order(marks: Array, found: Array, count: Any) -> Any:
 
 @kernel
 def _rank(
-    postings: Postings,
-    formula: Formula,
-    query: QueryTerms,
-    room: Room,
-    depth: Any,
-    guess: Any,
+    postings: Postings, formula: Formula, query: Terms, room: Room, depth: Any, guess: Any
 ) -> Any:
     """Write the best documents to ``room``, unordered; returns how many there are.
 
@@ -176,12 +171,7 @@ def _rank(
 
 @kernel
 def _guess(
-    postings: Postings,
-    formula: Formula,
-    query: QueryTerms,
-    room: Room,
-    depth: Any,
-    stripes: Any,
+    postings: Postings, formula: Formula, query: Terms, room: Room, depth: Any, stripes: Any
 ) -> Any:
     """A score that probably somewhat more than ``depth`` documents exceed; 0 if unknown.
 
@@ -205,7 +195,7 @@ def _guess(
 def _add_all(
     postings: Postings,
     formula: Formula,
-    query: QueryTerms,
+    query: Terms,
     room: Room,
     places: Array,
     base: Any,
@@ -225,12 +215,7 @@ def _add_all(
 
 @kernel
 def _append_zeros(
-    postings: Postings,
-    formula: Formula,
-    query: QueryTerms,
-    room: Room,
-    count: Any,
-    depth: Any,
+    postings: Postings, formula: Formula, query: Terms, room: Room, count: Any, depth: Any
 ) -> Any:
     """Append documents that hold a term and score 0, in order; returns how many there are now."""
     documents, places = U(postings.documents), query.starts.copy()
@@ -250,7 +235,7 @@ def _append_zeros(
 @kernel
 def _ask(
     postings: Postings, formula: Formula, peaks: Peaks, queries: Queries, query: Any, whole: bool
-) -> QueryTerms:
+) -> Terms:
     """A query made ready; ``whole``: all documents with a term are wanted, bounds are not."""
     begin = queries.starts[query]
     size = queries.starts[query + 1] - begin
@@ -274,7 +259,7 @@ def _ask(
             cells[n] = _ROWS * 256
             least, most = postings.least_norm, postings.most_norm
             _fill_table(tables[n], formula.factors, least, most, formula.kind, weight, mass)
-    return QueryTerms(numbers, tables, cells, starts, ends, reach)
+    return Terms(numbers, tables, cells, starts, ends, reach)
 
 
 @kernel
@@ -313,7 +298,7 @@ def _fill_table(
 
 
 @kernel
-def _may_be_zero(postings: Postings, formula: Formula, query: QueryTerms) -> bool:
+def _may_be_zero(postings: Postings, formula: Formula, query: Terms) -> bool:
     """Whether a document that holds a term can have the score 0."""
     if formula.kind not in (BM25_BYTE, BM25_EXACT) or not postings.whole:
         return True
