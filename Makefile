@@ -25,7 +25,7 @@ demo: $(VENV)/.installed
 	$(BIN)/adducir demo
 
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
 slow: $(VENV)/.tested
 	$(BIN)/python -m pytest -m slow
