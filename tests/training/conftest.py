@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path += [
-    str(Path(__file__).parents[1] / one) for one in ("models", "encoders", "rerankers", "plugins")
+    str(Path(__file__).parents[1] / one) for one in ("models", "encoders", "selectors", "plugins")
 ]
 
 from kinds_study import kinds_study
