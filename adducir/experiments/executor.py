@@ -1,19 +1,20 @@
 """Makes the steps of a plan: one after another, or independent ones side by side.
 
-Side by side, each process plans the experiment for itself and is then reported which steps to make,
-so that nothing but their paths goes from one process to another. What a step makes does not depend
+Side by side, each process plans the experiment for itself and is then given the paths of steps to
+make, so that nothing else goes from one process to another. What a step makes does not depend
 on the process that makes it.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adducir.core.errors import ArtifactError, MachineError
+from adducir.core.errors import InputError, MachineError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import Silent
 from adducir.experiments.context import Context
@@ -53,7 +54,7 @@ def make_steps(
     order = _Order.of(plan, context)
     progress = context.progress
     progress.start("making", len(needed), "steps")
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _plan, (order, plan_again))
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start, (order, plan_again))
     try:
         _run(pool, groups, progress)
     except BrokenProcessPool as error:
@@ -133,31 +134,48 @@ class _Notes(Silent):
         self.lines.append(message)
 
 
-_planned: Plan | None = None
-_context: Context | None = None
+class _Worker:
+    """A process that makes steps; it plans when it is first asked for one."""
+
+    def __init__(self, order: _Order, plan_again: Callable[..., Plan]) -> None:
+        self._order, self._plan_again = order, plan_again
+        self._notes = _Notes()
+
+    @cached_property
+    def _plan(self) -> Plan:
+        order = self._order
+        plan = self._plan_again(
+            order.path, order.overrides, rebuild=order.rebuild, folder=order.folder
+        )
+        if _identity(plan) != order.identity:
+            raise InputError("the experiment file was changed meanwhile.", path=order.path)
+        return plan
+
+    @cached_property
+    def _context(self) -> Context:
+        order = self._order
+        return Context(self._plan.shown, order.threads, order.device, order.rebuild, self._notes)
+
+    def make(self, paths: Sequence[str]) -> list[str]:
+        """Make the steps of these paths, and return what is to be reported."""
+        steps = {str(step.path): step for step in self._plan.steps}
+        self._notes.lines.clear()
+        for path in paths:
+            steps[path].make(self._context)
+        return list(self._notes.lines)
 
 
-def _plan(order: _Order, plan_again: Callable[..., Plan]) -> None:
-    """In a new process: plan the experiment."""
-    global _planned, _context
-    _planned = plan_again(order.path, order.overrides, rebuild=order.rebuild, folder=order.folder)
-    if _identity(_planned) != order.identity:
-        raise ArtifactError("the experiment file was changed meanwhile.", path=order.path)
-    _context = Context(_planned.shown, order.threads, order.device, order.rebuild, _Notes())
+_worker: _Worker | None = None
+
+
+def _start(order: _Order, plan_again: Callable[..., Plan]) -> None:
+    """In a new process. An error here would break the pool, so that planning comes later."""
+    global _worker
+    _worker = _Worker(order, plan_again)
 
 
 def _make(paths: Sequence[str]) -> list[str]:
-    """In such a process: make steps, and return what is to be reported."""
-    if _planned is None or _context is None:
-        raise ValueError("this process has planned nothing")
-    steps = {str(step.path): step for step in _planned.steps}
-    notes = _context.progress
-    for path in paths:
-        steps[path].make(_context)
-    return list(_drained(notes))
-
-
-def _drained(notes: object) -> Iterator[str]:
-    if isinstance(notes, _Notes):
-        yield from notes.lines
-        notes.lines.clear()
+    """In such a process: make steps."""
+    if _worker is None:
+        raise ValueError("this process was not started by a pool")
+    return _worker.make(paths)

@@ -16,8 +16,12 @@ def remark_on(index: Index) -> str | None:
 
 
 @checked
-def open_index(path: Path | str) -> Index:
+def open_index(path: Path | str, *, device: str = "auto") -> Index:
     """Open an index of any engine.
+
+    Args:
+        path: Its folder.
+        device: Where the encoder of a dense index runs.
 
     Raises:
         ArtifactError: No index, or a damaged one.
@@ -32,5 +36,5 @@ def open_index(path: Path | str) -> Index:
     if kind == "dense-index":
         from adducir.indexes.dense.index import DenseIndex
 
-        return DenseIndex(path)
+        return DenseIndex(path, device=device)
     return LuceneIndex(path)

@@ -149,7 +149,7 @@ class IndexStep(Step):
         return context.opened(("index", self.path), partial(self._open, context), _close)
 
     def _open(self, context: Context) -> Index:
-        index = open_index(self.path)
+        index = open_index(self.path, device=context.device)
         found = read_manifest(self.path).fingerprint
         if found == index.identity["fingerprint"] == self.fingerprint:
             remark = remark_on(index)

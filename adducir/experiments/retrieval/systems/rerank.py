@@ -1,7 +1,7 @@
 """``rerank:``: the best documents of another system's run in a new order."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -335,7 +335,11 @@ class Scorer:
             ArtifactError: The model is not the one that was planned.
             InputError: A document or a topic is not there.
         """
-        reranker = context.opened(("reranker", step.system), lambda: self.reranker, lambda _: None)
+        reranker = context.opened(
+            ("reranker", step.system),
+            lambda: replace(self.reranker, device=context.device),
+            lambda _: None,
+        )
         if reranker.identity != self.identity:
             raise ArtifactError(
                 "this is not the model that was planned: its recipe has changed since, or another "
