@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -51,7 +51,13 @@ class Decoding(Recipe):
 
 
 class Generator(torch.nn.Module, ABC):
-    """P(y | x, z): the probability of a target, given an input and a passage."""
+    """P(y | x, z): the probability of a target, given an input and a passage.
+
+    Attributes:
+        pairs: Pairs of context and passage that are computed at a time without gradient.
+    """
+
+    pairs: ClassVar[int] = 128
 
     @abstractmethod
     def read(self, texts: Texts) -> Any:

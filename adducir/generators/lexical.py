@@ -9,7 +9,7 @@ parameter, is how far the passage is trusted. Neither x nor the order of words p
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -56,6 +56,8 @@ class Lexical(Generator):
     Args:
         share: lambda at first.
     """
+
+    pairs: ClassVar[int] = 4096
 
     def __init__(self, share: float = 0.5) -> None:
         super().__init__()

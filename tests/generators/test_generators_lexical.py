@@ -30,7 +30,9 @@ def test_the_probabilities_of_all_texts_of_a_length_add_up_to_one() -> None:
     texts = [" ".join(words) for words in product(WORDS, repeat=3)]
     total = likelihoods(texts).exp().sum(dim=0)
     assert torch.allclose(total[:2], torch.ones(2, dtype=torch.float64), atol=1e-12)
-    assert abs(float(total[2]) - 0.7**3) < 1e-6  # a passage without words keeps its share for itself
+    assert (
+        abs(float(total[2]) - 0.7**3) < 1e-6
+    )  # a passage without words keeps its share for itself
 
 
 def test_a_probability_by_hand() -> None:
