@@ -124,7 +124,8 @@ class Seq2Seq(Generator):
         ).logits
         found = logits.float() if logits.dtype == torch.bfloat16 else logits
         chosen = found.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - found.logsumexp(dim=-1)
-        return (chosen * known).sum(dim=-1).reshape(passages.shape)
+        total: torch.Tensor = (chosen * known).sum(dim=-1).reshape(passages.shape)
+        return total
 
     def _padded(self, inputs: list[Numbers]) -> tuple[torch.Tensor, torch.Tensor]:
         ids, mask = padded(inputs, self.network.config.pad_token_id)

@@ -10,7 +10,7 @@ from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, Gr
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.tasks import Task
 from adducir.generators.generator import Decoding
-from adducir.generators.kinds import AnyGenerator, LexicalMixture
+from adducir.generators.kinds import GENERATORS, AnyGenerator
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
 
 AnySystem = Annotated[
@@ -46,7 +46,7 @@ class GroundedGeneration(Task):
     data: DataRecipe
     retriever: RetrieverRecipe = RetrieverRecipe()
     guide: GuideRecipe = GuideRecipe()
-    generator: AnyGenerator = LexicalMixture()
+    generator: AnyGenerator = GENERATORS.make("lexical")
     closed: ClosedRecipe = ClosedRecipe()
     systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
     k: tuple[Natural, ...] = ()
