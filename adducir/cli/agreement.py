@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import adducir
 from adducir.cli import agreement_options as opts
 from adducir.cli import options
@@ -12,6 +10,7 @@ from adducir.cli.choices import kind_of
 from adducir.cli.effects import with_any
 from adducir.cli.evaluate_options import Testing
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
@@ -20,58 +19,39 @@ from adducir.statistics.tests import TESTS
 def agreement(
     ratings: Annotated[
         Path,
-        typer.Argument(
-            metavar="RATINGS",
-            help="A CSV file with the columns item, rater, system, and rating or rank or both.",
-            show_default=False,
+        argument(
+            "A CSV file with the columns item, rater, system, and rating or rank or both.",
+            "RATINGS",
         ),
         SOURCE,
     ],
     level: Annotated[
-        opts.Level, typer.Option("--level", help="What ratings mean to Krippendorff's alpha.")
+        opts.Level, option("What ratings mean to Krippendorff's alpha.")
     ] = opts.Level.ORDINAL,
     unigrams: Annotated[
-        bool,
-        typer.Option(
-            "--unigrams",
-            help="Ratings are texts that raters marked: measure the overlap of their words.",
-        ),
+        bool, option("Ratings are texts that raters marked: measure the overlap of their words.")
     ] = False,
     mean_ranks: Annotated[
-        bool,
-        typer.Option(
-            "--mean-ranks",
-            help="Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3.",
-        ),
+        bool, option("Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3.")
     ] = False,
     baseline: Annotated[
         list[str] | None,
-        typer.Option(
-            "--baseline",
+        option(
+            "Test the means of all others against it, paired over items; repeatable.",
             "-b",
             metavar="SYSTEM",
-            help="Test the means of all others against it, paired over items; repeatable.",
         ),
     ] = None,
     test: Annotated[
-        str | None,
-        typer.Option("--test", **kind_of(TESTS), help="The paired test.", show_default="t"),
-        with_any("baseline"),
+        str | None, option("The paired test.", shown="t", **kind_of(TESTS)), with_any("baseline")
     ] = None,
     correction: Annotated[
         str | None,
-        typer.Option(
-            "--correction",
-            **kind_of(CORRECTIONS),
-            help="Correction of the p-values of each mean.",
-            show_default="holm",
-        ),
+        option("Correction of the p-values of each mean.", shown="holm", **kind_of(CORRECTIONS)),
         with_any("baseline"),
     ] = None,
     alpha: Annotated[
-        float | None,
-        typer.Option("--alpha", help="Significance level (alpha).", show_default="0.05"),
-        with_any("baseline"),
+        float | None, option("Significance level (alpha).", shown="0.05"), with_any("baseline")
     ] = None,
     confidence: opts.Confidence = 0.95,
     samples: opts.Samples = 2000,

@@ -3,9 +3,8 @@
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
 from adducir.cli.evaluate_options import NOT_IN_CSV
+from adducir.cli.parameters import option
 
 
 class Level(StrEnum):
@@ -17,11 +16,7 @@ class Level(StrEnum):
     RATIO = "ratio"
 
 
-Confidence = Annotated[float, typer.Option("--confidence", help="Level of the intervals.")]
-Samples = Annotated[
-    int, typer.Option("--samples", min=1, help="Samples of the bootstrap intervals.")
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
-Decimals = Annotated[
-    int, typer.Option("--decimals", min=0, max=15, help="Digits after the point."), NOT_IN_CSV
-]
+Confidence = Annotated[float, option("Level of the intervals.")]
+Samples = Annotated[int, option("Samples of the bootstrap intervals.", min=1)]
+Seed = Annotated[int, option("Seed of the bootstrap.", min=0)]
+Decimals = Annotated[int, option("Digits after the point.", min=0, max=15), NOT_IN_CSV]

@@ -3,9 +3,8 @@
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import parts
+from adducir.cli.parameters import option
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -25,15 +24,10 @@ def corpora_examples(
     output: parts.Spans,
     form: parts.Form = parts.TextFormat.AUTO,
     words: parts.ContextWords = 256,
-    min_words: Annotated[
-        int, typer.Option("--min-words", min=1, help="Words of a unit beside its marker.")
-    ] = 1,
-    max_words: Annotated[
-        int, typer.Option("--max-words", min=1, help="A longer unit is a table or a list.")
-    ] = 256,
+    min_words: Annotated[int, option("Words of a unit beside its marker.", min=1)] = 1,
+    max_words: Annotated[int, option("A longer unit is a table or a list.", min=1)] = 256,
     rules: Annotated[
-        UnitRules,
-        typer.Option("--rules", help="The edges of units; paper: as EGRET's paper has them."),
+        UnitRules, option("The edges of units; paper: as EGRET's paper has them.")
     ] = UnitRules.STRICT,
 ) -> None:
     """Extract examples in context from answers and books.

@@ -4,28 +4,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 
 def deepct_evaluate(
-    recipe: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECIPE", help="The recipe, such as deepct/NAME.yaml.", show_default=False
-        ),
-    ],
+    recipe: Annotated[Path, argument("The recipe, such as deepct/NAME.yaml.", "RECIPE")],
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="FOLDER",
-            help="The model.",
-            show_default="the recipe's name without its ending",
-        ),
+        option("The model.", "-m", metavar="FOLDER", shown="the recipe's name without its ending"),
     ] = None,
     changes: options.Changes = None,
     device: options.Device = options.DeviceName.AUTO,

@@ -4,11 +4,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import ARTIFACT
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
 
@@ -22,51 +21,35 @@ class SpanSide(StrEnum):
 def encode(
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
+        option(
+            "An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them "
+            "with a comma between (queries, documents).",
             "-m",
             metavar="MODEL",
-            help="An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them "
-            "with a comma between (queries, documents).",
         ),
     ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the vectors."),
-        ARTIFACT,
-    ],
+    output: Annotated[Path, option("The folder of the vectors.", "-o"), ARTIFACT],
     corpus: Annotated[
-        str | None,
-        typer.Option(
-            "--corpus", "-c", metavar="SOURCE", help="An ir_datasets id, or a file or folder."
-        ),
+        str | None, option("An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE")
     ] = None,
     spans: Annotated[
-        Path | None,
-        typer.Option("--spans", metavar="FILE", help="Masked spans, in place of a corpus."),
+        Path | None, option("Masked spans, in place of a corpus.", metavar="FILE")
     ] = None,
     side: Annotated[
         SpanSide | None,
-        typer.Option(
-            "--side",
-            help="With --spans: encode the contexts, or the spans themselves.",
-            show_default="context",
-        ),
+        option("With --spans: encode the contexts, or the spans themselves.", shown="context"),
         with_any("spans"),
     ] = None,
     fields: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fields",
-            help="With --corpus: the fields to encode, with commas or repeated.",
-            show_default="the corpus's texts",
+        option(
+            "With --corpus: the fields to encode, with commas or repeated.",
+            shown="the corpus's texts",
         ),
         with_any("corpus"),
     ] = None,
     docno_field: Annotated[
-        str | None,
-        typer.Option("--docno-field", help="The field of the docno."),
-        with_any("corpus"),
+        str | None, option("The field of the docno."), with_any("corpus")
     ] = None,
     format_name: Annotated[
         str | None,

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-import typer
-
 from adducir.cli.choices import kind_of
 from adducir.cli.effects import Effect, Values, where, with_any
 from adducir.cli.options import DEFAULT_MEASURES, Family, Negative, format_of, listed
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
@@ -47,157 +46,114 @@ NOT_IN_CSV = Effect(
 )
 
 QrelsSources = Annotated[
-    list[str],
-    typer.Option("--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."),
-    SOURCE,
+    list[str], option("Judgements: a file or an ir_datasets id; can be repeated.", "-q"), SOURCE
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "--measures",
+    option(
+        "Measures, as ir_measures or trec_eval name them, with blanks between them.",
         "-m",
-        help="Measures, as ir_measures or trec_eval name them, with blanks between them.",
-        show_default=DEFAULT_MEASURES,
-        rich_help_panel=MEASURING,
+        shown=DEFAULT_MEASURES,
+        panel=MEASURING,
     ),
 ]
 NegativeGrades = Annotated[
     Negative,
-    typer.Option(
-        "--negative-grades",
-        help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
-        rich_help_panel=MEASURING,
+    option(
+        "Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
+        panel=MEASURING,
     ),
 ]
 Baselines = Annotated[
     list[str] | None,
-    typer.Option(
-        "--baseline",
+    option(
+        "The run that all others are tested against: its path or its name in the table; can "
+        "be repeated.",
         "-b",
         metavar="RUN",
-        help="The run that all others are tested against: its path or its name in the table; can "
-        "be repeated.",
-        rich_help_panel=TESTING,
+        panel=TESTING,
     ),
 ]
 TestName = Annotated[
-    str | None,
-    typer.Option(
-        "--test",
-        **kind_of(TESTS),
-        help="The paired test.",
-        show_default="t",
-        rich_help_panel=TESTING,
-    ),
-    DIFFERENCES,
+    str | None, option("The paired test.", shown="t", **kind_of(TESTS), panel=TESTING), DIFFERENCES
 ]
 CorrectionName = Annotated[
     str | None,
-    typer.Option(
-        "--correction",
+    option(
+        "Correction of the p-values within a family.",
+        shown="holm",
         **kind_of(CORRECTIONS),
-        help="Correction of the p-values within a family.",
-        show_default="holm",
-        rich_help_panel=TESTING,
+        panel=TESTING,
     ),
     TESTED,
 ]
 FamilyName = Annotated[
     Family | None,
-    typer.Option(
-        "--family",
-        help="Scope of the multiple-testing correction: the tests of "
+    option(
+        "Scope of the multiple-testing correction: the tests of "
         "one measure, those of all measures, or "
         "those of all pairs of systems on one measure.",
-        show_default="measure",
-        rich_help_panel=TESTING,
+        shown="measure",
+        panel=TESTING,
     ),
     TESTED,
 ]
 Alpha = Annotated[
-    float | None,
-    typer.Option(
-        "--alpha", help="Significance level (alpha).", show_default="0.05", rich_help_panel=TESTING
-    ),
-    TESTED,
+    float | None, option("Significance level (alpha).", shown="0.05", panel=TESTING), TESTED
 ]
 EquivalenceBound = Annotated[
     float | None,
-    typer.Option(
-        "--equivalence",
+    option(
+        "Test as well whether the difference lies within plus or minus this bound (TOST).",
         metavar="BOUND",
-        help="Test as well whether the difference lies within plus or minus this bound (TOST).",
-        rich_help_panel=TESTING,
+        panel=TESTING,
     ),
 ]
 Against = Annotated[
     str | None,
-    typer.Option(
-        "--against",
+    option(
+        "Equivalent with what: the best system of each measure, or a run.",
         metavar="best|RUN",
-        help="Equivalent with what: the best system of each measure, or a run.",
-        show_default="best",
-        rich_help_panel=TESTING,
+        shown="best",
+        panel=TESTING,
     ),
     with_any("equivalence"),
 ]
 Permutations = Annotated[
     int | None,
-    typer.Option(
-        "--permutations",
-        min=1,
-        help="Sign vectors of the randomisation test.",
-        show_default="100000",
-        rich_help_panel=TESTING,
-    ),
+    option("Sign vectors of the randomisation test.", min=1, shown="100000", panel=TESTING),
     where("test", "randomisation"),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(
-        "--seed",
-        min=0,
-        help="Seed of the randomisation and the bootstrap test.",
-        show_default="0",
-        rich_help_panel=TESTING,
-    ),
+    option("Seed of the randomisation and the bootstrap test.", min=0, shown="0", panel=TESTING),
     where("test", "randomisation", "bootstrap"),
 ]
 Confidence = Annotated[
     float | None,
-    typer.Option(
-        "--confidence",
-        help="Level of the confidence intervals of --show ci.",
-        show_default="1 - alpha",
-        rich_help_panel=TESTING,
-    ),
+    option("Level of the confidence intervals of --show ci.", shown="1 - alpha", panel=TESTING),
     DIFFERENCES,
     INTERVALS,
 ]
 Shown = Annotated[
     list[str] | None,
-    typer.Option(
-        "--show",
-        metavar="DETAIL",
-        help="What to show below each mean, with commas or repeated. About the difference to the "
+    option(
+        "What to show below each mean, with commas or repeated. About the difference to the "
         "baseline: difference, ci (confidence interval), effect (size), wins (topics won, tied and "
         "lost), p, p_corrected; about the equivalence test: equivalence_p.",
-        rich_help_panel=LOOK,
+        metavar="DETAIL",
+        panel=LOOK,
     ),
     NOT_IN_CSV,
 ]
 PerTopic = Annotated[
     bool,
-    typer.Option("--per-topic", help="Show the values of each topic.", rich_help_panel=LOOK),
+    option("Show the values of each topic.", panel=LOOK),
     Effect(
         "in HTML, which shows each topic anyway", lambda values: requested_format(values) != "html"
     ),
 ]
-Decimals = Annotated[
-    int,
-    typer.Option("--decimals", min=0, max=15, help="Digits after the point.", rich_help_panel=LOOK),
-    NOT_IN_CSV,
-]
+Decimals = Annotated[int, option("Digits after the point.", min=0, max=15, panel=LOOK), NOT_IN_CSV]
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.hyperparameters import kind_option, with_hyperparameters
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.runs.fusion import FUSION
 
@@ -18,10 +17,7 @@ def fuse(
     output: options.RunOutput,
     method: Annotated[str, kind_option(FUSION, "--method")] = "rrf",
     weights: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--weights", help="One per run, with commas or repeated.", show_default="1 for each"
-        ),
+        list[str] | None, option("One per run, with commas or repeated.", shown="1 for each")
     ] = None,
     depth: options.Depth = 1000,
     tag: options.Tag = None,

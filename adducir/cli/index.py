@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import where, without
 from adducir.cli.outputs import ARTIFACT, SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,103 +23,70 @@ KEPT = "What the index keeps"
 def index(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="SOURCE",
-            help="An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
-            show_default="the file of --weights",
+        argument(
+            "An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
+            "SOURCE",
+            shown="the file of --weights",
         ),
     ] = None,
     *,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="The index's folder, such as indexes/NAME."
-        ),
-        ARTIFACT,
-    ],
+    output: Annotated[Path, option("The index's folder, such as indexes/NAME.", "-o"), ARTIFACT],
     fields: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fields",
-            help="The fields to index, with commas or repeated.",
-            show_default="the corpus's texts",
-        ),
+        option("The fields to index, with commas or repeated.", shown="the corpus's texts"),
     ] = None,
     weights: Annotated[
         Path | None,
-        typer.Option(
-            "--weights",
+        option(
+            "Index these weights of the documents' tokens (JSON lines) in place of texts.",
             metavar="FILE",
-            help="Index these weights of the documents' tokens (JSON lines) in place of texts.",
         ),
         SOURCE,
         where("engine", "memory", None),
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option(
-            "--language",
+        option(
+            "The language of documents and queries, such as de, fr or zh.",
             metavar="CODE",
-            help="The language of documents and queries, such as de, fr or zh.",
-            show_default="en; with --weights pretokenized",
+            shown="en; with --weights pretokenized",
         ),
         LEXICAL,
     ] = None,
     stemmer: Annotated[
-        options.Stemmer | None,
-        typer.Option("--stemmer", show_default="porter", help="English's stemmer."),
-        LEXICAL,
+        options.Stemmer | None, option("English's stemmer.", shown="porter"), LEXICAL
     ] = None,
     stopwords: Annotated[
-        str,
-        typer.Option("--stopwords", help="'lucene', 'none', or a file with one stop word a line."),
-        LEXICAL,
+        str, option("'lucene', 'none', or a file with one stop word a line."), LEXICAL
     ] = "lucene",
     threads: Annotated[options.Threads, without("weights")] = None,
     positions: Annotated[
         bool,
-        typer.Option(
-            "--positions/--no-positions",
-            help="Keep the positions of terms.",
-            rich_help_panel=KEPT,
-        ),
+        option("Keep the positions of terms.", "--positions/--no-positions", panel=KEPT),
         LUCENE,
         without("weights"),
     ] = True,
     vectors: Annotated[
         bool,
-        typer.Option(
-            "--vectors/--no-vectors",
-            help="Keep document vectors, for RM3.",
-            rich_help_panel=KEPT,
-        ),
+        option("Keep document vectors, for RM3.", "--vectors/--no-vectors", panel=KEPT),
         LUCENE,
         without("weights"),
     ] = True,
     accurate_length: Annotated[
         bool,
-        typer.Option(
-            "--accurate-length",
-            help="Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
-            rich_help_panel=KEPT,
+        option(
+            "Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.", panel=KEPT
         ),
         LEXICAL,
     ] = False,
     separate_fields: Annotated[
         bool,
-        typer.Option(
-            "--separate-fields",
-            help="Index each field by itself too, for `search --field-weights`.",
-        ),
+        option("Index each field by itself too, for `search --field-weights`."),
         LEXICAL,
         without("weights"),
     ] = False,
     docno_field: Annotated[
-        str | None,
-        typer.Option(
-            "--docno-field",
-            help="The field of the docno, where it has none of the usual names.",
-        ),
+        str | None, option("The field of the docno, where it has none of the usual names.")
     ] = None,
     format_name: Annotated[
         str | None,
@@ -128,59 +94,50 @@ def index(
     ] = None,
     engine: Annotated[
         options.Engine | None,
-        typer.Option(
-            "--engine",
-            help="Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
-            show_default="lucene; with --weights memory",
+        option(
+            "Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
+            shown="lucene; with --weights memory",
         ),
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            "--encoder",
+        option(
+            "The encoder's folder or recipe, 'minilm', or a name of the Hub.",
             metavar="MODEL",
-            rich_help_panel=DENSE_PANEL,
-            help="The encoder's folder or recipe, 'minilm', or a name of the Hub.",
+            panel=DENSE_PANEL,
         ),
         DENSE,
     ] = None,
     kind: Annotated[
         options.DenseKind | None,
-        typer.Option(
-            "--kind",
-            rich_help_panel=DENSE_PANEL,
-            show_default="flat",
-            help="Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
+        option(
+            "Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
+            shown="flat",
+            panel=DENSE_PANEL,
         ),
         DENSE,
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "A setting of the kind, as in links=16; can be repeated.",
             "--set",
             metavar="KEY=VALUE",
-            rich_help_panel=DENSE_PANEL,
-            help="A setting of the kind, as in links=16; can be repeated.",
+            panel=DENSE_PANEL,
         ),
         DENSE,
     ] = None,
     device: Annotated[
         options.DeviceName | None,
-        typer.Option(
-            "--device",
-            rich_help_panel=DENSE_PANEL,
-            show_default="auto",
-            help="Where the encoder runs.",
-        ),
+        option("Where the encoder runs.", shown="auto", panel=DENSE_PANEL),
         DENSE,
     ] = None,
     precision: Annotated[
         options.AnyPrecision | None,
-        typer.Option(
-            "--precision",
-            rich_help_panel=DENSE_PANEL,
-            show_default="auto",
-            help="What the encoder computes in; 'auto' is bfloat16 where the device has it.",
+        option(
+            "What the encoder computes in; 'auto' is bfloat16 where the device has it.",
+            shown="auto",
+            panel=DENSE_PANEL,
         ),
         DENSE,
     ] = None,

@@ -5,9 +5,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.parameters import argument, option
 
 
 class TextFormat(StrEnum):
@@ -28,27 +27,18 @@ class TextFormat(StrEnum):
 
 Texts = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="SOURCE",
-        help="Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
-        show_default=False,
+    argument(
+        "Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
+        "SOURCE",
     ),
     SOURCE,
 ]
-Spans = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="FILE", help="The spans to write, such as X.jsonl.gz."),
-    LINES,
-]
+Spans = Annotated[Path, option("The spans to write, such as X.jsonl.gz.", "-o"), LINES]
 Form = Annotated[
-    TextFormat,
-    typer.Option("--format", help="What the sources are; auto: by beginning and name of each."),
+    TextFormat, option("What the sources are; auto: by beginning and name of each.", "--format")
 ]
 ContextWords = Annotated[
-    int,
-    typer.Option(
-        "--words", min=0, help="Keep sentences on each side until they have so many words."
-    ),
+    int, option("Keep sentences on each side until they have so many words.", min=0)
 ]
 
 

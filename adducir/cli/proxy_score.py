@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 import adducir
 from adducir.cli import agreement_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,26 +17,18 @@ if TYPE_CHECKING:
 
 
 def proxy_score(
-    key: Annotated[
-        Path, typer.Option("--key", metavar="FILE", help="The key of the task."), SOURCE
-    ],
+    key: Annotated[Path, option("The key of the task.", metavar="FILE"), SOURCE],
     choices: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="CHOICES",
-            help="The task file filled in, one per judge, or all judges' with a column rater.",
-            show_default=False,
+        argument(
+            "The task file filled in, one per judge, or all judges' with a column rater.", "CHOICES"
         ),
     ] = None,
     runs: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--run", help="A model's run: it chooses the candidate it scores highest; repeatable."
-        ),
+        option("A model's run: it chooses the candidate it scores highest; repeatable.", "--run"),
     ] = None,
-    by_group: Annotated[
-        bool, typer.Option("--by-group", help="Also show the groups of the items.")
-    ] = False,
+    by_group: Annotated[bool, option("Also show the groups of the items.")] = False,
     confidence: opts.Confidence = 0.95,
     samples: opts.Samples = 2000,
     seed: opts.Seed = 0,

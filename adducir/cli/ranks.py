@@ -5,12 +5,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 import adducir
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,12 +25,11 @@ class Ties(StrEnum):
 
 Baselines = Annotated[
     list[str] | None,
-    typer.Option(
-        "--baseline",
+    option(
+        "The system that all others are tested against; can be repeated.",
         "-b",
         metavar="SYSTEM",
-        help="The system that all others are tested against; can be repeated.",
-        rich_help_panel=opts.TESTING,
+        panel=opts.TESTING,
     ),
 ]
 
@@ -39,36 +37,26 @@ Baselines = Annotated[
 def ranks(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RANKS",
-            help="TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
-            show_default=False,
+        argument(
+            "TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
+            "RANKS",
         ),
         SOURCE,
     ],
     cutoffs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cutoffs",
-            help="The k of R@k, with commas or repeated.",
-            show_default="1,3,5,10,50,100",
-        ),
+        list[str] | None, option("The k of R@k, with commas or repeated.", shown="1,3,5,10,50,100")
     ] = None,
     ties: Annotated[
         Ties,
-        typer.Option(
-            "--ties",
-            help="Count candidates that tie with the gold item as "
+        option(
+            "Count candidates that tie with the gold item as "
             "better, or take the exact mean over "
-            "all orders.",
+            "all orders."
         ),
     ] = Ties.PESSIMISTIC,
-    random: Annotated[
-        bool, typer.Option("--random", help="Add the expectation of a random ranking.")
-    ] = False,
+    random: Annotated[bool, option("Add the expectation of a random ranking.")] = False,
     by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="KEY", help="Show groups of queries by a further column."),
+        str | None, option("Show groups of queries by a further column.", metavar="KEY")
     ] = None,
     baseline: Baselines = None,
     test: opts.TestName = None,

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import adducir
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.cli.ranks import Baselines
 from adducir.core.errors import UsageError
 
@@ -16,37 +15,25 @@ from adducir.core.errors import UsageError
 def rouge(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Runs over masked spans, such as `adducir retrieve` writes; each is a system.",
-            show_default=False,
+        argument(
+            "Runs over masked spans, such as `adducir retrieve` writes; each is a system.", "RUN"
         ),
         SOURCE,
     ],
     spans: Annotated[
         list[Path],
-        typer.Option(
-            "--spans", metavar="FILE", help="The spans with their gold texts; can be repeated."
-        ),
+        option("The spans with their gold texts; can be repeated.", metavar="FILE"),
         SOURCE,
     ],
     candidates: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--candidates",
-            metavar="FILE",
-            help="Spans that are candidates only; can be repeated.",
-        ),
+        option("Spans that are candidates only; can be repeated.", metavar="FILE"),
         SOURCE,
     ] = None,
-    depth: Annotated[
-        int,
-        typer.Option("--depth", min=1, help="Add the best and the mean of so many candidates."),
-    ] = 1,
-    stem: Annotated[bool, typer.Option("--stem", help="Compare Porter stems.")] = False,
+    depth: Annotated[int, option("Add the best and the mean of so many candidates.", min=1)] = 1,
+    stem: Annotated[bool, option("Compare Porter stems.")] = False,
     without_gold: Annotated[
-        bool,
-        typer.Option("--without-gold", help="Leave the gold candidate itself out of the runs."),
+        bool, option("Leave the gold candidate itself out of the runs.")
     ] = False,
     baseline: Baselines = None,
     test: opts.TestName = None,

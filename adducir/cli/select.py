@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.hyperparameters import with_hyperparameters
 from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.parameters import option
 from adducir.selectors.selector import SELECTORS
 
 
@@ -15,30 +14,18 @@ from adducir.selectors.selector import SELECTORS
 def select(
     model: Annotated[
         Path,
-        typer.Option(
-            "--model",
+        option(
+            "A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
             "-m",
             metavar="MODEL",
-            help="A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
         ),
     ],
     questions: Annotated[
         list[Path],
-        typer.Option(
-            "--questions",
-            "-q",
-            metavar="FILE",
-            help="Questions with their passages, JSONL; can be repeated.",
-        ),
+        option("Questions with their passages, JSONL; can be repeated.", "-q", metavar="FILE"),
         SOURCE,
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The selected sets, JSONL, such as X.jsonl.gz."
-        ),
-        LINES,
-    ],
+    output: Annotated[Path, option("The selected sets, JSONL, such as X.jsonl.gz.", "-o"), LINES],
     device: options.Device = options.DeviceName.AUTO,
     precision: options.PrecisionOption = options.Precision.FLOAT32,
     threads: options.Threads = None,

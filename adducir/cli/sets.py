@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import adducir
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.cli.ranks import Baselines
 from adducir.core.errors import UsageError
 
@@ -16,27 +15,18 @@ from adducir.core.errors import UsageError
 def sets(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="CHOSEN",
-            help="Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
-            show_default=False,
+        argument(
+            "Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
+            "CHOSEN",
         ),
     ],
     questions: Annotated[
         list[Path],
-        typer.Option(
-            "--questions",
-            "-q",
-            metavar="FILE",
-            help="The questions with their gold sets, JSONL; can be repeated.",
-        ),
+        option("The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"),
         SOURCE,
     ],
     upper_bound: Annotated[
-        bool,
-        typer.Option(
-            "--upper-bound", help="Add what the best selection from each question's pool reaches."
-        ),
+        bool, option("Add what the best selection from each question's pool reaches.")
     ] = False,
     baseline: Baselines = None,
     test: opts.TestName = None,

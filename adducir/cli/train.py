@@ -3,28 +3,16 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.outputs import ARTIFACT
+from adducir.cli.parameters import argument, option
 
 
 def train(
-    recipe: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECIPE", help="The recipe, such as encoders/NAME.yaml.", show_default=False
-        ),
-    ],
+    recipe: Annotated[Path, argument("The recipe, such as encoders/NAME.yaml.", "RECIPE")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="The model's folder.",
-            show_default="the recipe's name without its ending",
-        ),
+        option("The model's folder.", "-o", shown="the recipe's name without its ending"),
         ARTIFACT,
     ] = None,
     changes: options.Changes = None,

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli import tune_options as opts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import FILES, SOURCE
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,11 +21,7 @@ def tune(
     topics: Annotated[opts.TopicsSources, SOURCE],
     qrels: opts.QrelsSources,
     grid: opts.GridRanges,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go."),
-        FILES,
-    ],
+    output: Annotated[Path, option("Where the files go.", "-o"), FILES],
     index: opts.Index = None,
     topic_field: opts.TopicField = None,
     model: opts.ModelName = None,

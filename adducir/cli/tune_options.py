@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli.effects import with_any
 from adducir.cli.hyperparameters import kind_option, numbers_of
 from adducir.cli.options import Negative
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
@@ -27,44 +26,32 @@ FOLDS = "Folds"
 
 TopicsSources = Annotated[
     list[str],
-    typer.Option(
-        "--topics",
-        "-t",
-        help="An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL; can be repeated, "
+    option(
+        "An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL; can be repeated, "
         "each with its --qrels.",
+        "-t",
     ),
 ]
 QrelsSources = Annotated[
-    list[str],
-    typer.Option("--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."),
+    list[str], option("Judgements: a file or an ir_datasets id; can be repeated.", "-q")
 ]
 TopicField = Annotated[
     str | None,
-    typer.Option(
-        "--topic-field",
-        help="The field to search with, such as title or description.",
-        show_default="title, query or text",
-    ),
+    option("The field to search with, such as title or description.", shown="title, query or text"),
 ]
 GridRanges = Annotated[
     list[str],
-    typer.Option(
-        "--grid",
-        "-g",
-        metavar="NAME=VALUES",
-        help="A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
+    option(
+        "A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
         "b=0.2,0.4; can be repeated. Of equal settings the one with the smallest values is chosen, "
         f"the first parameter first. Parameters of --model and --feedback: "
         f"{numbers_of(MODELS, FEEDBACK)}; of --fuse: weights.NAME, and those of 'adducir fuse', "
         "such as k; of --rerank: rerank_depth.",
+        "-g",
+        metavar="NAME=VALUES",
     ),
 ]
-Index = Annotated[
-    Path | None,
-    typer.Option(
-        "--index", "-i", metavar="FOLDER", help="The index to search.", rich_help_panel=SYSTEM
-    ),
-]
+Index = Annotated[Path | None, option("The index to search.", "-i", metavar="FOLDER", panel=SYSTEM)]
 ModelName = Annotated[
     str | None,
     kind_option(MODELS, "--model", show_default="bm25", rich_help_panel=SYSTEM),
@@ -77,71 +64,53 @@ Feedback = Annotated[
 ]
 Fuse = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--fuse",
-        metavar="RUN",
-        help="Instead of searching, fuse runs; repeat it for each of them. A run's weight is "
+    option(
+        "Instead of searching, fuse runs; repeat it for each of them. A run's weight is "
         "called by the name of its file: weights.bm25.",
-        rich_help_panel=SYSTEM,
+        metavar="RUN",
+        panel=SYSTEM,
     ),
 ]
 FusionMethod = Annotated[
     str | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help="How runs are fused: see 'adducir fuse --help'.",
-        show_default="rrf",
-        rich_help_panel=SYSTEM,
+    option(
+        "How runs are fused: see 'adducir fuse --help'.", metavar="NAME", shown="rrf", panel=SYSTEM
     ),
     with_any("fuse"),
 ]
 Rerank = Annotated[
     tuple[Path, Path] | None,
-    typer.Option(
-        "--rerank",
-        metavar="FIRST RERANKED",
-        help="Instead of searching, tune how many documents of a run are reranked: the run, and "
+    option(
+        "Instead of searching, tune how many documents of a run are reranked: the run, and "
         "the same run reranked.",
-        rich_help_panel=SYSTEM,
+        metavar="FIRST RERANKED",
+        panel=SYSTEM,
     ),
 ]
-Objective = Annotated[
-    str, typer.Option("--measure", "-m", help="The measure whose mean is to be greatest.")
-]
+Objective = Annotated[str, option("The measure whose mean is to be greatest.", "-m")]
 NegativeGrades = Annotated[
     Negative,
-    typer.Option(
-        "--negative-grades",
-        help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
-    ),
+    option("Count negative grades as judged and not relevant, or leave them to trec_eval's rule."),
 ]
 FoldsRule = Annotated[
     str | None,
-    typer.Option(
-        "--folds",
+    option(
+        "How many folds to cut the topics into, or 'topics': each source of topics is a fold.",
         metavar="K|topics",
-        help="How many folds to cut the topics into, or 'topics': each source of topics is a fold.",
-        show_default="topics if there are several, else 5",
-        rich_help_panel=FOLDS,
+        shown="topics if there are several, else 5",
+        panel=FOLDS,
     ),
 ]
 FoldsFile = Annotated[
     Path | None,
-    typer.Option(
-        "--folds-file",
-        metavar="FILE",
-        help="Folds from a file: JSON (a list of lists of qids, as Anserini has it) or lines "
+    option(
+        "Folds from a file: JSON (a list of lists of qids, as Anserini has it) or lines "
         "'qid fold'.",
-        rich_help_panel=FOLDS,
+        metavar="FILE",
+        panel=FOLDS,
     ),
 ]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", help="Decides which topics make a fold.", show_default="42", rich_help_panel=FOLDS
-    ),
-]
+Seed = Annotated[int | None, option("Decides which topics make a fold.", shown="42", panel=FOLDS)]
 
 
 @dataclass(frozen=True)
