@@ -60,8 +60,8 @@ def ask(
     no_keep: Annotated[
         bool, option("Keep nothing, and take nothing that was kept."), ENCODING
     ] = False,
-    device: Annotated[options.Device, ENCODING] = options.DeviceName.AUTO,
-    precision: Annotated[options.EncodingPrecision, ENCODING] = options.AnyPrecision.AUTO,
+    device: Annotated[options.Device, ENCODING] = "auto",
+    precision: Annotated[options.EncodingPrecision, ENCODING] = "auto",
     threads: Annotated[options.Threads, ENCODING] = None,
 ) -> None:
     """Search a book for the passages that best match a prompt.
@@ -91,7 +91,7 @@ def ask(
 
             sources = {name: encoder_source(name) for name in names if name != BM25}
             encoders = {
-                name: (source, load_encoder(source).to(choose_device(device.value)))
+                name: (source, load_encoder(source).to(choose_device(device)))
                 for name, source in sources.items()
             }
         with _threads(threads if encoders else None):
@@ -102,7 +102,7 @@ def ask(
                 words=BM25 in names,
                 encoders=encoders,
                 keep=keep or (cache and cache / "ask"),
-                precision=precision.value,
+                precision=precision,
                 progress=progress,
             )
             found = [searchable.best(prompt, top) for prompt in prompts]

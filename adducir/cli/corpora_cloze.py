@@ -9,7 +9,7 @@ from adducir.cli.parameters import option
 def corpora_cloze(
     sources: parts.Texts,
     output: parts.Spans,
-    form: parts.Form = parts.TextFormat.AUTO,
+    form: parts.Form = "auto",
     every: Annotated[int, option("Sentences from one mask to the next.", min=2)] = 10,
     longest: Annotated[
         int, option("Sentences of a mask, at most.", "--max-sentences", min=1, max=20)
@@ -30,7 +30,7 @@ def corpora_cloze(
     with open_progress() as progress:
         progress.start("Masking sentences", None, "masks")
         found = mask_sentences(
-            read_texts(sources, form.wanted),
+            read_texts(sources, None if form == "auto" else form),
             every=every,
             longest=longest,
             words=words,

@@ -1,8 +1,7 @@
 """``adducir corpora hotpotqa``."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli.effects import without
 from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
@@ -16,13 +15,7 @@ if TYPE_CHECKING:
 
     from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion
     from adducir.datasets.evidence_sets.record import EvidenceQuestion
-
-
-class Gold(StrEnum):
-    """Whether a pool gets true paragraphs that were not found."""
-
-    ALWAYS = "always"
-    FOUND = "found"
+    from adducir.indexes.pools import Gold
 
 
 def corpora_hotpotqa(
@@ -39,12 +32,12 @@ def corpora_hotpotqa(
     ] = 50,
     own: Annotated[bool, option("No pool: each question's own paragraphs.")] = False,
     gold: Annotated[
-        Gold,
+        Literal["always", "found"],
         option(
             "found: the pool as BM25 makes it; always: with all true paragraphs, and without "
             "questions that lack one."
         ),
-    ] = Gold.ALWAYS,
+    ] = "always",
     paragraphs: Annotated[
         list[str] | None,
         option(
@@ -90,14 +83,14 @@ def corpora_hotpotqa(
 
 
 def _own(
-    questions: "Sequence[HotpotQuestion]", gold: Gold, negatives: int, seed: int
+    questions: "Sequence[HotpotQuestion]", gold: "Gold", negatives: int, seed: int
 ) -> "tuple[list[EvidenceQuestion], str]":
     from adducir.datasets.evidence_sets.hotpotqa import own_passages
     from adducir.datasets.evidence_sets.sampling import with_sets
 
     whole = [with_sets(own_passages(q), negatives=negatives, seed=seed) for q in questions]
     found = [question for question in whole if not any(question.missing)]
-    made = whole if gold is Gold.FOUND else found
+    made = whole if gold == "found" else found
     rows = [
         ("questions read", len(questions)),
         ("  with all true paragraphs in their own", sum(bool(one.gold) for one in found)),
@@ -110,7 +103,7 @@ def _pools(
     questions: "Sequence[HotpotQuestion]",
     corpora: "Sequence[str]",
     passages: int,
-    gold: Gold,
+    gold: "Gold",
     parameters: tuple[float, float],
     negatives: int,
     seed: int,
@@ -127,7 +120,7 @@ def _pools(
         questions,
         searched,
         passages=passages,
-        gold=gold.value,
+        gold=gold,
         negatives=negatives,
         model=BM25(k1=parameters[0], b=parameters[1]),
         seed=seed,

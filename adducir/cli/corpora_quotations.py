@@ -1,8 +1,7 @@
 """``adducir corpora quotations``."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
@@ -14,13 +13,6 @@ if TYPE_CHECKING:
     from adducir.datasets.quotations.builder import Built
     from adducir.datasets.quotations.report import Report
     from adducir.datasets.quotations.rules import Rules
-
-
-class RulesName(StrEnum):
-    """The rules by which quotations are found."""
-
-    STRICT = "strict"
-    RELIC = "relic"
 
 
 def corpora_quotations(
@@ -44,8 +36,8 @@ def corpora_quotations(
     ] = 0,
     sample: Annotated[int, option("Print so many windows, for reading.", min=0)] = 0,
     rules: Annotated[
-        RulesName, option("strict: words in a row; relic: alike sentences.")
-    ] = RulesName.STRICT,
+        Literal["strict", "relic"], option("strict: words in a row; relic: alike sentences.")
+    ] = "strict",
     words: Annotated[
         int, option("Words of the book in a quotation; relic: of a sought sentence.")
     ] = 10,
@@ -107,7 +99,7 @@ def corpora_quotations(
         show(_sample(built, sample, seed))
 
 
-def _rules(name: RulesName, numbers: dict[str, int | float]) -> "Rules":
+def _rules(name: str, numbers: dict[str, int | float]) -> "Rules":
     """The rules with their numbers.
 
     Raises:
@@ -117,11 +109,9 @@ def _rules(name: RulesName, numbers: dict[str, int | float]) -> "Rules":
 
     for other, only in ONLY.items():
         odd = [one for one in only if one in numbers]
-        if other != name.value and odd:
-            raise UsageError(
-                f"--{odd[0].replace('_', '-')} means nothing with --rules {name.value}."
-            )
-    return rules_of(name.value, numbers)
+        if other != name and odd:
+            raise UsageError(f"--{odd[0].replace('_', '-')} means nothing with --rules {name}.")
+    return rules_of(name, numbers)
 
 
 def _write(

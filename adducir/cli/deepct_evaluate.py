@@ -16,8 +16,8 @@ def deepct_evaluate(
         option("The model.", "-m", metavar="FOLDER", shown="the recipe's name without its ending"),
     ] = None,
     changes: options.Changes = None,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
 ) -> None:
     """Measure how well a term weighter recovers the reference terms of passages held out.
@@ -42,8 +42,8 @@ def deepct_evaluate(
         found, part = evaluate_recovery(
             plan.opened,
             model or model_folder(recipe),
-            device=device.value,
-            precision=precision.value,
+            device=device,
+            precision=precision,
             threads=threads,
             progress=progress,
         )

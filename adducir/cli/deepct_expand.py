@@ -1,8 +1,7 @@
 """``adducir deepct expand``."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
@@ -10,13 +9,6 @@ from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.core.standard_output import is_standard_output
-
-
-class Transform(StrEnum):
-    """What is scaled."""
-
-    LINEAR = "linear"
-    SQRT = "sqrt"
 
 
 def deepct_expand(
@@ -37,8 +29,8 @@ def deepct_expand(
     ] = None,
     scale: Annotated[float, option("How often a word of weight 1 comes.", min=0.0)] = 100.0,
     transform: Annotated[
-        Transform, option("Scale the weight, or its square root.")
-    ] = Transform.LINEAR,
+        Literal["linear", "sqrt"], option("Scale the weight, or its square root.")
+    ] = "linear",
     pairs: Annotated[
         bool, option("Write each word with its count, for the memory engine, not repeated.")
     ] = False,
@@ -50,13 +42,10 @@ def deepct_expand(
         ),
         with_any("pairs"),
     ] = None,
-    docno_field: Annotated[str | None, option("The field of the docno.")] = None,
-    format_name: Annotated[
-        str | None,
-        options.CorpusFormat,
-    ] = None,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    docno_field: options.DocnoField = None,
+    format_name: options.CorpusFormat = None,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -93,13 +82,13 @@ def deepct_expand(
             folder,
             documents,
             target,
-            device=device.value,
+            device=device,
             threads=threads,
-            precision=precision.value,
+            precision=precision,
             rebuild=rebuild,
             progress=progress,
         )
-        rendering = Rendering(scale=scale, transform=transform.value)
+        rendering = Rendering(scale=scale, transform=transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, settings, rendering)
         if pairs:
             written = write_pairs(expanded, output, options.listed(keep), progress)

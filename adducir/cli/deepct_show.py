@@ -17,7 +17,7 @@ def deepct_show(
     ],
     text: Annotated[str, option("The text; '-' reads stdin.", "-t", metavar="TEXT")],
     top: Annotated[int, option("How many words to list by weight below the text.", min=0)] = 10,
-    device: options.Device = options.DeviceName.AUTO,
+    device: options.Device = "auto",
 ) -> None:
     """Print a text with the weight of each word, coloured in the terminal."""
     import sys
@@ -29,7 +29,7 @@ def deepct_show(
     from adducir.models.machine import choose_device
 
     shown = sys.stdin.read() if text == "-" else text
-    weighter = TermWeighter.load(model_folder(model)).to(choose_device(device.value))
+    weighter = TermWeighter.load(model_folder(model)).to(choose_device(device))
     (found,) = predict_weights(weighter, [shown])
     if is_terminal(sys.stdout):
         _print_coloured(shown, found)

@@ -1,21 +1,13 @@
 """``adducir encode``."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import ARTIFACT
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
-
-
-class SpanSide(StrEnum):
-    """What of a file of spans is encoded."""
-
-    CONTEXT = "context"
-    SPAN = "span"
 
 
 def encode(
@@ -36,10 +28,10 @@ def encode(
         Path | None, option("Masked spans, in place of a corpus.", metavar="FILE")
     ] = None,
     side: Annotated[
-        SpanSide | None,
-        option("With --spans: encode the contexts, or the spans themselves.", shown="context"),
+        Literal["context", "span"],
+        option("With --spans: encode the contexts, or the spans themselves."),
         with_any("spans"),
-    ] = None,
+    ] = "context",
     fields: Annotated[
         list[str] | None,
         option(
@@ -48,16 +40,10 @@ def encode(
         ),
         with_any("corpus"),
     ] = None,
-    docno_field: Annotated[
-        str | None, option("The field of the docno."), with_any("corpus")
-    ] = None,
-    format_name: Annotated[
-        str | None,
-        options.CorpusFormat,
-        with_any("corpus"),
-    ] = None,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.EncodingPrecision = options.AnyPrecision.AUTO,
+    docno_field: Annotated[options.DocnoField, with_any("corpus")] = None,
+    format_name: Annotated[options.CorpusFormat, with_any("corpus")] = None,
+    device: options.Device = "auto",
+    precision: options.EncodingPrecision = "auto",
     threads: options.Threads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -77,7 +63,7 @@ def encode(
     source = encoder_source(model)
     with open_progress() as progress:
         if spans is not None:
-            items = encoding.items_of_spans(spans, (side or SpanSide.CONTEXT).value)
+            items = encoding.items_of_spans(spans, side)
         else:
             documents = open_corpus(
                 corpus or "",
@@ -90,9 +76,9 @@ def encode(
             source,
             items,
             output,
-            device=device.value,
+            device=device,
             threads=threads,
-            precision=precision.value,
+            precision=precision,
             rebuild=rebuild,
             progress=progress,
         )

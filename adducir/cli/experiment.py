@@ -28,7 +28,7 @@ def experiment(
     ] = None,
     rebuild: options.Rebuild = False,
     threads: Annotated[options.Threads, without("dry_run")] = None,
-    device: Annotated[options.Device, without("dry_run")] = options.DeviceName.AUTO,
+    device: Annotated[options.Device, without("dry_run")] = "auto",
     jobs: Annotated[
         int,
         option("Processes that make independent steps at once.", "-j", min=1),
@@ -51,7 +51,7 @@ def experiment(
         dry_run=dry_run,
         rebuild=rebuild,
         threads=threads,
-        device=device.value,
+        device=device,
         jobs=jobs,
         allow_code=allow_code,
         format_name=format_name,

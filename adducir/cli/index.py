@@ -1,10 +1,11 @@
 """``adducir index``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import where, without
+from adducir.cli.index_dense import Dense, build_dense
 from adducir.cli.outputs import ARTIFACT, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
@@ -12,9 +13,6 @@ from adducir.core.errors import UsageError
 if TYPE_CHECKING:
     from adducir.core.artifacts import Manifest
 
-
-DENSE_PANEL = "Dense (--engine dense)"
-DENSE = where("engine", "dense")
 LUCENE = where("engine", "lucene", None)
 LEXICAL = where("engine", "lucene", "memory", None)
 KEPT = "What the index keeps"
@@ -54,7 +52,9 @@ def index(
         LEXICAL,
     ] = None,
     stemmer: Annotated[
-        options.Stemmer | None, option("English's stemmer.", shown="porter"), LEXICAL
+        Literal["porter", "krovetz", "none"] | None,
+        option("English's stemmer.", shown="porter"),
+        LEXICAL,
     ] = None,
     stopwords: Annotated[
         str, option("'lucene', 'none', or a file with one stop word a line."), LEXICAL
@@ -85,63 +85,17 @@ def index(
         LEXICAL,
         without("weights"),
     ] = False,
-    docno_field: Annotated[
-        str | None, option("The field of the docno, where it has none of the usual names.")
-    ] = None,
-    format_name: Annotated[
-        str | None,
-        options.CorpusFormat,
-    ] = None,
+    docno_field: options.DocnoField = None,
+    format_name: options.CorpusFormat = None,
     engine: Annotated[
-        options.Engine | None,
+        Literal["lucene", "memory", "dense"] | None,
         option(
             "Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
             shown="lucene; with --weights memory",
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        option(
-            "The encoder's folder or recipe, 'minilm', or a name of the Hub.",
-            metavar="MODEL",
-            panel=DENSE_PANEL,
-        ),
-        DENSE,
-    ] = None,
-    kind: Annotated[
-        options.DenseKind | None,
-        option(
-            "Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
-            shown="flat",
-            panel=DENSE_PANEL,
-        ),
-        DENSE,
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        option(
-            "A setting of the kind, as in links=16; can be repeated.",
-            "--set",
-            metavar="KEY=VALUE",
-            panel=DENSE_PANEL,
-        ),
-        DENSE,
-    ] = None,
-    device: Annotated[
-        options.DeviceName | None,
-        option("Where the encoder runs.", shown="auto", panel=DENSE_PANEL),
-        DENSE,
-    ] = None,
-    precision: Annotated[
-        options.AnyPrecision | None,
-        option(
-            "What the encoder computes in; 'auto' is bfloat16 where the device has it.",
-            shown="auto",
-            panel=DENSE_PANEL,
-        ),
-        DENSE,
-    ] = None,
     rebuild: options.Rebuild = False,
+    dense: Dense,
 ) -> None:
     """Build an index from a corpus.
 
@@ -151,55 +105,34 @@ def index(
     if source is None and weights is None:
         raise UsageError("name a SOURCE, or --weights.")
     source = source if source is not None else str(weights)
-    if engine == options.Engine.DENSE:
-        from adducir.cli.index_dense import Request, index_dense
+    named = tuple(options.listed(fields))
 
-        index_dense(
-            Request(
-                source,
-                output,
-                tuple(options.listed(fields)),
-                docno_field,
-                format_name,
-                encoder,
-                kind or options.DenseKind.FLAT,
-                tuple(changes or ()),
-                device or options.DeviceName.AUTO,
-                precision or options.AnyPrecision.AUTO,
-                threads,
-                rebuild,
-            )
-        )
-        return
     from adducir.cli.console import open_progress
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes.analysis import Analysis
-    from adducir.indexes.builders import builder
-    from adducir.indexes.languages.lucene import PRETOKENIZED
-    from adducir.indexes.lucene_builder import IndexSettings
 
-    settings = IndexSettings(
-        fields=tuple(options.listed(fields)),
-        analysis=Analysis.of(
-            stemmer.value if stemmer else "",
-            stopwords,
-            language or ("en" if weights is None else PRETOKENIZED),
-        ),
-        positions=positions,
-        vectors=vectors,
-        accurate_length=accurate_length,
-        weights=weights,
-        separate_fields=separate_fields,
-    )
     with open_progress() as progress:
-        corpus = open_corpus(
-            source,
-            docno_field=docno_field,
-            format=format_name,
-            progress=progress,
+        corpus = open_corpus(source, docno_field=docno_field, format=format_name, progress=progress)
+        if engine == "dense":
+            build_dense(dense, corpus, output, named, threads, rebuild, progress)
+            return
+
+        from adducir.indexes.analysis import Analysis
+        from adducir.indexes.builders import builder
+        from adducir.indexes.languages.lucene import PRETOKENIZED
+        from adducir.indexes.lucene_builder import IndexSettings
+
+        settings = IndexSettings(
+            fields=named,
+            analysis=Analysis.of(
+                stemmer or "", stopwords, language or ("en" if weights is None else PRETOKENIZED)
+            ),
+            positions=positions,
+            vectors=vectors,
+            accurate_length=accurate_length,
+            weights=weights,
+            separate_fields=separate_fields,
         )
-        in_memory = engine == options.Engine.MEMORY or weights is not None
-        build = builder("memory" if in_memory else "lucene")
+        build = builder("memory" if engine == "memory" or weights is not None else "lucene")
         manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )

@@ -6,9 +6,8 @@ nothing heavy.
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,6 +17,7 @@ from adducir.cli.parameters import argument, option
 from adducir.core.numbers import whole_number
 from adducir.core.standard_output import is_standard_output
 from adducir.corpora.readers import FORMATS
+from adducir.models.machine import AnyPrecision, Precision
 from adducir.tables.formats import TABLES
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
@@ -34,67 +34,10 @@ def format_of(output: Path | None, wanted: str | None = None) -> str:
     return next((kind for kind, one in kinds if one.ending == ending), "terminal")
 
 
-class Family(StrEnum):
-    """Scope of the multiple-testing correction."""
-
-    MEASURE = "measure"
-    TABLE = "table"
-    PAIRS = "pairs"
-
-
-class Negative(StrEnum):
-    """How negative grades are treated."""
-
-    ZERO = "zero"
-    TREC_EVAL = "trec_eval"
-
-
-class Stemmer(StrEnum):
-    """Stemmers."""
-
-    PORTER = "porter"
-    KROVETZ = "krovetz"
-    NONE = "none"
-
-
-class Engine(StrEnum):
-    """Lexical engines, and the dense one."""
-
-    LUCENE = "lucene"
-    MEMORY = "memory"
-    DENSE = "dense"
-
-
-class DenseKind(StrEnum):
-    """Kinds of dense indexes."""
-
-    FLAT = "flat"
-    HNSW = "hnsw"
-    IVF_PQ = "ivf-pq"
-
-
-class DeviceName(StrEnum):
-    """Where a model runs."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-    MPS = "mps"
-
-
-class Precision(StrEnum):
-    """What a model computes in."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-
-
-class AnyPrecision(StrEnum):
-    """The same, or what is fastest on the device."""
-
-    AUTO = "auto"
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
+NegativeGrades = Literal["zero", "trec_eval"]
+NEGATIVE_GRADES = (
+    "Count negative grades as judged and not relevant, or leave them to trec_eval's rule."
+)
 
 
 def _without_metadata(paths: list[Path]) -> list[Path]:
@@ -128,9 +71,12 @@ Output = Annotated[Path | None, option("Write there instead of to the terminal."
 RunOutput = Annotated[
     Path, option("The run to write, such as runs/X.trec.gz; '-' is standard output.", "-o"), RUN
 ]
-CorpusFormat = option(
-    "The format of the files, if their names do not show it.", "--format", **kind_of(FORMATS)
-)
+CorpusFormat = Annotated[
+    str | None,
+    option(
+        "The format of the files, if their names do not show it.", "--format", **kind_of(FORMATS)
+    ),
+]
 TableFormat = Annotated[
     str | None,
     option(
@@ -158,6 +104,12 @@ Depth = Annotated[
     ),
 ]
 Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
+QrelsSources = Annotated[
+    list[str], option("Judgements: a file or an ir_datasets id; can be repeated.", "-q")
+]
+DocnoField = Annotated[
+    str | None, option("The field of the docno, where it has none of the usual names.")
+]
 Rebuild = Annotated[bool, option("Build even what is there already.")]
 
 
@@ -173,6 +125,7 @@ def tag_of(output: Path, wanted: str | None) -> str:
     return wanted or ("adducir" if is_standard_output(output) else "_".join(stem(output).split()))
 
 
+DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 Device = Annotated[DeviceName, option("Where the model runs; 'auto' takes a GPU if any.")]
 PrecisionOption = Annotated[
     Precision, option("What the model computes in; bfloat16 is faster and coarser.")

@@ -1,29 +1,11 @@
 """What the commands that make collections share: options, and tables of counts."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import argument, option
-
-
-class TextFormat(StrEnum):
-    """Formats of texts."""
-
-    AUTO = "auto"
-    ELI5 = "eli5"
-    KILT = "kilt"
-    NQ = "nq"
-    QA = "qa"
-    BOOK = "book"
-
-    @property
-    def wanted(self) -> str | None:
-        """The format, or None where the files show it."""
-        return None if self is TextFormat.AUTO else self.value
-
 
 Texts = Annotated[
     list[Path],
@@ -35,7 +17,8 @@ Texts = Annotated[
 ]
 Spans = Annotated[Path, option("The spans to write, such as X.jsonl.gz.", "-o"), LINES]
 Form = Annotated[
-    TextFormat, option("What the sources are; auto: by beginning and name of each.", "--format")
+    Literal["auto", "eli5", "kilt", "nq", "qa", "book"],
+    option("What the sources are; auto: by beginning and name of each.", "--format"),
 ]
 ContextWords = Annotated[
     int, option("Keep sentences on each side until they have so many words.", min=0)

@@ -53,7 +53,7 @@ def rerank(
         without("no_cache"),
     ] = None,
     no_cache: Annotated[bool, option("Neither look for known scores nor keep them.")] = False,
-    device: options.Device = options.DeviceName.AUTO,
+    device: options.Device = "auto",
     threads: options.Threads = None,
     tag: options.Tag = None,
 ) -> None:
@@ -76,7 +76,7 @@ def rerank(
 
     kept = None if no_cache else cache or study_folder(output) / "rerankers" / ".scores"
     candidates = read_run(run)
-    reranker = open_reranker(model, device=device.value)
+    reranker = open_reranker(model, device=device)
     wanted = options.listed(fields) or list(reranker.fields)
     with open_progress() as progress, using_threads(threads):
         queries = load_topics(topics, field=topic_field, progress=progress)

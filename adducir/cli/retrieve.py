@@ -48,8 +48,8 @@ def retrieve(
         int | None, option("Sentences on the right.", min=0, shown="as it was trained")
     ] = None,
     depth: Annotated[int, option("Candidates of a context.", min=1)] = 100,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     tag: options.Tag = None,
 ) -> None:
@@ -68,9 +68,9 @@ def retrieve(
     from adducir.encoders.ranking import relic_rankings, run_tasks
     from adducir.models.machine import using_threads
 
-    encoder = _opened(model, left, right, device.value)
+    encoder = _opened(model, left, right, device)
     with open_progress() as progress, using_threads(threads):
-        how: dict[str, Any] = {"precision": precision.value, "progress": progress}
+        how: dict[str, Any] = {"precision": precision, "progress": progress}
         if relic is not None and submits:
             from adducir.datasets.quotations import read_relic, write_submission
 
@@ -81,7 +81,7 @@ def retrieve(
 
             tasks = list(_tasks(spans or [], candidates or [], relic))
             run = run_tasks(encoder, tasks, depth, tag=options.tag_of(output, tag), **how)
-            about = {"name": model, "precision": precision.value, "depth": depth}
+            about = {"name": model, "precision": precision, "depth": depth}
             write_run(run, output, {"method": {"retrieval": [about]}})
             count = sum(len(task.spans) for task in tasks)
     note(f"{near(output)}: the best {depth} candidates of {count:,} contexts")

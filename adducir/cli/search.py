@@ -64,12 +64,12 @@ def search(
     The run's metadata is written beside it. A topic without hits cannot stand in a run: it is
     reported here and named in the metadata.
     """
-    from adducir.cli.search_dense import Request, is_dense, search_dense
+    from adducir.cli.search_dense import is_dense, search_dense
 
     if is_dense(index):
         given = {"model": model, "feedback": feedback, "field_weights": field_weights}
         _refuse_lexical({**given, **hyperparameters})
-        search_dense(Request(index, topics, output, topic_field, depth, threads, tag))
+        search_dense(index, topics, output, topic_field, depth, threads, tag)
         return
 
     from adducir.cli.console import open_progress, show

@@ -26,8 +26,8 @@ def select(
         SOURCE,
     ],
     output: Annotated[Path, option("The selected sets, JSONL, such as X.jsonl.gz.", "-o"), LINES],
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     *,
     hyperparameters: dict[str, str],
@@ -45,12 +45,12 @@ def select(
 
     requested = [question for path in questions for question in read_questions(path)]
     with open_progress() as progress, using_threads(threads):
-        loaded = selecting.load_evidence_model(model, choose_device(device.value))
+        loaded = selecting.load_evidence_model(model, choose_device(device))
         chosen = selecting.select(
             loaded,
             requested,
             selecting.changed(loaded.settings.selection, hyperparameters),
-            precision=precision.value,
+            precision=precision,
             progress=progress,
         )
         count = write_selected(chosen, output)

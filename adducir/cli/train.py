@@ -16,7 +16,7 @@ def train(
         ARTIFACT,
     ] = None,
     changes: options.Changes = None,
-    device: options.Device = options.DeviceName.AUTO,
+    device: options.Device = "auto",
     threads: options.TrainingThreads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -34,9 +34,7 @@ def train(
     target = output or recipe.with_suffix("")
     with open_progress() as progress:
         plan = open_training(recipe, options.training_changes(changes, threads), progress=progress)
-        manifest = train_model(
-            plan, target, device=device.value, rebuild=rebuild, progress=progress
-        )
+        manifest = train_model(plan, target, device=device, rebuild=rebuild, progress=progress)
     counts = manifest.counts
     loss = counts["validation_loss"]
     loss_text = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def tune(
     topics: Annotated[opts.TopicsSources, SOURCE],
-    qrels: opts.QrelsSources,
+    qrels: options.QrelsSources,
     grid: opts.GridRanges,
     output: Annotated[Path, option("Where the files go.", "-o"), FILES],
     index: opts.Index = None,
@@ -30,7 +30,7 @@ def tune(
     method: opts.FusionMethod = None,
     rerank: opts.Rerank = None,
     measure: opts.Objective = opts.DEFAULT_OBJECTIVE,
-    negative_grades: opts.NegativeGrades = options.Negative.ZERO,
+    negative_grades: opts.NegativeGrades = "zero",
     folds: opts.FoldsRule = None,
     folds_file: opts.FoldsFile = None,
     seed: opts.Seed = None,
@@ -67,7 +67,7 @@ def tune(
             pool,
             rule(pool),
             objective,
-            negative=negative_grades.value,
+            negative=negative_grades,
             tag=output.name,
             progress=progress,
         )

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.hyperparameters import kind_option, numbers_of
-from adducir.cli.options import Negative
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.indexes.feedback import FEEDBACK
@@ -31,9 +31,6 @@ TopicsSources = Annotated[
         "each with its --qrels.",
         "-t",
     ),
-]
-QrelsSources = Annotated[
-    list[str], option("Judgements: a file or an ir_datasets id; can be repeated.", "-q")
 ]
 TopicField = Annotated[
     str | None,
@@ -88,10 +85,7 @@ Rerank = Annotated[
     ),
 ]
 Objective = Annotated[str, option("The measure whose mean is to be greatest.", "-m")]
-NegativeGrades = Annotated[
-    Negative,
-    option("Count negative grades as judged and not relevant, or leave them to trec_eval's rule."),
-]
+NegativeGrades = Annotated[options.NegativeGrades, option(options.NEGATIVE_GRADES)]
 FoldsRule = Annotated[
     str | None,
     option(
