@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import adducir
+from adducir.cli import options
 from adducir.cli.agreement_options import Drawing
 from adducir.cli.choices import kind_of
 from adducir.cli.effects import with_any
@@ -62,7 +63,6 @@ def agreement(
     Krippendorff's alpha and Fleiss' kappa (of two raters Cohen's, too) with bootstrap intervals,
     the rates at which all and none agree, mean ratings and mean ranks with t intervals over items.
     """
-    said = {"baseline": baseline, "test": test, "correction": correction, "alpha": alpha}
     if unigrams and level not in ("ordinal", "nominal"):
         raise UsageError("--unigrams takes texts, which have no level but nominal.")
 
@@ -80,7 +80,7 @@ def agreement(
         level="nominal" if unigrams else level,
         unigrams=unigrams,
         drawing=drawing.drawing(),
-        testing={name: value for name, value in said.items() if value is not None},
+        testing=options.given(baseline=baseline, test=test, correction=correction, alpha=alpha),
         style=printing.style(),
         provenance={
             "adducir": adducir.__version__,

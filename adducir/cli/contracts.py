@@ -40,7 +40,7 @@ def held(name: str, function: Command) -> Command:
     Returns:
         The function with typer's context, and ``--force`` where it writes, as further parameters.
     """
-    own, builders = flattened(function)
+    own, groups = flattened(function)
     parameters = {one.name: one for one in own}
     writes = {key: marks[0] for key, marks in _marks(own, Writes).items()}
     effects = _marks(own, Effect)
@@ -53,7 +53,7 @@ def held(name: str, function: Command) -> Command:
                 check_effects(shown[key], conditions, values)
         with ExitStack() as claims:
             _claim(claims, name, writes, roles, values, shown, force)
-            return function(**gathered(_without_stdout(values, writes), builders))
+            return function(**gathered(_without_stdout(values, writes), groups))
 
     kind = inspect.Parameter.KEYWORD_ONLY
     whole = [*own, inspect.Parameter("invocation", kind, annotation=typer.Context)]

@@ -1,7 +1,7 @@
 """Options that commands of evaluation share: how differences are tested, and the table's look."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -147,8 +147,7 @@ class Testing:
 
     def arguments(self) -> dict[str, Any]:
         """What was said, under the names of ``compare``'s parameters; nothing for no tests."""
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {key: value for key, value in said.items() if value is not None and key != "show"}
+        return options.given(**vars(self) | {"show": None})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from adducir.cli import options
 from adducir.cli.effects import where
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
+from adducir.models.machine import AnyPrecision
 
 if TYPE_CHECKING:
     from adducir.core.progress import Progress
@@ -49,7 +50,7 @@ class Dense:
         "auto"
     )
     precision: Annotated[
-        options.AnyPrecision,
+        AnyPrecision,
         option(
             "What the encoder computes in; 'auto' is bfloat16 where the device has it.", panel=PANEL
         ),

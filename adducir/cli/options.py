@@ -7,7 +7,7 @@ nothing heavy.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -111,6 +111,11 @@ DocnoField = Annotated[
     str | None, option("The field of the docno, where it has none of the usual names.")
 ]
 Rebuild = Annotated[bool, option("Build even what is there already.")]
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Those that are not None: what the user said."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def listed(values: Sequence[str] | None) -> list[str]:

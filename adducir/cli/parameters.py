@@ -6,17 +6,36 @@ fields; the command gets an object of that class.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adducir.cli.outputs import Writes
 
-Builders = Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
+
+class Several(NamedTuple):
+    """The options that one parameter stands for; part of its annotation, or made of a dataclass.
+
+    Attributes:
+        parameters: The options.
+        build: What makes the parameter's value of theirs, which it takes by name.
+    """
+
+    parameters: tuple[inspect.Parameter, ...]
+    build: Callable[..., Any]
+
+    @classmethod
+    def of(cls, parameter: inspect.Parameter) -> "Several | None":
+        """Those of a parameter; None for one that stands for itself."""
+        group = parameter.annotation
+        if is_dataclass(group) and isinstance(group, type):
+            return cls(tuple(keyword(f.name, f.type, f.default) for f in fields(group)), group)
+        marks = getattr(group, "__metadata__", ())
+        return next((mark for mark in marks if isinstance(mark, cls)), None)
 
 
 def option(
@@ -40,41 +59,34 @@ def argument(meaning: str, metavar: str, shown: str | bool = False, **details: A
     return typer.Argument(help=meaning, metavar=metavar, show_default=shown, **details)
 
 
-def flattened(function: Callable[..., Any]) -> tuple[list[inspect.Parameter], Builders]:
-    """A command's parameters, those of classes in their places, each with the option's name.
-
-    Returns:
-        The parameters, and what makes the values of the parameters that stand for several: by
-        name the maker and the names of its parts.
-    """
+def flattened(
+    function: Callable[..., Any],
+) -> tuple[list[inspect.Parameter], dict[str, Several]]:
+    """A command's parameters with the names of their options, and those that stand for several."""
     found: list[inspect.Parameter] = []
-    builders: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+    groups: dict[str, Several] = {}
     for one in inspect.signature(function).parameters.values():
-        if is_dataclass(one.annotation) and isinstance(one.annotation, type):
-            parts = list(_parts(one.annotation))
-            builders[one.name] = (one.annotation, tuple(part.name for part in parts))
-            found += parts
-        else:
-            found.append(one)
-    return [_named(one) for one in found], builders
+        several = Several.of(one)
+        if several is not None:
+            groups[one.name] = several
+        found += several.parameters if several else [one]
+    return [_named(one) for one in found], groups
 
 
-def gathered(values: Mapping[str, Any], builders: Builders) -> dict[str, Any]:
+def gathered(values: Mapping[str, Any], groups: Mapping[str, Several]) -> dict[str, Any]:
     """The values of a command's own parameters, from those of the flattened ones."""
-    parts = {part for _, names in builders.values() for part in names}
-    own = {name: value for name, value in values.items() if name not in parts}
-    made = {
-        name: build(**{part: values[part] for part in names})
-        for name, (build, names) in builders.items()
-    }
-    return own | made
+    own = dict(values)
+    for name, (parameters, build) in groups.items():
+        own[name] = build(**{part.name: own.pop(part.name) for part in parameters})
+    return own
 
 
-def _parts(group: Any) -> Iterator[inspect.Parameter]:
-    for field in fields(group):
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
-        kind = inspect.Parameter.KEYWORD_ONLY
-        yield inspect.Parameter(field.name, kind, default=default, annotation=field.type)
+def keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """A parameter of a command; the default may be lacking, as a dataclass says it."""
+    default = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
 
 
 def _named(parameter: inspect.Parameter) -> inspect.Parameter:

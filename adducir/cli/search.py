@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
-from adducir.cli.hyperparameters import Choices, chosen, kind_option, with_hyperparameters
+from adducir.cli.hyperparameters import Choices, chosen, hyperparameters_of, kind_option
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
 from adducir.cli.search_notes import metadata, notes
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Model
 
 
-@with_hyperparameters(MODELS, FEEDBACK)
 def search(
     index: Annotated[Path, option("The index.", "-i", metavar="FOLDER"), SOURCE],
     topics: Annotated[
@@ -36,7 +35,7 @@ def search(
             shown="title, query or text",
         ),
     ] = None,
-    model: Annotated[str | None, kind_option(MODELS, "--model", show_default="bm25")] = None,
+    model: Annotated[str | None, kind_option(MODELS, shown="bm25")] = None,
     feedback: Annotated[
         str | None,
         option(
@@ -57,7 +56,7 @@ def search(
     threads: options.Threads = None,
     tag: options.Tag = None,
     *,
-    hyperparameters: dict[str, str],
+    hyperparameters: Annotated[dict[str, str], hyperparameters_of(MODELS, FEEDBACK)],
 ) -> None:
     """Search an index for every topic and write a TREC run.
 

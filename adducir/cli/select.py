@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import Annotated
 
 from adducir.cli import options
-from adducir.cli.hyperparameters import with_hyperparameters
+from adducir.cli.hyperparameters import hyperparameters_of
 from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import option
 from adducir.selectors.selector import SELECTORS
 
 
-@with_hyperparameters(SELECTORS, default="the model's")
 def select(
     model: Annotated[
         Path,
@@ -30,7 +29,9 @@ def select(
     precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     *,
-    hyperparameters: dict[str, str],
+    hyperparameters: Annotated[
+        dict[str, str], hyperparameters_of(SELECTORS, default="the model's")
+    ],
 ) -> None:
     """Select the set of passages that together answer a question.
 

@@ -22,20 +22,14 @@ def tune(
     qrels: options.QrelsSources,
     grid: opts.GridRanges,
     output: Annotated[Path, option("Where the files go.", "-o"), FILES],
-    index: opts.Index = None,
     topic_field: opts.TopicField = None,
-    model: opts.ModelName = None,
-    feedback: opts.Feedback = None,
-    fuse: opts.Fuse = None,
-    method: opts.FusionMethod = None,
-    rerank: opts.Rerank = None,
     measure: opts.Objective = opts.DEFAULT_OBJECTIVE,
     negative_grades: opts.NegativeGrades = "zero",
-    folds: opts.FoldsRule = None,
-    folds_file: opts.FoldsFile = None,
-    seed: opts.Seed = None,
     depth: Annotated[options.Depth, with_any("index", "fuse")] = 1000,
     threads: Annotated[options.Threads, with_any("index")] = None,
+    *,
+    system: opts.System,
+    division: opts.Division,
 ) -> None:
     """Tune parameters by cross-validated grid search.
 
@@ -43,9 +37,7 @@ def tune(
     Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
     map, the settings, the folds, and the pooled run, to be evaluated like any other.
     """
-    system = opts.System(index, model, feedback, tuple(fuse or ()), method, rerank)
-    system.check()
-    rule = opts.rule_of(folds, folds_file, seed, several=len(topics) > 1)
+    rule = division.rule(several=len(topics) > 1)
 
     from adducir.cli.console import open_progress, show
     from adducir.core.results import refuse_other_folder
