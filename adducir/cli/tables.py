@@ -27,9 +27,7 @@ def show_table(
     """Print a table, or write it to a file.
 
     Args:
-        table: What to print.
         wanted: The format; by default what the ending of ``output`` says, or else ``terminal``.
-        output: The file, None for stdout.
         per_topic: Show the values of each topic as well (CSV: instead of the means).
     """
     format_name = format_of(output, wanted)

@@ -69,7 +69,6 @@ def context(
     a cut may fall inside a sentence.
 
     Args:
-        span: The span.
         left: Sentences to keep on the left; None: all; 0: none.
         right: Sentences to keep on the right, likewise.
         words: At most so many words of each side, taken after the cut to sentences; None: all.

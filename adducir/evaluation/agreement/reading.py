@@ -69,10 +69,6 @@ def read_ratings(path: Path) -> Ratings:
 def records(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
     """The records of a CSV file with a header, cells without white space around them.
 
-    Args:
-        path: The file, plain or gzipped.
-        required: Columns that it must have.
-
     Yields:
         The 1-based line a record begins in, and its cells by column; blank lines are ignored.
 

@@ -40,7 +40,6 @@ def read_choices(path: Path, key: Key, judge: str) -> list[Choices]:
 
     Args:
         path: The file, plain or gzipped.
-        key: The key of the task.
         judge: The judge's name where the file has no column ``rater``.
 
     Raises:
@@ -84,11 +83,6 @@ def choices_of_scores(
 
     Where the gold item ties with another, the other is chosen: ties count against the model. A
     candidate without a score comes after all that have one; an item without any has no choice.
-
-    Args:
-        name: The model's name.
-        scores: The scores of docnos for each item.
-        key: The key of the task.
 
     Returns:
         The choices, and the number of items where some candidate has no score.
