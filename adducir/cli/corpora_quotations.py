@@ -8,7 +8,8 @@ from adducir.cli import options
 from adducir.cli.effects import where, with_any
 from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
 from adducir.cli.parameters import option
-from adducir.cli.shares import Shares, part_path, shares_of
+from adducir.cli.parts import Shares
+from adducir.cli.shares import part_path, shares_of
 
 if TYPE_CHECKING:
     from adducir.datasets.quotations.builder import Built
