@@ -21,8 +21,8 @@ import numpy as np
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines, writing_text
 from adducir.core.json_lines import json_value
-from adducir.core.nearest import nearest
 from adducir.core.numbers import whole_number
+from adducir.core.texts import nearest
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.judgements import Floats
 

@@ -22,8 +22,7 @@ import numpy as np
 
 from adducir.core.csv_files import csv_rows
 from adducir.core.errors import InputError
-from adducir.core.nearest import nearest
-from adducir.core.texts import repeated
+from adducir.core.texts import nearest, repeated
 from adducir.evaluation.agreement.ratings import Ratings, make_ratings, number_of
 
 NAMES = ("item", "rater", "system")
