@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from adducir.cli.choices import kind_of
-from adducir.cli.effects import Effect, Values, where, with_any
+from adducir.cli.effects import Effect, Values, with_any
 from adducir.cli.options import DEFAULT_MEASURES, Family, Negative, format_of, listed
 from adducir.cli.outputs import SOURCE
 from adducir.core.errors import UsageError
@@ -41,6 +41,14 @@ INTERVALS = Effect(
     lambda values: (
         "ci" in listed(values.get("show")) or requested_format(values) in ("csv", "json", "html")
     ),
+)
+PERMUTED = Effect(
+    "without --test randomisation or --correction maxt",
+    lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
+)
+DRAWN = Effect(
+    "without --test randomisation or bootstrap, or --correction maxt",
+    lambda values: values.get("test") == "bootstrap" or PERMUTED.holds(values),
 )
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
@@ -146,22 +154,22 @@ Permutations = Annotated[
     typer.Option(
         "--permutations",
         min=1,
-        help="Sign vectors of the randomisation test.",
+        help="Sign vectors of the randomisation test and of max-T.",
         show_default="100000",
         rich_help_panel=TESTING,
     ),
-    where("test", "randomisation"),
+    PERMUTED,
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
         "--seed",
         min=0,
-        help="Seed of the randomisation and the bootstrap test.",
+        help="Seed of whatever the tests draw.",
         show_default="0",
         rich_help_panel=TESTING,
     ),
-    where("test", "randomisation", "bootstrap"),
+    DRAWN,
 ]
 Confidence = Annotated[
     float | None,

@@ -21,7 +21,8 @@ from adducir.statistics.comparison.results import (
     Settings,
     Verdict,
 )
-from adducir.statistics.corrections import correct
+from adducir.statistics.corrections import checked_family, correct
+from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.differences import FloatArray, scores_array
 from adducir.statistics.effects import Effect, effect_rows
 from adducir.statistics.equivalence import tost_rows
@@ -50,7 +51,7 @@ class Comparing:
             differences[measure] = self._difference_tests(measure, pairs)
             equivalences[measure] = self._equivalence_tests(measure)
         settings = self.settings
-        tests = _corrected(differences, settings.correction, settings.family)
+        tests = self._corrected(differences)
         tosts = _corrected(equivalences, settings.equivalence_correction, settings.family)
         tests = {m: [self._judged(one) for one in many] for m, many in tests.items()}
         tosts = {
@@ -142,6 +143,32 @@ class Comparing:
         top = means.min() if measure in self.settings.lower_is_better else means.max()
         return [int(system) for system in np.flatnonzero(means == top)]
 
+    def _corrected(self, tests: dict[Measure, list[PairedTest]]) -> dict[Measure, list[PairedTest]]:
+        """The tests of difference with p adjusted over their family."""
+        everything = [one for many in tests.values() for one in many]
+        one_family = self.settings.family == "table"
+        families = [everything] if one_family else list(tests.values())
+        adjusted = iter([p for family in families for p in self._adjusted(family)])
+        return {
+            measure: [replace(one, p_corrected=float(next(adjusted))) for one in many]
+            for measure, many in tests.items()
+        }
+
+    def _adjusted(self, tests: list[PairedTest]) -> FloatArray:
+        """The adjusted p of the tests of one family."""
+        systems, measures = self.lineup.systems, self.lineup.measures
+        starts = {measure: place * len(systems) for place, measure in enumerate(measures)}
+        rows = {name: place for place, name in enumerate(systems)}
+        first = [starts[one.measure] + rows[one.system] for one in tests]
+        second = [starts[one.measure] + rows[one.reference] for one in tests]
+        family = PairFamily(
+            p=checked_family([one.p for one in tests]),
+            values=self.lineup.values.reshape(-1, len(self.lineup.qids)),
+            first=np.array(first, dtype=np.intp),
+            second=np.array(second, dtype=np.intp),
+        )
+        return self.settings.correction_kind.of_pairs(family)
+
     def _judged(self, test: PairedTest) -> PairedTest:
         """The test with its verdict."""
         if test.p_corrected > self.settings.alpha or test.difference == 0:
@@ -192,28 +219,16 @@ class Comparing:
 
 
 def _corrected(
-    tests: dict[Measure, list[Found]], correction: CorrectionName, family: FamilyName
-) -> dict[Measure, list[Found]]:
-    """The tests with p adjusted over their family."""
-    if family == "table":
-        everything = [test for many in tests.values() for test in many]
-        adjusted = iter(correct([_p(test) for test in everything], correction))
-        return {
-            measure: [replace(test, p_corrected=float(next(adjusted))) for test in many]
-            for measure, many in tests.items()
-        }
+    tests: dict[Measure, list[EquivalenceTest]], correction: CorrectionName, family: FamilyName
+) -> dict[Measure, list[EquivalenceTest]]:
+    """The equivalence tests with p adjusted over their family."""
+    everything = [one for many in tests.values() for one in many]
+    families = [everything] if family == "table" else list(tests.values())
+    adjusted = iter([p for many in families for p in correct([t.tost.p for t in many], correction)])
     return {
-        measure: [
-            replace(test, p_corrected=float(p))
-            for test, p in zip(many, correct([_p(one) for one in many], correction), strict=True)
-        ]
+        measure: [replace(one, p_corrected=float(next(adjusted))) for one in many]
         for measure, many in tests.items()
     }
-
-
-def _p(test: PairedTest | EquivalenceTest) -> float:
-    """The uncorrected p of either kind of test."""
-    return test.result.p if isinstance(test, PairedTest) else test.tost.p
 
 
 def _sizes(tests: dict[Measure, list[Found]], family: FamilyName) -> dict[Measure, int]:

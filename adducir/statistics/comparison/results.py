@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adducir.core.notebook import html_table
+from adducir.core.recipe_model import Recipe
 from adducir.statistics.choices import CorrectionName, FamilyName, IntervalName, TestName
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.corrections.correction import Correction
 from adducir.statistics.effects import Effect
 from adducir.statistics.equivalence import Equivalence
 from adducir.statistics.outcome import TestResult
@@ -42,9 +45,17 @@ class Settings:
     @property
     def test_kind(self) -> SignificanceTest:
         """The test, with those of its hyperparameters that were asked for."""
-        drawn = {name: getattr(self, name) for name in ("permutations", "samples", "seed")}
-        known = TESTS.kind(self.test).model_fields
-        return TESTS.make(self.test, {name: drawn[name] for name in drawn if name in known})
+        return TESTS.make(self.test, self._drawn(TESTS.kind(self.test)))
+
+    @property
+    def correction_kind(self) -> Correction:
+        """The correction of the tests of difference, likewise."""
+        return CORRECTIONS.make(self.correction, self._drawn(CORRECTIONS.kind(self.correction)))
+
+    def _drawn(self, kind: type[Recipe]) -> dict[str, int]:
+        """The numbers of draws and the seed, as far as a kind has them."""
+        names = ("permutations", "samples", "seed")
+        return {name: getattr(self, name) for name in names if name in kind.model_fields}
 
 
 @dataclass(frozen=True, slots=True)

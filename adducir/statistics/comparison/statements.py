@@ -53,7 +53,7 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
 
 def _draws(settings: Settings) -> str:
     """Number of draws and seed, where anything was drawn."""
-    drawn = settings.test_kind.draws
+    drawn = settings.test_kind.draws or settings.correction_kind.draws
     return f", {getattr(settings, drawn):,} {drawn}, seed {settings.seed}" if drawn else ""
 
 
