@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -47,9 +48,20 @@ PERMUTED = Effect(
     lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
 )
 DRAWN = Effect(
-    "without --test randomisation or bootstrap, or --correction maxt",
-    lambda values: values.get("test") == "bootstrap" or PERMUTED.holds(values),
+    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    lambda values: (
+        values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
+    ),
 )
+
+
+class BestChoice(StrEnum):
+    """Which systems are marked best."""
+
+    MEAN = "mean"
+    SET = "set"
+
+
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
 )
@@ -149,6 +161,15 @@ Against = Annotated[
     ),
     with_any("equivalence"),
 ]
+Best = Annotated[
+    BestChoice | None,
+    typer.Option(
+        "--best",
+        help="Mark the best mean of each measure, or the set of all systems that may be the best.",
+        show_default="mean",
+        rich_help_panel=TESTING,
+    ),
+]
 Permutations = Annotated[
     int | None,
     typer.Option(
@@ -222,6 +243,7 @@ class Testing:
     permutations: int | None
     seed: int | None
     confidence: float | None
+    best: str | None = None
 
     def details(self, show: Sequence[str] | None) -> tuple[Any, ...]:
         """The table's details that ``--show`` asks for, in its order."""

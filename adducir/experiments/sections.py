@@ -11,6 +11,7 @@ from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
+    BestName,
     CorrectionName,
     FamilyName,
     IntervalName,
@@ -50,6 +51,7 @@ class ComparisonRecipe(Recipe):
     against: Name = "best"
     confidence: Probability | None = None
     interval: IntervalName = "t"
+    best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED

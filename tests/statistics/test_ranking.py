@@ -5,7 +5,12 @@ import pytest
 from arch.bootstrap import MCS
 
 from adducir.core.errors import UsageError
+from adducir.evaluation.measures import parse_measures
+from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.ranking import ranking
+from adducir.tables.builder import build_table
+from adducir.tables.formats.layout import legend
 
 
 def scores_of(systems: int, topics: int, seed: int, spread: float) -> np.ndarray:
@@ -91,3 +96,24 @@ def test_the_set_and_the_intervals_keep_their_level() -> None:
     assert np.mean([one.best.all() for one in whole]) > 0.84  # .857 with 30 topics
     sure = [(one.surely_low == 1).all() and (one.surely_high == 5).all() for one in whole]
     assert np.mean(sure) > 0.86
+
+
+def test_a_comparison_marks_the_set_and_says_so() -> None:
+    values = scores_of(6, 40, 3, 0.1)
+    qids = tuple(map(str, range(40)))
+    scores = [
+        Scores(f"s{k}", qids, tuple(parse_measures("AP Judged@5")), np.column_stack([row, row]))
+        for k, row in enumerate(values)
+    ]
+    found = compare(scores, best="set", samples=2_000)
+    ap, judged = found.measures
+    (expected,) = found.rankings.values()
+    assert expected.p_best.tolist() == ranking(values, samples=2_000).p_best.tolist()
+    assert [found.cell(f"s{k}", ap).best for k in range(6)] == expected.best.tolist()
+    assert 1 < expected.best.sum() < 6
+    assert found.best(ap) == "s5"
+    assert not any(found.cell(f"s{k}", judged).best for k in range(6))
+    table = build_table(found, scores)
+    assert "may be the best of the column." in [text for _, text in legend(table)]
+    assert any("level 95%, 2,000 samples, seed 0" in sentence for sentence in table.footer)
+    assert compare(scores).rankings == {}

@@ -27,6 +27,7 @@ from adducir.statistics.differences import FloatArray, scores_array
 from adducir.statistics.effects import Effect, effect_rows
 from adducir.statistics.equivalence import tost_rows
 from adducir.statistics.intervals import bca_rows
+from adducir.statistics.ranking import Ranking, ranking
 
 Pair: TypeAlias = tuple[int, int]
 Found = TypeVar("Found", PairedTest, EquivalenceTest)
@@ -58,19 +59,26 @@ class Comparing:
             m: [replace(one, equivalent=one.p_corrected < settings.alpha) for one in many]
             for m, many in tosts.items()
         }
+        rankings = {m: self._ranking(m) for m in self.tested if settings.best == "set"}
         return Comparison(
             systems=self.lineup.systems,
             measures=self.lineup.measures,
             cells={
                 (cell.system, cell.measure): cell
                 for measure in self.lineup.measures
-                for cell in self._cells(measure, tests.get(measure, []), tosts.get(measure, []))
+                for cell in self._cells(
+                    measure,
+                    tests.get(measure, []),
+                    tosts.get(measure, []),
+                    self._marked(measure, rankings.get(measure)),
+                )
             },
             settings=settings,
             topics=len(self.lineup.qids),
             tests_in_family=_sizes(tests, settings.family),
             equivalence_tests_in_family=_sizes(tosts, settings.family),
             missing=self.lineup.missing,
+            rankings=rankings,
         )
 
     def _pairs(self) -> list[Pair]:
@@ -143,6 +151,22 @@ class Comparing:
         top = means.min() if measure in self.settings.lower_is_better else means.max()
         return [int(system) for system in np.flatnonzero(means == top)]
 
+    def _ranking(self, measure: Measure) -> Ranking:
+        """Rank intervals and the set of best systems on a measure."""
+        return ranking(
+            self._values(measure),
+            lower_is_better=measure in self.settings.lower_is_better,
+            alpha=self.settings.alpha,
+            samples=self.settings.samples,
+            seed=self.settings.seed,
+        )
+
+    def _marked(self, measure: Measure, ranked: Ranking | None) -> list[int]:
+        """The systems that are marked best on a measure."""
+        if measure in self.settings.descriptive:
+            return []
+        return self._best(measure) if ranked is None else np.flatnonzero(ranked.best).tolist()
+
     def _corrected(self, tests: dict[Measure, list[PairedTest]]) -> dict[Measure, list[PairedTest]]:
         """The tests of difference with p adjusted over their family."""
         everything = [one for many in tests.values() for one in many]
@@ -178,7 +202,11 @@ class Comparing:
         return replace(test, verdict=verdict)
 
     def _cells(
-        self, measure: Measure, tests: list[PairedTest], tosts: list[EquivalenceTest]
+        self,
+        measure: Measure,
+        tests: list[PairedTest],
+        tosts: list[EquivalenceTest],
+        best: Sequence[int],
     ) -> list[Cell]:
         """The cells of one measure, a test turned round for the cell of its reference."""
         names, settings = self.lineup.systems, self.settings
@@ -187,7 +215,6 @@ class Comparing:
             if settings.family == "pairs" or test.system in settings.baselines:
                 found[test.reference, test.system] = self._mirrored(test)
         equivalent = {test.system: test for test in tosts}
-        best = [] if measure in settings.descriptive else self._best(measure)
         order = [*settings.baselines, *(name for name in names if name not in settings.baselines)]
         means = self.means[self.lineup.measures.index(measure)]
         return [

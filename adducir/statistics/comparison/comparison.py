@@ -27,11 +27,13 @@ from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.families import family
 from adducir.statistics.choices import (
+    BESTS,
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
     FAMILIES,
     INTERVALS,
+    BestName,
     CorrectionName,
     FamilyName,
     IntervalName,
@@ -61,6 +63,7 @@ def compare(
     equivalence_correction: CorrectionName | None = None,
     confidence: float | None = None,
     interval: IntervalName = "t",
+    best: BestName = "mean",
     seed: int = DEFAULT_SEED,
     permutations: int = DEFAULT_PERMUTATIONS,
     samples: int = DEFAULT_SAMPLES,
@@ -86,9 +89,12 @@ def compare(
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
         interval: ``t``, or ``bootstrap`` (BCa).
+        best: Which systems are marked best: ``mean``, those with the best mean, or ``set``, all
+            that may be the best (see :mod:`adducir.statistics.ranking`); then the comparison holds
+            the rankings.
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test and of ``maxt``.
-        samples: Samples of the bootstrap test and the bootstrap interval.
+        samples: Samples of the bootstrap test, the bootstrap interval and the rankings.
         descriptive: Measures to show without test; None: those whose kind says that
             they rate no system.
         lower_is_better: Measures on which the lower mean is the better. Measures may be
@@ -114,6 +120,7 @@ def compare(
         equivalence_correction=equivalence_correction or for_equivalence(correction),
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
+        best=_chosen(best, BESTS, "best"),
         seed=seed,
         permutations=permutations,
         samples=samples,
