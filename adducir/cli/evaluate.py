@@ -10,6 +10,7 @@ from adducir.cli import options
 from adducir.cli.effects import Effect, with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
+from adducir.statistics.choices import BestName
 
 MEASURING = "Measures"
 
@@ -45,6 +46,14 @@ class Testing(opts.Testing):
             panel=opts.TESTING,
         ),
         with_any("equivalence"),
+    ] = None
+    best: Annotated[
+        BestName | None,
+        option(
+            "Mark the best mean of each measure, or the set of all systems that may be the best.",
+            shown="mean",
+            panel=opts.TESTING,
+        ),
     ] = None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import adducir
 from adducir.cli import options
 from adducir.cli.choices import kind_of
-from adducir.cli.effects import Effect, Values, where
+from adducir.cli.effects import Effect, Values
 from adducir.cli.options import format_of, listed
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
@@ -46,6 +46,16 @@ INTERVALS = Effect(
     "without --show ci, where the format is not CSV, JSON or HTML",
     lambda values: (
         "ci" in listed(values.get("show")) or requested_format(values) in ("csv", "json", "html")
+    ),
+)
+PERMUTED = Effect(
+    "without --test randomisation or --correction maxt",
+    lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
+)
+DRAWN = Effect(
+    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    lambda values: (
+        values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),
 )
 NOT_IN_CSV = Effect(
@@ -96,15 +106,18 @@ class Testing:
     ] = None
     permutations: Annotated[
         int | None,
-        option("Sign vectors of the randomisation test.", min=1, shown="100000", panel=TESTING),
-        where("test", "randomisation"),
+        option(
+            "Sign vectors of the randomisation test and of max-T.",
+            min=1,
+            shown="100000",
+            panel=TESTING,
+        ),
+        PERMUTED,
     ] = None
     seed: Annotated[
         int | None,
-        option(
-            "Seed of the randomisation and the bootstrap test.", min=0, shown="0", panel=TESTING
-        ),
-        where("test", "randomisation", "bootstrap"),
+        option("Seed of whatever the tests draw.", min=0, shown="0", panel=TESTING),
+        DRAWN,
     ] = None
     confidence: Annotated[
         float | None,

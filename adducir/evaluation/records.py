@@ -8,8 +8,7 @@ from adducir.core.csv_files import csv_rows
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_values
-from adducir.core.nearest import nearest
-from adducir.core.texts import repeated
+from adducir.core.texts import nearest, repeated
 
 
 def records(path: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:

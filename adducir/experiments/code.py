@@ -22,7 +22,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import cache_folder
-from adducir.core.nearest import nearest
+from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
