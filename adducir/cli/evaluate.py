@@ -53,7 +53,7 @@ def evaluate(
     systems, testing = _systems(runs, testing)
 
     from adducir.cli.console import open_progress
-    from adducir.cli.tables import show_table
+    from adducir.cli.tables import show_table, show_topics
     from adducir.corpora.qrels import load_qrels
     from adducir.evaluation.evaluator import Evaluator
     from adducir.runs.metadata import metadata_for
@@ -80,7 +80,7 @@ def evaluate(
         provenance=_provenance(systems, judged.source),
     )
     table = build_table(comparison, scores, layout=layout)
-    show_table(table, format_name, output, per_topic=per_topic)
+    (show_topics if per_topic else show_table)(table, format_name, output)
 
 
 def _systems(runs: Sequence[Path], testing: opts.Testing) -> tuple[dict[Path, str], opts.Testing]:

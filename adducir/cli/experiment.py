@@ -1,17 +1,14 @@
 """``adducir experiment``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from adducir.cli import options
 from adducir.cli.effects import without
-from adducir.cli.outputs import SOURCE
+from adducir.cli.outputs import RESULTS, SOURCE
 from adducir.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
 
 
 def experiment(
@@ -19,6 +16,7 @@ def experiment(
         Path,
         typer.Argument(metavar="FILE", help="The experiment file.", show_default=False),
         SOURCE,
+        RESULTS,
     ],
     dry_run: Annotated[
         bool,
@@ -96,26 +94,14 @@ def run(
                 f"this study has {plan.study.tables} tables, and --output is one file.",
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        with _results(file, plan.output):
-            outcome = run_experiment(
-                plan,
-                threads=threads,
-                device=device,
-                rebuild=rebuild,
-                jobs=jobs,
-                allow_code=allow_code,
-                progress=progress,
-            )
+        outcome = run_experiment(
+            plan,
+            threads=threads,
+            device=device,
+            jobs=jobs,
+            allow_code=allow_code,
+            progress=progress,
+        )
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         show_table(table, format_name, output)
-
-
-def _results(file: Path, folder: Path) -> "AbstractContextManager[None]":
-    """Write the results of an experiment file, and replace none of another file's."""
-    from adducir.cli.outputs import claiming
-    from adducir.core.folders import name_in_study
-    from adducir.core.origins import Origin
-
-    origin = Origin("adducir experiment", {"file": (name_in_study(file),)})
-    return claiming([folder], "results", origin)
