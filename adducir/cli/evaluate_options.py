@@ -236,6 +236,6 @@ class Testing:
         return bool(self.baseline) or self.family == Family.PAIRS
 
     def arguments(self) -> dict[str, Any]:
-        """What was requested, under the names of ``compare``'s parameters."""
+        """The settings, under the names of ``compare``'s parameters."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in pairs if value is not None}

@@ -68,7 +68,7 @@ print("made", len(outcome.runs), flush=True)
 
 
 class Child:
-    """An experiment in a process of its own; it plans, and runs when it is reported to."""
+    """An experiment in a process of its own; it plans, and runs when it is told to."""
 
     def __init__(self, study: Study, stop: str = "") -> None:
         self.process = subprocess.Popen(
