@@ -188,9 +188,9 @@ class Printing:
 
     def show(self, table: "ResultTable", *, per_topic: bool = False) -> None:
         """Print it, or write it to its file."""
-        from adducir.cli.tables import show_table
+        from adducir.cli.tables import show_table, show_topics
 
-        show_table(table, self.format_name, self.output, per_topic=per_topic)
+        (show_topics if per_topic else show_table)(table, self.format_name, self.output)
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:

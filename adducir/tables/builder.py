@@ -71,7 +71,7 @@ def build_table(
             :func:`adducir.statistics.comparison.comparison.compare`, or one for each named topic
             set.
         scores: The scores that were compared, likewise; with them the table holds the values per
-            topic and its footer shows about negative grades and topics without judgements.
+            topic and its footer says about negative grades and topics without judgements.
         layout: Names, order and style.
 
     Raises:

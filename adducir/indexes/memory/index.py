@@ -220,8 +220,8 @@ class MemoryIndex:
             exact_lengths=self.accurate_length,
             has_feedback=feedback is not None,
         )
-        requested = self._weights(queries)
-        return self._field_searcher.rank(requested, fields, bm25, depth=depth, threads=threads)
+        weighted = self._weights(queries)
+        return self._field_searcher.rank(weighted, fields, bm25, depth=depth, threads=threads)
 
     def _first(
         self, queries: Sequence[str], model: Model, feedback: FeedbackMethod, threads: int
