@@ -89,6 +89,11 @@ EXAMPLES = {
         "adducir sets ours.jsonl ranker.jsonl -q test.jsonl.gz --baseline ranker",
         "adducir sets ours.jsonl -q test.jsonl.gz --upper-bound --format latex",
     ),
+    "generated": (
+        "adducir generated elbo.jsonl marginal.jsonl -r wow-dev.jsonl --train wow-train.jsonl "
+        "--depth 5 --baseline marginal",
+        "adducir generated predictions.jsonl -r wow-dev-kilt.jsonl --measures kilt",
+    ),
     "rouge": (
         "adducir rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz",
         "adducir rouge runs/egret.trec.gz --spans test.jsonl.gz --candidates train.jsonl.gz",
