@@ -133,6 +133,20 @@ EXAMPLES = {
         "adducir corpora mnli12 dev.jsonl -o mnli12.jsonl.gz",
         "adducir corpora mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz",
     ),
+    "corpora passages": (
+        "adducir corpora passages kilt_knowledgesource.json -o passages.jsonl.gz",
+        "adducir corpora passages pages.jsonl.gz --words 100 -o passages.jsonl.gz",
+    ),
+    "corpora kilt": (
+        "adducir corpora kilt wow-dev-kilt.jsonl --passages passages.jsonl.gz -o wow-dev.jsonl",
+        "adducir corpora kilt wow-train-kilt.jsonl --passages passages.jsonl.gz "
+        "-o wow-train.jsonl.gz",
+    ),
+    "corpora nlgen": (
+        "adducir corpora nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl.gz",
+        "adducir corpora nlgen dev_v2.1.json.gz --corpus msmarco-passage --first 6233 "
+        "-o validation.jsonl",
+    ),
     "new": ("adducir new my-study", "adducir new studies/touche"),
     "demo": ("adducir demo", "adducir demo --folder study"),
     "kinds": ("adducir kinds", "adducir kinds fusion feedback"),

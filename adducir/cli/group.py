@@ -67,6 +67,9 @@ COMMANDS = {
     "corpora quotations": Entry("Find quotations from books in literary criticism.", DATA),
     "corpora hotpotqa": Entry("Build pools of paragraphs for HotpotQA's questions.", DATA),
     "corpora mnli12": Entry("Build MNLI-12 from MultiNLI.", DATA),
+    "corpora passages": Entry("Cut KILT's Wikipedia pages into passages.", DATA),
+    "corpora kilt": Entry("Make contexts of a KILT task, with gold passages by provenance.", DATA),
+    "corpora nlgen": Entry("Make contexts of MS MARCO's questions with well-formed answers.", DATA),
     "agreement": Entry(
         "Inter-annotator agreement, and how raters rate and rank each system.", DATA
     ),
