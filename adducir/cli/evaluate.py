@@ -22,6 +22,8 @@ def evaluate(
     alpha: opts.Alpha = None,
     equivalence: opts.EquivalenceBound = None,
     against: opts.Against = None,
+    equivalence_test: opts.EquivalenceTest = None,
+    non_inferiority: opts.NonInferiority = False,
     best: opts.Best = None,
     permutations: opts.Permutations = None,
     seed: opts.Seed = None,
@@ -50,6 +52,8 @@ def evaluate(
         seed,
         confidence,
         best,
+        equivalence_test,
+        non_inferiority or None,
     )
     details = testing.details(show)
     systems, testing = _systems(runs, testing)

@@ -55,6 +55,14 @@ DRAWN = Effect(
 )
 
 
+class EquivalenceTestChoice(StrEnum):
+    """How equivalence is tested."""
+
+    HALL = "hall"
+    T = "t"
+    EXACT = "exact"
+
+
 class BestChoice(StrEnum):
     """Which systems are marked best."""
 
@@ -161,6 +169,26 @@ Against = Annotated[
     ),
     with_any("equivalence"),
 ]
+EquivalenceTest = Annotated[
+    EquivalenceTestChoice | None,
+    typer.Option(
+        "--equivalence-test",
+        help="How equivalence is tested: t-tests adjusted for skewness, t-tests, or the exact test "
+        "of scores from 0 to 1.",
+        show_default="hall",
+        rich_help_panel=TESTING,
+    ),
+    with_any("equivalence"),
+]
+NonInferiority = Annotated[
+    bool,
+    typer.Option(
+        "--non-inferiority",
+        help="Test only that a system is not worse by the bound of --equivalence or more.",
+        rich_help_panel=TESTING,
+    ),
+    with_any("equivalence"),
+]
 Best = Annotated[
     BestChoice | None,
     typer.Option(
@@ -244,6 +272,8 @@ class Testing:
     seed: int | None
     confidence: float | None
     best: str | None = None
+    equivalence_test: str | None = None
+    non_inferiority: bool | None = None
 
     def details(self, show: Sequence[str] | None) -> tuple[Any, ...]:
         """The table's details that ``--show`` asks for, in its order."""
