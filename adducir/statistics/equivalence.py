@@ -147,7 +147,8 @@ def _hall(difference: FloatArray, delta: float) -> FloatArray:
     skewness = ((difference - mean[:, None]) ** 3).mean(axis=1) / sd**3
     w = (mean - delta) / sd
     bent = w + skewness * w**2 / 3 + skewness**2 * w**3 / 27 + skewness / (6 * topics)
-    return np.maximum(_student(difference, delta), stdtr(topics - 1, np.sqrt(topics) * bent))
+    other: FloatArray = stdtr(topics - 1, np.sqrt(topics) * bent)
+    return np.maximum(_student(difference, delta), other)
 
 
 def tost(
