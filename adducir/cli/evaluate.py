@@ -10,7 +10,7 @@ from adducir.cli import options
 from adducir.cli.effects import Effect, with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
-from adducir.statistics.choices import BestName
+from adducir.statistics.choices import BestName, EquivalenceTestName
 
 MEASURING = "Measures"
 
@@ -47,6 +47,24 @@ class Testing(opts.Testing):
         ),
         with_any("equivalence"),
     ] = None
+    equivalence_test: Annotated[
+        EquivalenceTestName | None,
+        option(
+            "How equivalence is tested: t-tests adjusted for skewness, t-tests, or the exact test "
+            "of scores from 0 to 1.",
+            shown="hall",
+            panel=opts.TESTING,
+        ),
+        with_any("equivalence"),
+    ] = None
+    non_inferiority: Annotated[
+        bool,
+        option(
+            "Test only that a system is not worse by the bound of --equivalence or more.",
+            panel=opts.TESTING,
+        ),
+        with_any("equivalence"),
+    ] = False
     best: Annotated[
         BestName | None,
         option(
