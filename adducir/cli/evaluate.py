@@ -28,6 +28,7 @@ def evaluate(
     show: opts.Shown = None,
     per_topic: opts.PerTopic = False,
     decimals: opts.Decimals = 3,
+    topics: opts.QuerySource = None,
     format_name: options.TableFormat = None,
     output: options.Output = None,
 ) -> None:
@@ -55,29 +56,37 @@ def evaluate(
     from adducir.cli.console import open_progress
     from adducir.cli.tables import show_table
     from adducir.corpora.qrels import load_qrels
+    from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
     from adducir.tables.builder import Layout, build_table
+    from adducir.tables.material import Material, TopicHits, hits_held
     from adducir.tables.style import Style
 
     with open_progress() as progress:  # ir_datasets may have to download them
         judged = load_qrels(qrels, progress=progress)
+        asked = load_topics(topics, progress=progress) if topics else None
     evaluator = Evaluator(
         judged,
         measures or options.DEFAULT_MEASURES,
         negative="trec_eval" if negative_grades is options.Negative.TREC_EVAL else "zero",
     )
-    scores = [
+    is_page = opts.requested_format({"output": output, "format_name": format_name}) == "html"
+    held = hits_held(len(judged.qids), len(systems)) if is_page else 0
+    queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
+    scores, hits = [], {}
+    for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
-        evaluator.score(read_run(path, allow_empty=metadata_for(path).is_file()), system=system)
-        for path, system in systems.items()
-    ]
+        run = read_run(path, allow_empty=metadata_for(path).is_file())
+        scores.append(evaluator.score(run, system=system))
+        hits[system] = run.top(held).frame
     comparison = compare(scores, **testing.arguments())
     layout = Layout(
         style=Style(decimals=decimals, details=details),
         provenance=_provenance(systems, judged.source),
+        material=Material({"": TopicHits(queries, hits, judged.frame)}) if held else Material(),
     )
     table = build_table(comparison, scores, layout=layout)
     show_table(table, format_name, output, per_topic=per_topic)

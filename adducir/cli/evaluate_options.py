@@ -198,6 +198,17 @@ Decimals = Annotated[
     typer.Option("--decimals", min=0, max=15, help="Digits after the point.", rich_help_panel=LOOK),
     NOT_IN_CSV,
 ]
+QuerySource = Annotated[
+    str | None,
+    typer.Option(
+        "--topics",
+        metavar="SOURCE",
+        help="The queries, for the HTML report: a file or an ir_datasets id.",
+        rich_help_panel=LOOK,
+    ),
+    SOURCE,
+    Effect("in a format other than HTML", lambda values: requested_format(values) == "html"),
+]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from adducir.experiments.context import Context
 from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps
 from adducir.experiments.outcome import Outcome, write_findings
-from adducir.experiments.plan import Plan
+from adducir.experiments.plan import Finding, Plan
 from adducir.experiments.planner import Planner
 from adducir.experiments.step import Step
 from adducir.experiments.tasks import task_of
@@ -148,7 +148,7 @@ def run_experiment(
         needed = plan.needed(plan.current())
         _tell_kept(plan, needed, progress)
         make_steps(plan, needed, context, jobs, plan_experiment)
-        findings = plan.study.findings(context)
+        findings = [_with_plan(one, plan) for one in plan.study.findings(context)]
         with publishing_results(plan.output, progress) as folder:
             written = write_findings(folder, findings)
         files = {key: plan.output / path.relative_to(folder) for key, path in written.items()}
@@ -159,6 +159,17 @@ def run_experiment(
         made,
         [step.path for step in needed if step in goals],
     )
+
+
+def _with_plan(finding: Finding, plan: Plan) -> Finding:
+    """A finding whose report shows the graph of the plan's steps."""
+    titles = {step: step.title(plan.shown) for step in plan.steps}
+    graph = tuple(
+        (title, tuple(titles[one] for one in step.inputs if one in titles))
+        for step, title in titles.items()
+    )
+    table = finding.table
+    return replace(finding, table=replace(table, material=replace(table.material, plan=graph)))
 
 
 def _tell_kept(plan: Plan, needed: Sequence[Step], progress: Progress) -> None:

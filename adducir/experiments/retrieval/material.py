@@ -1,0 +1,46 @@
+"""What the report of a retrieval experiment shows beyond its table."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from adducir.experiments.retrieval.answers import part_of, run_facts
+from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.tables.material import Cost, Material, TopicHits
+
+Hits = Mapping[str, Mapping[str, pl.DataFrame]]
+"""The first hits of each system, by topic set."""
+
+
+def material(study: RetrievalStudy, hits: Hits) -> Material:
+    """Queries, hits and judgements, and what systems cost as their runs' metadata say."""
+    several = len(study.topic_sets) > 1
+    return Material(
+        topics={
+            name if several else "": TopicHits(
+                dict(zip(one.topics.qids, one.topics.queries, strict=True)),
+                hits[name],
+                one.qrels.frame,
+            )
+            for name, one in study.topic_sets.items()
+        },
+        costs={name: _cost(study, name) for name in study.recipe.systems},
+    )
+
+
+def _cost(study: RetrievalStudy, system: str) -> Cost:
+    """Its time per topic over all topic sets, and the size of the index that it searches."""
+    seconds, topics = 0.0, 0
+    for name in study.topic_sets:
+        facts = run_facts(study.run_of(system, name).path) or {}
+        time = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
+        count = part_of(facts, "run file").get("topics")
+        if not time.endswith(" s") or not isinstance(count, int):
+            return Cost()
+        seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
+    index = study.recipe.systems[system].needs_index(system, study)
+    folder = study.indexes[index].path if index in study.indexes else None
+    size = None
+    if folder is not None and folder.is_dir():
+        size = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+    return Cost(1000 * seconds / topics if topics else None, size)
