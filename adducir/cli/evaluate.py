@@ -58,6 +58,7 @@ def evaluate(
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
+    from adducir.evaluation.recall_curve import interpolated_precision
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
@@ -76,17 +77,19 @@ def evaluate(
     is_page = opts.requested_format({"output": output, "format_name": format_name}) == "html"
     held = hits_held(len(judged.qids), len(systems)) if is_page else 0
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
-    scores, hits = [], {}
+    scores, hits, precision = [], {}, {}
     for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
         scores.append(evaluator.score(run, system=system))
-        hits[system] = run.top(held).frame
+        if is_page:
+            hits[system] = run.top(held).frame
+            precision[system] = interpolated_precision(run, judged)
     comparison = compare(scores, **testing.arguments())
     layout = Layout(
         style=Style(decimals=decimals, details=details),
         provenance=_provenance(systems, judged.source),
-        material=Material({"": TopicHits(queries, hits, judged.frame)}) if held else Material(),
+        material=Material({"": TopicHits(queries, hits, judged.frame, precision)}),
     )
     table = build_table(comparison, scores, layout=layout)
     show_table(table, format_name, output, per_topic=per_topic)

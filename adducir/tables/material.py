@@ -30,11 +30,14 @@ class TopicHits:
         runs: By system, a frame as of a :class:`~adducir.runs.run.Run`, in its order, cut at
             :func:`hits_held`.
         grades: A frame (qid, docno, grade) of the judgements.
+        precision: By system, the interpolated precision at recall 0, .1, ..., 1, the mean over
+            topics.
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)
     runs: "Mapping[str, pl.DataFrame]" = field(default_factory=dict)
     grades: "pl.DataFrame | None" = None
+    precision: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,14 +60,14 @@ class Curve:
     """The course of one training.
 
     Attributes:
-        losses: Step and mean training loss.
-        scores: Step and validation score.
-        metric: What the score is.
+        training: Step and mean training loss.
+        validation: Step and validation loss.
+        kept: The step whose weights were kept.
     """
 
-    losses: tuple[tuple[float, float], ...] = ()
-    scores: tuple[tuple[float, float], ...] = ()
-    metric: str = "validation"
+    training: tuple[tuple[float, float], ...] = ()
+    validation: tuple[tuple[float, float], ...] = ()
+    kept: float | None = None
 
 
 @dataclass(frozen=True)

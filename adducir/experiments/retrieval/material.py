@@ -1,26 +1,47 @@
 """What the report of a retrieval experiment shows beyond its table."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import polars as pl
 
+from adducir.evaluation.recall_curve import interpolated_precision
 from adducir.experiments.retrieval.answers import part_of, run_facts
+from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.tables.material import Cost, Material, TopicHits
-
-Hits = Mapping[str, Mapping[str, pl.DataFrame]]
-"""The first hits of each system, by topic set."""
+from adducir.runs.run import Run
+from adducir.tables.material import Cost, Material, TopicHits, hits_held
 
 
-def material(study: RetrievalStudy, hits: Hits) -> Material:
+@dataclass
+class Shown:
+    """What the report shows of runs that are read one by one, by topic set and system.
+
+    Attributes:
+        hits: The first documents of each topic.
+        precision: The interpolated precision at eleven levels of recall.
+    """
+
+    hits: dict[str, dict[str, pl.DataFrame]] = field(default_factory=dict)
+    precision: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
+
+    def add(self, system: str, topic_set: TopicSet, run: Run, systems: int) -> None:
+        """Put a run's part aside; so many systems are to come."""
+        held = hits_held(len(topic_set.qrels.qids), systems)
+        self.hits.setdefault(topic_set.name, {})[system] = run.top(held).frame
+        curve = interpolated_precision(run, topic_set.qrels)
+        self.precision.setdefault(topic_set.name, {})[system] = curve
+
+
+def material(study: RetrievalStudy, shown: Shown) -> Material:
     """Queries, hits and judgements, and what systems cost as their runs' metadata say."""
     several = len(study.topic_sets) > 1
     return Material(
         topics={
             name if several else "": TopicHits(
                 dict(zip(one.topics.qids, one.topics.queries, strict=True)),
-                hits[name],
+                shown.hits[name],
                 one.qrels.frame,
+                shown.precision[name],
             )
             for name, one in study.topic_sets.items()
         },

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import polars as pl
-
 from adducir.evaluation.scores import Scores
 from adducir.experiments.context import Context
 from adducir.experiments.layout import layout_of
-from adducir.experiments.retrieval.material import material
+from adducir.experiments.retrieval.material import Shown, material
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.provenance import chosen_settings, provenance
 from adducir.experiments.retrieval.study import RetrievalStudy
@@ -17,7 +15,6 @@ from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.results import Comparison
 from adducir.tables.builder import build_table
-from adducir.tables.material import hits_held
 from adducir.tables.table import ResultTable
 
 MOST_FOLDS_SHOWN = 3
@@ -26,8 +23,8 @@ MOST_FOLDS_SHOWN = 3
 
 def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
     """The table of an experiment whose runs are all made."""
-    hits: dict[str, dict[str, pl.DataFrame]] = {name: {} for name in study.topic_sets}
-    scores, recipe = _evaluate(study, context, hits), study.recipe
+    shown = Shown()
+    scores, recipe = _evaluate(study, context, shown), study.recipe
     layout = layout_of(
         recipe.table,
         study.planner.name,
@@ -36,7 +33,7 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
         provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
         sections={name: system.group for name, system in recipe.systems.items() if system.group},
-        material=material(study, hits),
+        material=material(study, shown),
     )
     comparisons = {name: _compare(study, many) for name, many in scores.items()}
     if len(scores) == 1:
@@ -45,10 +42,8 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
     return build_table(comparisons, scores, layout=layout)
 
 
-def _evaluate(
-    study: RetrievalStudy, context: Context, hits: dict[str, dict[str, pl.DataFrame]]
-) -> dict[str, list[Scores]]:
-    """The scores of all systems by topic set, one run in memory at a time; hits are put aside."""
+def _evaluate(study: RetrievalStudy, context: Context, shown: Shown) -> dict[str, list[Scores]]:
+    """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
     context.progress.start("evaluating", len(study.runs), "runs")
     try:
@@ -60,8 +55,7 @@ def _evaluate(
                     read[answer.path] = answer.read()
                 run = _judged(read[answer.path], topic_set)
                 scores[name].append(topic_set.evaluator.score(run, system=system))
-                held = hits_held(len(topic_set.qrels.qids), len(study.recipe.systems))
-                hits[name][system] = run.top(held).frame
+                shown.add(system, topic_set, run, len(study.recipe.systems))
                 context.progress.advance(1)
     finally:
         context.progress.finish()

@@ -15,7 +15,7 @@ def framed(drawn: str, caption: str, *, fold: bool = False, tools: str = "") -> 
     title = escape(caption)
     whole = (
         f"<figure><figcaption>{title}</figcaption>{tools}"
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">{drawn}</div>'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{title}">{drawn}</div>'
         "</figure>"
     )
     return f"<details><summary>{title}</summary>{whole}</details>" if fold else whole

@@ -7,7 +7,20 @@ from html import escape
 from adducir.tables.report.hits import hit_lists
 from adducir.tables.report.palette import style_sheet
 from adducir.tables.report.payload import data_block
-from adducir.tables.report.sections import compare, diff, forest, pairs, provenance, results, topics
+from adducir.tables.report.sections import (
+    agreement,
+    boxes,
+    compare,
+    costs,
+    curves,
+    diff,
+    forest,
+    pairs,
+    provenance,
+    recall,
+    results,
+    topics,
+)
 from adducir.tables.report.sections.headline import headline
 from adducir.tables.report.templates import asset, filled
 from adducir.tables.report.view import View
@@ -25,6 +38,11 @@ def render(table: ResultTable) -> str:
         topics.section(view),
         compare.section(view),
         diff.section(view, hits),
+        boxes.section(view),
+        recall.section(view),
+        agreement.section(view),
+        costs.section(view),
+        curves.section(view),
         provenance.section(view),
     ]
     style, script = style_sheet() + asset("page.css"), asset("page.js")

@@ -55,6 +55,7 @@ ROLES: dict[str, dict[str, str]] = {
     "step": {"fill": "tint", "stroke": "soft", "stroke-width": "1"},
     "blank": {"fill": "tint", "stroke": "none"},
     "box": {"fill": "good-pale", "stroke": "good", "stroke-width": "1.2"},
+    "ring": {"fill": "none", "stroke": "mark", "stroke-width": "1.6"},
     "median": {"stroke": "good", "stroke-width": "2.2", "fill": "none"},
     "point": {"fill": "good", "stroke": "paper", "stroke-width": "1"},
     "other": {"fill": "mark", "stroke": "paper", "stroke-width": "1"},

@@ -42,7 +42,7 @@ def section(view: View) -> Section:
     table = view.table
     turned = " turned" * (len(table.columns) > VERY_MANY)
     body = (
-        f'{filled("table_tools")}<div class="scroll{turned}" tabindex="0" role="region" '
+        f'{filled("table_tools")}<div class="scroll{turned}" tabindex="0" role="group" '
         f'aria-label="Results">'
         f"{''.join(table_lines(table, sortable=True))}</div>"
         f'<div class="notes">{"".join(notes(table))}</div>'
