@@ -22,6 +22,7 @@ def evaluate(
     alpha: opts.Alpha = None,
     equivalence: opts.EquivalenceBound = None,
     against: opts.Against = None,
+    best: opts.Best = None,
     permutations: opts.Permutations = None,
     seed: opts.Seed = None,
     confidence: opts.Confidence = None,
@@ -49,6 +50,7 @@ def evaluate(
         permutations,
         seed,
         confidence,
+        best,
     )
     details = testing.details(show)
     systems, testing = _systems(runs, testing)

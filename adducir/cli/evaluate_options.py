@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from adducir.cli.choices import kind_of
-from adducir.cli.effects import Effect, Values, where, with_any
+from adducir.cli.effects import Effect, Values, with_any
 from adducir.cli.options import DEFAULT_MEASURES, Family, Negative, format_of, listed
 from adducir.cli.outputs import SOURCE
 from adducir.core.errors import UsageError
@@ -42,6 +43,25 @@ INTERVALS = Effect(
         "ci" in listed(values.get("show")) or requested_format(values) in ("csv", "json", "html")
     ),
 )
+PERMUTED = Effect(
+    "without --test randomisation or --correction maxt",
+    lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
+)
+DRAWN = Effect(
+    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    lambda values: (
+        values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
+    ),
+)
+
+
+class BestChoice(StrEnum):
+    """Which systems are marked best."""
+
+    MEAN = "mean"
+    SET = "set"
+
+
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
 )
@@ -141,27 +161,36 @@ Against = Annotated[
     ),
     with_any("equivalence"),
 ]
+Best = Annotated[
+    BestChoice | None,
+    typer.Option(
+        "--best",
+        help="Mark the best mean of each measure, or the set of all systems that may be the best.",
+        show_default="mean",
+        rich_help_panel=TESTING,
+    ),
+]
 Permutations = Annotated[
     int | None,
     typer.Option(
         "--permutations",
         min=1,
-        help="Sign vectors of the randomisation test.",
+        help="Sign vectors of the randomisation test and of max-T.",
         show_default="100000",
         rich_help_panel=TESTING,
     ),
-    where("test", "randomisation"),
+    PERMUTED,
 ]
 Seed = Annotated[
     int | None,
     typer.Option(
         "--seed",
         min=0,
-        help="Seed of the randomisation and the bootstrap test.",
+        help="Seed of whatever the tests draw.",
         show_default="0",
         rich_help_panel=TESTING,
     ),
-    where("test", "randomisation", "bootstrap"),
+    DRAWN,
 ]
 Confidence = Annotated[
     float | None,
@@ -225,6 +254,7 @@ class Testing:
     permutations: int | None
     seed: int | None
     confidence: float | None
+    best: str | None = None
 
     def details(self, show: Sequence[str] | None) -> tuple[Any, ...]:
         """The table's details that ``--show`` asks for, in its order."""

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import UsageError
+from adducir.statistics.choices import BestName
 from adducir.tables.material import Material
 from adducir.tables.style import DETAILS, Detail, Style
 
@@ -170,6 +171,8 @@ class ResultTable:
         baselines: The systems that the others were tested against, in order; all systems where
             all pairs were tested.
         pairs: Whether all pairs were tested.
+        best: What the mark of the best says: ``mean``, the best mean, or ``set``, all systems that
+            may be the best.
         equivalence_against: ``best``, or the system that equivalence was tested against.
         title: Caption.
         label: LaTeX label.
@@ -190,6 +193,7 @@ class ResultTable:
     baselines: tuple[str, ...] = ()
     pairs: bool = False
     equivalence_against: str = "best"
+    best: BestName = "mean"
     title: str = ""
     label: str = "tab:results"
     footer: tuple[str, ...] = ()

@@ -56,6 +56,7 @@ ROLES: dict[str, dict[str, str]] = {
     "blank": {"fill": "tint", "stroke": "none"},
     "box": {"fill": "good-pale", "stroke": "good", "stroke-width": "1.2"},
     "ring": {"fill": "none", "stroke": "mark", "stroke-width": "1.6"},
+    "thick": {"stroke": "good", "stroke-width": "5", "fill": "none"},
     "median": {"stroke": "good", "stroke-width": "2.2", "fill": "none"},
     "point": {"fill": "good", "stroke": "paper", "stroke-width": "1"},
     "other": {"fill": "mark", "stroke": "paper", "stroke-width": "1"},

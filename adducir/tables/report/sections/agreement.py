@@ -22,7 +22,8 @@ def section(view: View) -> Section | None:
     taus = [[tau(view, first, second) for second in places] for first in places]
     body = (
         '<div class="scroll" tabindex="0" role="group" aria-label="Kendall\'s tau of measures">'
-        f'<table class="figures"><thead><tr><td></td>{"".join(map(_head, names))}</tr></thead><tbody>'
+        f'<table class="figures"><thead><tr><td></td>{"".join(map(_head, names))}</tr></thead>'
+        "<tbody>"
         + "".join(
             f'<tr><th scope="row">{escape(name)}</th>{"".join(map(_cell, row))}</tr>'
             for name, row in zip(names, taus, strict=True)

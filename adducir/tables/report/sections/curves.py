@@ -45,8 +45,10 @@ def _plot(number: int, name: str, curve: Curve) -> str:
         y = at(0, tick)[1]
         marks.append(line(LEFT, y, LEFT + WIDE, y, "grid"))
         marks.append(label(LEFT - 6, y, shown(tick), "tick", "end"))
-    for tick in ticks(0, last):
-        marks.append(label(at(tick, 0)[0], TOP + HIGH + 12, shown(tick), "tick", "middle"))
+    marks += [
+        label(at(tick, 0)[0], TOP + HIGH + 12, shown(tick), "tick", "middle")
+        for tick in ticks(0, last)
+    ]
     for role, one in zip(("curve", "curve2"), _lines(curve), strict=True):
         marks.append(path([at(*point) for point in one], role))
         marks += [
