@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, isfinite, log10
 
-CHARACTER = 6.6
+CHARACTER = 7.1
 """Width of a character of 12 pixels, on average and rather too much."""
 
 

@@ -60,7 +60,7 @@
       mark.type = "checkbox"; mark.checked = true;
       var group = $$("thead tr:first-child > th.group", table).length ? " " + (+head.dataset.column + 1) : "";
       label.append(mark, " " + head.textContent + group);
-      mark.addEventListener("change", function () { hiding(table, head.dataset.column, mark.checked); });
+      mark.addEventListener("change", function () { hiding(table, +head.dataset.column, mark.checked); });
       $("#columns").append(label);
     });
     for (var n = 0; n <= 6; n++) $("#decimals").append(new Option(n, n));
@@ -177,23 +177,26 @@
     function drawMap() {
       if (!$("#topics-map")) return;
       var rows = D.names.map(function (_, r) { return r; }).filter(function (r) { return values(r); }).slice(0, 200);
-      var topics = drawnTopics(rows), wide = rows.length <= 30 ? 26 : 12, high = 18;
+      var topics = drawnTopics(rows), wide = rows.length <= 8 ? 52 : rows.length <= 30 ? 26 : 12, high = 18;
       var texts = topics.map(function (t) { return (qids()[t] + "  " + query(t)).trim(); });
-      var most = function (list, n) { return 6.6 * Math.max.apply(null, list.map(function (x) { return Math.min(x.length, n); })); };
+      var most = function (list, n) { return 7.1 * Math.max.apply(null, list.map(function (x) { return Math.min(x.length, n); })); };
       var names = rows.map(function (r) { return D.names[r]; });
-      var left = most(texts, 44) + 14, top = Math.min(most(names, 22) * .87 + 22, 150), low = 0, up = 1;
+      var left = most(texts, 56) * .92 + 14, top = Math.min(most(names, 22) * .87 + 22, 150), low = 0, up = 1;
       rows.forEach(function (r) { topics.forEach(function (t) { low = Math.min(low, values(r)[t]); up = Math.max(up, values(r)[t]); }); });
       var title = "Heat map of " + topics.length + " topics and " + rows.length + " systems on " + column().title;
-      var svg = empty("topics-map", Math.round(left + wide * rows.length + 90), Math.round(top + high * topics.length + 6), title), paths = {};
+      var svg = empty("topics-map", Math.round(left + wide * rows.length + 90), Math.round(top + high * topics.length + 34), title), paths = {};
       topics.forEach(function (t, i) {
         rows.forEach(function (r, j) {
           var step = Math.min(8, Math.floor((values(r)[t] - low) / (up - low) * 9));
           paths[step] = (paths[step] || "") + "M" + (left + wide * j) + " " + (top + high * i) + "h" + (wide - 1) + "v17h" + (1 - wide) + "z";
         });
-        label(svg, left - 8, top + high * (i + .5), cut(texts[i], 44), "end");
+        label(svg, left - 8, top + high * (i + .5), cut(texts[i], 56), "end");
       });
       for (var step in paths) svg.append(node("path", { d: paths[step], "class": "heat" + step }));
       names.forEach(function (name, j) { label(svg, left + wide * (j + .5), top - 8, cut(name, 22), "start", -60); });
+      var foot = top + high * topics.length + 20;
+      for (var k = 0; k < 9; k++) svg.append(node("rect", { x: left + 14 * k, y: foot - 5, width: 14, height: 10, "class": "heat" + k }));
+      label(svg, left - 6, foot, four(low), "end"); label(svg, left + 132, foot, four(up));
       var chosen = topics.indexOf(S.topic);
       if (chosen >= 0) svg.append(node("rect", { x: left - 1, y: top + high * chosen - 1, width: wide * rows.length + 1, height: high + 1, "class": "chosen" }));
       pointing(svg, function (event) {
@@ -275,19 +278,19 @@
       });
       return span;
     }
-    function hits(mine, other, grades, name) {
+    function hits(mine, other, grades, name, second) {
       var box = document.createElement("div"), head = document.createElement("h3"), list = document.createElement("ol"), filter = $("#filter").value;
       head.textContent = name;
       mine.forEach(function (d, at) {
         var grade = grades[d], there = other.indexOf(d), item = document.createElement("li");
         item.className = grade === undefined ? "unjudged" : grade > 0 ? "relevant" : "irrelevant";
-        var moved = there < 0 ? "new" : there === at ? "" : (there > at ? "+" : "−") + Math.abs(there - at);
+        var moved = there < 0 ? "new" : there === at ? "" : (there > at ? "+" : "−") + Math.abs(there - at), told = second ? moved : "";
         var shown = { all: true, relevant: grade > 0, unjudged: grade === undefined, moved: moved && moved !== "new", single: moved === "new" };
         if (!shown[filter]) item.classList.add("hidden");
-        [["grade", grade === undefined ? "U" : grade > 0 ? "R" + grade : "N"], ["docno", D.hits.docnos[d]], ["moved", moved]].forEach(function (one) {
+        [["grade", grade === undefined ? "U" : grade > 0 ? "R" + grade : "N"], ["docno", D.hits.docnos[d]], ["moved", told]].forEach(function (one) {
           var span = document.createElement("span");
           span.className = one[0]; span.textContent = one[1];
-          if (one[0] === "moved" && moved) span.title = moved === "new" ? "not among the first " + D.hits.depth + " of the other" : "moved " + moved;
+          if (one[0] === "moved" && told) span.title = told === "new" ? "not among the first " + D.hits.depth + " of " + D.names[S.a] : "moved " + told;
           if (one[0] === "docno") span.title = one[1];
           item.append(span);
         });
@@ -302,7 +305,7 @@
       if (!lists || S.topic < 0 || !lists[S.a] || !lists[S.b]) return;
       var left = lists[S.a][S.topic], right = lists[S.b][S.topic], grades = D.hits.grades[column().group][S.topic];
       var tall = 34 * Math.max(left.length, right.length, 1);
-      box.replaceChildren(hits(left, right, grades, D.names[S.a]), node("svg", { id: "hits-lines" }), hits(right, left, grades, D.names[S.b]));
+      box.replaceChildren(hits(left, right, grades, D.names[S.a]), node("svg", { id: "hits-lines" }), hits(right, left, grades, D.names[S.b], true));
       var svg = empty("hits-lines", 90, tall, "Lines between the same documents of " + D.names[S.a] + " and " + D.names[S.b]);
       svg.setAttribute("preserveAspectRatio", "none");
       left.forEach(function (d, i) {

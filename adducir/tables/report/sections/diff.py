@@ -30,7 +30,7 @@ def section(view: View, hits: HitLists | None) -> Section | None:
     lead = (
         f"The first {hits.depth} documents of a topic with both systems; lines join the same "
         "document. The letter is the judgement: R with the grade is relevant, N judged and not "
-        "relevant, a hatched U was never judged."
+        "relevant, a hatched U was never judged. +7: seven places higher than in the first list."
     )
     body = _shown(view, hits, group, topic)
     return Section("hits", "Hits of a topic", lead, body)
@@ -47,8 +47,8 @@ def _shown(view: View, hits: HitLists, group: str, topic: int) -> str:
         "hits",
         title=f"{qid}  {view.material.topics[group].queries.get(qid, '')}".strip(),
         lists=[
-            {"name": view.names[first], "hits": _listed(view, hits, left, right, grades)},
-            {"name": view.names[second], "hits": _listed(view, hits, right, left, grades)},
+            {"name": view.names[first], "hits": _listed(view, hits, left, grades)},
+            {"name": view.names[second], "hits": _listed(view, hits, right, grades, left)},
         ],
         lines=figure("hits-lines", WIDE, tall, told, list(_lines(left, right))),
     )
@@ -63,20 +63,32 @@ def _lines(left: list[int], right: list[int]) -> Iterator[str]:
 
 
 def _listed(
-    view: View, hits: HitLists, mine: list[int], other: list[int], grades: dict[int, int]
+    view: View,
+    hits: HitLists,
+    mine: list[int],
+    grades: dict[int, int],
+    before: list[int] | None = None,
 ) -> Iterator[dict[str, str]]:
-    """The hits of one list: what the template shows of each."""
+    """The hits of one list: what the template shows of each, with its way from another list."""
     for at, document in enumerate(mine):
         docno = hits.docnos[document]
         sign, kind = judgement(grades.get(document))
-        moved = f"{other.index(document) - at:+d}" if document in other else "new"
+        moved = "" if before is None else moves(before, document, at)
         yield {
             "docno": docno,
             "sign": sign,
             "kind": kind,
-            "moved": "" if moved == "+0" else moved.replace("-", "−"),
+            "moved": moved,
             "snippet": view.material.snippets.get(docno, ""),
         }
+
+
+def moves(before: list[int], document: int, at: int) -> str:
+    """How many places a document has gained; ``new`` where it was not there."""
+    if document not in before:
+        return "new"
+    gained = before.index(document) - at
+    return f"{gained:+d}".replace("-", "−") if gained else ""
 
 
 def judgement(grade: int | None) -> tuple[str, str]:

@@ -99,7 +99,7 @@ def _elsewhere(view: View) -> str:
         return f"Nothing differs significantly on {further}."
     some = found[:NAMED]
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return f"There are significant differences on {', '.join(some)}{more} as well."
+    return f"Systems differ significantly on {', '.join(some)}{more}."
 
 
 def _equivalent(view: View, place: int) -> str:
@@ -112,7 +112,8 @@ def _equivalent(view: View, place: int) -> str:
     against = view.table.title_of(tested[0][1].against)
     within = f" within ±{bound:g}" if bound else ""
     if not same:
-        return f"None was shown to be equivalent to {against}{within}."
+        return f"No system was shown to be equivalent to {against}{within}."
     more = f" and {len(same) - NAMED} more" if len(same) > NAMED else ""
     verb = "is" if len(same) == 1 else "are"
-    return f"{', '.join(same[:NAMED])}{more} {verb} equivalent to {against}{within}."
+    shown = f"{', '.join(same[:NAMED])}{more} {verb} equivalent to {against}{within}"
+    return f"On {view.title(place)}, {shown}."

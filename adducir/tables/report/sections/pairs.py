@@ -93,7 +93,7 @@ def _exploratory(values: Floats) -> Floats:
 def _matrix(view: View, place: int, shown: list[int], pairs: Pairs) -> str:
     count = len(shown)
     legible = count <= LEGIBLE
-    wide, high = (78, 30) if legible else (20, 20)
+    wide, high = (92, 30) if legible else (20, 20)
     names = [view.names[at] for at in shown]
     left = room_for(names, NAME) + 16
     top = min(left, 150) if not legible else 34
@@ -103,7 +103,7 @@ def _matrix(view: View, place: int, shown: list[int], pairs: Pairs) -> str:
         marks.append(label(left - 8, y, shortened(name, NAME), "name", "end"))
         x = left + wide * (i + 0.5)
         if legible:
-            marks.append(label(x, top - 14, shortened(name, 11), "tick", "middle"))
+            marks.append(label(x, top - 14, shortened(name, 14), "tick", "middle"))
         else:
             marks.append(label(x, top - 8, shortened(name, 20), "tick", "start", -60))
         marks += [

@@ -1,6 +1,6 @@
 """Interpolated precision at eleven levels of recall, the mean over topics."""
 
-from adducir.tables.report.drawing import dot, figure, label, line, path, shown
+from adducir.tables.report.drawing import CHARACTER, dot, figure, label, line, path, shown
 from adducir.tables.report.frame import framed
 from adducir.tables.report.view import Section, View
 
@@ -53,7 +53,7 @@ def _plot(view: View, name: str, curves: dict[int, tuple[float, ...]]) -> str:
         points = [(x(place / 10), y(value)) for place, value in enumerate(curve)]
         marks.append(path(points, role + " dashed" * (number >= len(ROLES))))
         marks += [
-            dot(left, top, 2.6, "none", f"{view.names[at]}: {value:.4g} at recall {place / 10:g}")
+            dot(left, top, 2, "none", f"{view.names[at]}: {value:.4g} at recall {place / 10:g}")
             for place, ((left, top), value) in enumerate(zip(points, curve, strict=True))
         ]
         across, down = LEFT + SIDE + 16, TOP + 10 + 20 * number
@@ -62,7 +62,7 @@ def _plot(view: View, name: str, curves: dict[int, tuple[float, ...]]) -> str:
     marks.append(label(LEFT + SIDE / 2, TOP + SIDE + 30, "recall", "tick", "middle"))
     marks.append(label(10, TOP + SIDE / 2, "precision", "tick", "middle", -90))
     longest = max((len(view.names[at]) for at in curves), default=0)
-    width = LEFT + SIDE + 50 + 6.6 * longest
+    width = LEFT + SIDE + 50 + CHARACTER * longest
     order = list(view.material.topics).index(name)
     told = f"Interpolated precision at eleven levels of recall, {len(curves)} systems"
     return figure(f"recall-{order}", width, TOP + SIDE + 42, told, marks)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adducir.tables.report.drawing import figure, label, room_for, shortened
+from adducir.tables.report.drawing import box, figure, label, room_for, shortened
 from adducir.tables.report.frame import framed
 from adducir.tables.report.palette import HEAT
 from adducir.tables.report.templates import filled
@@ -11,7 +11,7 @@ from adducir.tables.report.view import Floats, Section, View
 MOST = 100
 """Topics that are drawn: of more, half of them the hardest, half those with the widest spread."""
 MOST_SYSTEMS = 200
-QUERY, NAME = 44, 22
+QUERY, NAME = 56, 22
 ROW = 18
 
 
@@ -53,9 +53,14 @@ def drawn_topics(values: Floats, higher: bool) -> list[int]:
     return [int(at) for at in order if at in hardest or at in set(others)]
 
 
+def limits(values: Floats) -> tuple[float, float]:
+    """The ends of the colours' scale."""
+    return min(0.0, float(values.min())), max(1.0, float(values.max()))
+
+
 def steps(values: Floats) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
     """The colour of each value: equal steps from 0 (or the lowest) to 1 (or the highest)."""
-    low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
+    low, high = limits(values)
     return np.minimum((values - low) / (high - low) * len(HEAT), len(HEAT) - 1).astype(np.int64)
 
 
@@ -68,8 +73,8 @@ def heat_map(view: View, place: int) -> str:
     hits = view.material.topics.get(column.group)
     queries = hits.queries if hits else {}
     texts = [f"{column.topics[at]}  {queries.get(column.topics[at], '')}".strip() for at in shown]
-    wide = 26 if len(rows) <= 30 else 12
-    left = room_for(texts, QUERY) + 14
+    wide = 52 if len(rows) <= 8 else 26 if len(rows) <= 30 else 12
+    left = room_for(texts, QUERY) * 0.92 + 14
     names = [view.names[at] for at in rows]
     top = min(room_for(names, NAME) * 0.87 + 22, 150)
     cells: dict[int, list[str]] = {}
@@ -90,6 +95,11 @@ def heat_map(view: View, place: int) -> str:
     for across, name in enumerate(names):
         x = left + wide * (across + 0.5)
         marks.append(label(x, top - 8, shortened(name, NAME), "tick", "start", -60))
+    foot = top + ROW * len(shown) + 20
+    low, high = limits(values)
+    marks += [box(left + 14 * at, foot - 5, 14, 10, f"heat{at}") for at in range(len(HEAT))]
+    marks.append(label(left - 6, foot, f"{low:.4g}", anchor="end"))
+    marks.append(label(left + 14 * len(HEAT) + 6, foot, f"{high:.4g}"))
     width = left + wide * len(rows) + 90
     told = f"Heat map of {len(shown)} topics and {len(rows)} systems on {view.title(place)}"
-    return figure("topics-map", round(width), round(top + ROW * len(shown) + 6), told, marks)
+    return figure("topics-map", round(width), round(foot + 14), told, marks)
