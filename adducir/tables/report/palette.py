@@ -45,7 +45,6 @@ ROLES: dict[str, dict[str, str]] = {
     "better": {"fill": "good", "stroke": "good", "stroke-width": "1.6"},
     "worse": {"fill": "bad", "stroke": "bad", "stroke-width": "1.6"},
     "none": {"fill": "paper", "stroke": "soft", "stroke-width": "1.6"},
-    "equal": {"fill": "same", "stroke": "same", "stroke-width": "1.6"},
     "whisker": {"stroke": "soft", "stroke-width": "1.4", "fill": "none"},
     "band": {"fill": "band", "stroke": "none"},
     "up": {"fill": "good", "stroke": "none"},
@@ -65,7 +64,10 @@ ROLES: dict[str, dict[str, str]] = {
     "curve2": {"stroke": "bad", "stroke-width": "1.8", "fill": "none"},
     "curve3": {"stroke": "same", "stroke-width": "1.8", "fill": "none"},
     "curve4": {"stroke": "mark", "stroke-width": "1.8", "fill": "none"},
-    "same-line": {"stroke": "same", "stroke-width": "1.2", "fill": "none"},
+    "equal-ring": {"stroke": "same", "stroke-width": "1.6", "fill": "none"},
+    "join": {"stroke": "soft", "stroke-width": "1", "fill": "none"},
+    "join-up": {"stroke": "good", "stroke-width": "1.6", "fill": "none"},
+    "join-down": {"stroke": "bad", "stroke-width": "1.6", "fill": "none"},
     **{f"heat{step}": {"fill": f"heat-{step}", "stroke": "none"} for step in range(len(HEAT))},
 }
 """What a mark of a class looks like; colours are named."""

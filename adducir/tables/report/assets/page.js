@@ -310,7 +310,7 @@
       svg.setAttribute("preserveAspectRatio", "none");
       left.forEach(function (d, i) {
         var j = right.indexOf(d);
-        if (j >= 0) line(svg, 0, 34 * (i + .5), 90, 34 * (j + .5), i === j ? "same-line" : j < i ? "up-line" : "down-line");
+        if (j >= 0) line(svg, 0, 34 * (i + .5), 90, 34 * (j + .5), i === j ? "join" : j < i ? "join-up" : "join-down");
       });
       $("#query b").textContent = ("Topic " + qids()[S.topic] + "  " + query(S.topic)).trim();
     }

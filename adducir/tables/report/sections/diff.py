@@ -58,7 +58,7 @@ def _lines(left: list[int], right: list[int]) -> Iterator[str]:
     for at, document in enumerate(left):
         if document in right:
             other = right.index(document)
-            role = "same-line" if other == at else "up-line" if other < at else "down-line"
+            role = "join" if other == at else "join-up" if other < at else "join-down"
             yield line(0, HIGH * (at + 0.5), WIDE, HIGH * (other + 0.5), role)
 
 

@@ -137,7 +137,7 @@ def _mark(one: Line, x: Callable[[float], float], y: float) -> list[str]:
         drawn += [line(low, y, high, y, "whisker")]
         drawn += [line(end, y - 4, end, y + 4, "whisker") for end in (low, high)]
     if one.cell.equivalence and one.cell.equivalence.equivalent:
-        drawn.append(f'<circle class="same-line" cx="{at:.1f}" cy="{y:g}" r="9"/>')
+        drawn.append(f'<circle class="equal-ring" cx="{at:.1f}" cy="{y:g}" r="9"/>')
     if one.entry is None:
         corners = [(at, y - 6), (at + 6, y), (at, y + 6), (at - 6, y)]
         drawn.append(path(corners, "none", closed=True))
