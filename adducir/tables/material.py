@@ -77,7 +77,6 @@ class Material:
     Attributes:
         topics: By the group of columns that a topic set is; ``""`` for the only one.
         snippets: The beginning of documents' texts, by docno.
-        weights: DeepCT weights of the words of a snippet, from 0 to 1, by docno and word.
         costs: By system.
         curves: By the name of what was trained.
         plan: The steps of the plan: each its title and the titles that it is made from.
@@ -85,7 +84,6 @@ class Material:
 
     topics: Mapping[str, TopicHits] = field(default_factory=dict)
     snippets: Mapping[str, str] = field(default_factory=dict)
-    weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     costs: Mapping[str, Cost] = field(default_factory=dict)
     curves: Mapping[str, Curve] = field(default_factory=dict)
     plan: tuple[tuple[str, tuple[str, ...]], ...] = ()

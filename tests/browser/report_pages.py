@@ -56,7 +56,6 @@ def made_up(
     material = Material(
         {"": hits},
         {docno: f"Document {docno} says <b>what</b> q1 is." for docno in docnos},
-        {"d0001": {"says": 0.7}},
         {run.tag: Cost(2.0 + n, 1000 * n) for n, run in enumerate(runs)},
         {"a model": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
         (("index", ()), ("run A", ("index",)), ("run B", ("index",))),

@@ -7,6 +7,7 @@ import polars as pl
 from adducir.evaluation.recall_curve import interpolated_precision
 from adducir.experiments.retrieval.answers import part_of, run_facts
 from adducir.experiments.retrieval.opened import TopicSet
+from adducir.experiments.retrieval.snippets import snippets
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.runs.run import Run
 from adducir.tables.material import Cost, Material, TopicHits, hits_held
@@ -45,6 +46,7 @@ def material(study: RetrievalStudy, shown: Shown) -> Material:
             )
             for name, one in study.topic_sets.items()
         },
+        snippets=snippets(study, shown.hits),
         costs={name: _cost(study, name) for name in study.recipe.systems},
     )
 

@@ -45,7 +45,6 @@ def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
         "values": _values(view),
         "hits": hits.as_data() if hits else None,
         "snippets": [snippets.get(docno, "") for docno in hits.docnos] if hits and snippets else [],
-        "weights": view.material.weights if snippets else {},
         "copies": {
             "latex": latex.render(table),
             "markdown": markdown.render(table),

@@ -267,13 +267,13 @@
     }
 
     /* the hits of a topic */
-    function quoted(text, docno) {
-      var words = new Set(query(S.topic).toLowerCase().match(/[\p{L}\p{N}]+/gu) || []), weights = D.weights[docno] || {};
+    function quoted(text) {
+      var words = new Set(query(S.topic).toLowerCase().match(/[\p{L}\p{N}]+/gu) || []);
       var span = document.createElement("span");
       span.className = "snippet";
       text.split(/([\p{L}\p{N}]+)/u).forEach(function (part) {
-        var word = part.toLowerCase(), one = words.has(word) ? document.createElement("mark") : word in weights ? document.createElement("i") : null;
-        if (one) { one.textContent = part; if (word in weights) one.title = "weight " + weights[word]; }
+        var one = part.length > 3 && words.has(part.toLowerCase()) ? document.createElement("mark") : null;
+        if (one) one.textContent = part;
         span.append(one || part);
       });
       return span;
@@ -294,7 +294,7 @@
           if (one[0] === "docno") span.title = one[1];
           item.append(span);
         });
-        if (D.snippets[d]) item.append(quoted(D.snippets[d], D.hits.docnos[d]));
+        if (D.snippets[d]) item.append(quoted(D.snippets[d]));
         list.append(item);
       });
       box.append(head, list);

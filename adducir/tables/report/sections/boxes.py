@@ -28,7 +28,7 @@ OPEN = 40
 
 def section(view: View) -> Section | None:
     """A plot for each measure; all but the first are folded."""
-    drawn = []
+    drawn: list[str] = []
     for place in view.with_values:
         values = view.values(place)
         rows = [at for at in view.ranked(place) if at in values]

@@ -98,7 +98,7 @@ def _drawn(view: View, place: int, lines: list[Line]) -> str:
     height = TOP + LINE * len(lines) + FOOT
 
     def x(value: float) -> float:
-        return left + (value - low) / (high - low) * PLOT
+        return float(left + (value - low) / (high - low) * PLOT)
 
     marks = []
     if band:

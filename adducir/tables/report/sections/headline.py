@@ -53,7 +53,7 @@ def _against_baseline(view: View, place: int) -> str:
     begin = f"Of {tested} systems" if tested > 1 else "The one system"
     parts = []
     for verdict in ("better", "worse"):
-        if found[verdict]:  # type: ignore[index]
+        if found[verdict]:
             shown = [_difference(view, at, one) for at, one in found[verdict][:NAMED]]
             rest = len(found[verdict]) - len(shown)
             named = "; ".join(shown) + (f"; and {rest} more" if rest else "")

@@ -35,7 +35,7 @@ class Pairs(NamedTuple):
 
 def section(view: View) -> Section | None:
     """A matrix for each measure with values; the first is open."""
-    drawn = []
+    drawn: list[str] = []
     for place in view.with_values:
         values = view.values(place)
         shown = [at for at in view.ranked(place) if at in values][:MOST]

@@ -29,7 +29,7 @@ MOST_TOPICS = 5_000
 
 def section(view: View) -> Section | None:
     """A figure for each measure; all but the first are folded."""
-    drawn = []
+    drawn: list[str] = []
     for place in view.with_values:
         values = view.values(place)
         rows = [at for at in view.ranked(place) if at in values]

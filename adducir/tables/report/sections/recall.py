@@ -12,7 +12,7 @@ ROLES = ("curve", "curve2", "curve3", "curve4")
 
 def section(view: View) -> Section | None:
     """A figure for each topic set."""
-    drawn = []
+    drawn: list[str] = []
     for name, topics in view.material.topics.items():
         place = next((at for at in view.rated if view.column(at).group == name), None)
         if not topics.precision or place is None:
