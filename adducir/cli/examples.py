@@ -32,6 +32,10 @@ EXAMPLES = {
         "adducir evaluate runs/*.trec.gz -q bundled:qrels -m 'nDCG@10 AP' --family pairs "
         "-o table.tex",
     ),
+    "figure": (
+        "adducir figure experiments/demo/report.html",
+        "adducir figure experiments/demo/report.html differences-0 -o figures/differences.pdf",
+    ),
     "tune": (
         "adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels "
         "--grid k1=0.4:1.6:0.4 --grid b=0.2,0.4,0.6 -o experiments/tuned-bm25",
