@@ -36,6 +36,8 @@ class GroundedGeneration(Task):
             section in the tables. By default as the phases say.
         seeds: Of training. A context's figure is the mean over them.
         decode: How texts are written; without it none are.
+        common: The share of the training targets' words that common words make up; Novel-F1 leaves
+            these words out.
         cutoffs: The k of Success@k.
         unit: What differences are tested over: ``context``, or ``group``, the means of the
             contexts of a group, which are not independent.
@@ -52,6 +54,7 @@ class GroundedGeneration(Task):
     k: tuple[Natural, ...] = ()
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
     decode: Decoding | None = None
+    common: Annotated[float, Field(ge=0, le=1)] = 0.5
     cutoffs: Annotated[tuple[Natural, ...], Field(min_length=1)] = (1, 5, 10)
     unit: Literal["context", "group"] = "context"
 

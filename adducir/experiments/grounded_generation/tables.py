@@ -1,13 +1,15 @@
-"""The tables of a study of grounded generation: a section for each number of sampled passages."""
+"""The tables of what retriever and guide rank: a section for each number of sampled passages."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adducir.evaluation.named import NamedMeasure
 from adducir.evaluation.scores import Scores
+from adducir.experiments.grounded_generation.texts import testing, text_table
 from adducir.experiments.plan import Finding
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
@@ -24,35 +26,36 @@ _WHO = {"retriever": "Retriever (sees the input)", "guide": "Guide (sees input a
 
 
 def tables(study: "GroundedStudy", layout: Callable[..., Layout]) -> list[Finding]:
-    """The tables of what retriever and guide rank, in sections by the number of passages."""
+    """The tables of retriever and guide, and that of texts where some are written."""
     found = []
     problem = study.data.problem()
-    for who, title in _WHO.items():
-        sections: dict[str, ResultTable] = {}
-        notes = _notes(study, who)
-        for k in study.recipe.k or (None,):
-            scores = [
-                one
-                for system in study.recipe.systems
-                if (one := _mean(study, system, k, who, problem)) is not None
-            ]
-            sections["" if k is None else f"k = {k}"] = _tested(
-                study, scores, layout(of=title, notes=notes)
-            )
-        table = stacked(sections, study.recipe.table.system_names)
+    for who in _WHO:
+        table = sectioned(study, partial(_ranked_table, study, who, layout))
         if who == "retriever" and problem.relevant:
             table = replace(table, rows=(_bound(study, problem, table), *table.rows))
         found.append(Finding(table, who, who, each="per-context"))
+    if study.recipe.decode is not None:
+        written = sectioned(study, partial(text_table, study, layout))
+        found.append(Finding(written, "texts", "texts", each="per-context"))
     return found
 
 
-def _tested(study: "GroundedStudy", scores: Sequence[Scores], layout: Layout) -> ResultTable:
-    requested = study.recipe.comparison
-    testing: dict[str, Any] = {}
-    names = {one.system for one in scores}
-    if requested is not None and set(requested.baselines) <= names and len(names) > 1:
-        testing = requested.model_dump(exclude_none=True)
-    return build_table(compare(scores, **testing), scores, layout=layout)
+def _ranked_table(
+    study: "GroundedStudy", who: str, layout: Callable[..., Layout], k: int | None
+) -> ResultTable:
+    """The table of one section."""
+    problem = study.data.problem()
+    each = (_mean(study, system, k, who, problem) for system in study.recipe.systems)
+    scores = [one for one in each if one is not None]
+    titled = layout(of=_WHO[who], notes=_notes(study, who))
+    compared = compare(scores, **testing(study, scores))
+    return build_table(compared, scores, layout=titled)
+
+
+def sectioned(study: "GroundedStudy", of: Callable[[int | None], ResultTable]) -> ResultTable:
+    """One table, with a section for each number of sampled passages."""
+    tables = {"" if k is None else f"k = {k}": of(k) for k in study.recipe.k or (None,)}
+    return stacked(tables, study.recipe.table.system_names)
 
 
 def _mean(
