@@ -1,11 +1,11 @@
 """A round's three parts beside the plain loop: encode, closed sets, a training step.
 
 The plain loop is what people write first: texts are encoded one at a time, each context's scores
-are taken passage by passage, and in a step every example's k passages go through retriever and guide
-by themselves, though several examples have sampled the same ones. Both ways have the same weights,
-texts and samples; vectors must agree to 1e-4, and gradients to 1e-3 of the largest, before any time
-is reported. MiniLM is trained (dropout off), the generator is the lexical mixture. The arguments are
-those of the bundled collection.
+are taken passage by passage, and in a step every example's k passages go through retriever and
+guide by themselves, though several examples have sampled the same ones. Both ways have the same
+weights, texts and samples; vectors must agree to 1e-4, and gradients to 1e-3 of the largest, before
+any time is reported. MiniLM is trained (dropout off), the generator is the lexical mixture. The
+arguments are those of the bundled collection.
 
     python benchmarks/hindsight.py [--passages 96] [--examples 8] [--k 8] [--rounds 3]
     python benchmarks/hindsight.py --memory     peak memory of a step with k = 8 and k = 100
