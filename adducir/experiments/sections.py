@@ -19,6 +19,7 @@ from adducir.statistics.choices import (
     TestName,
 )
 from adducir.statistics.corrections import joint_fault
+from adducir.tables.material import Snippets
 from adducir.tables.style import Detail
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
@@ -89,6 +90,12 @@ class TableRecipe(Recipe):
     show: tuple[Detail, ...] = ()
     measure_names: dict[str, str] = Field(default_factory=dict)
     system_names: dict[Name, str] = Field(default_factory=dict)
+
+
+class RunTableRecipe(TableRecipe):
+    """How a table of runs looks, and which texts its report may quote."""
+
+    snippets: Snippets = "none"
 
 
 def file_name(name: str) -> str:

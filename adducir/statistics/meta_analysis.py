@@ -11,9 +11,9 @@ are estimated. Weights are 1 / (v + tau^2), with v an effect's sampling variance
   (Higgins, Thompson and Spiegelhalter 2009), so it takes three collections.
 
 ``dl`` and Hartung-Knapp equal ``statsmodels.stats.meta_analysis``. An effect is a mean difference
-in units of the measure (v = sd^2 / n), or, where collections have other scales, Hedges' g of the
-paired differences, g = J d_z (v = J^2 (n - 1) / (n - 3) (1 / n + g^2) - g^2, the variance of a
-noncentral t; Hedges 1981).
+in units of the measure (v = sd^2 / n), or, where collections have other scales, Hedges' g
+of the paired differences, g = J d_z (v = J^2 (n - 1) / (n - 3) (1 / n + g^2) - g^2, the variance of
+a noncentral t; Hedges 1981).
 """
 
 from collections.abc import Sequence
