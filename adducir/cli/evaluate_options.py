@@ -12,7 +12,7 @@ from adducir.cli.effects import Effect, Values
 from adducir.cli.options import format_of, listed
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
-from adducir.statistics.choices import FamilyName
+from adducir.statistics.choices import FamilyName, PresetName
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
 
@@ -50,11 +50,15 @@ INTERVALS = Effect(
     ),
 )
 PERMUTED = Effect(
-    "without --test randomisation or --correction maxt",
-    lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
+    "where no sign vectors are drawn: --test randomisation, --correction maxt or tukey-randomised",
+    lambda values: (
+        values.get("test") == "randomisation"
+        or values.get("correction") in ("maxt", "tukey-randomised")
+        or values.get("preset") in ("t-maxt", "tukey-randomised")
+    ),
 )
 DRAWN = Effect(
-    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    "where nothing is drawn, as by --test bootstrap, --correction maxt or --best set",
     lambda values: (
         values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),
@@ -91,6 +95,15 @@ class Testing:
             panel=TESTING,
         ),
         TESTED,
+    ] = None
+    preset: Annotated[
+        PresetName | None,
+        option(
+            "A test and its correction by one name, in place of --test and --correction.",
+            metavar="NAME",
+            panel=TESTING,
+        ),
+        DIFFERENCES,
     ] = None
     family: Annotated[
         FamilyName | None,

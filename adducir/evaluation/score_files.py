@@ -50,7 +50,10 @@ _NAMES = {
     "bpref": "Bpref",
     "r_precision": "Rprec",
 }
-_AT = re.compile(r"(?:[a-z]+[-_])?(?P<name>[a-z_]+?)(?:@|_at_|_cut_)(?P<at>\d{1,9})", re.IGNORECASE)
+_AT = re.compile(
+    r"(?:(?:cosine|dot|euclidean|manhattan)[-_])?(?P<name>[a-z_]+?)(?:@|_at_|_cut_)(?P<at>\d{1,9})",
+    re.IGNORECASE,
+)
 
 
 class Value(NamedTuple):
