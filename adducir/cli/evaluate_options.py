@@ -12,7 +12,7 @@ from adducir.cli.effects import Effect, Values
 from adducir.cli.options import format_of, listed
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
-from adducir.statistics.choices import FamilyName, PresetName
+from adducir.statistics.choices import FamilyName
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
 
@@ -95,15 +95,6 @@ class Testing:
             panel=TESTING,
         ),
         TESTED,
-    ] = None
-    preset: Annotated[
-        PresetName | None,
-        option(
-            "A test and its correction by one name, in place of --test and --correction.",
-            metavar="NAME",
-            panel=TESTING,
-        ),
-        DIFFERENCES,
     ] = None
     family: Annotated[
         FamilyName | None,

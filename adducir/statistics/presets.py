@@ -10,7 +10,8 @@ PRESETS: dict[PresetName, tuple[TestName, CorrectionName]] = {
     "tukey-randomised": ("randomisation", "tukey-randomised"),
 }
 """``t-holm`` is the default (Urbano, Lima and Hanjalic 2019); ``wilcoxon-bh`` follows Parapar,
-Losada and Barreiro (2021) and Otero et al. (2025); ``tukey-randomised`` Carterette (2012)."""
+Losada and Barreiro (2021) and Otero, Parapar and Barreiro (2025); ``tukey-randomised`` follows
+Carterette (2012)."""
 
 
 def preset_of(
