@@ -35,6 +35,6 @@ Shares = Annotated[
 
 def counts_of(rows: Sequence[tuple[str, int]]) -> str:
     """Names and counts as two columns."""
-    cells = [(name, f"{count:,}") for name, count in rows]
-    widths = [max(len(cell[side]) for cell in cells) for side in (0, 1)]
-    return "\n".join(f"{name:{widths[0]}}  {count:>{widths[1]}}" for name, count in cells)
+    from adducir.cli.console import columns
+
+    return "\n".join(columns([(name, f"{count:,}") for name, count in rows]))
