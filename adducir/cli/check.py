@@ -50,10 +50,10 @@ def check(
         wanted = parse_measures(measures)
     with open_progress() as progress:
         judged = load_qrels(qrels, progress=progress) if qrels else None
-        requested = load_topics(topics, progress=progress) if topics else None
+        posed = load_topics(topics, progress=progress) if topics else None
     docnos = _docnos(index) if index else None
     found: dict[str, Sequence[Finding]] = {
-        str(path): check_file(path, judged, requested, docnos, wanted) for path in runs
+        str(path): check_file(path, judged, posed, docnos, wanted) for path in runs
     }
     if len(runs) > 1:
         found[TOGETHER] = check_runs(_readable(runs))

@@ -82,8 +82,11 @@ def _claim(
     claims.enter_context(replacing_anything(force))
     principal = [role for role, (mark, *_) in roles.items() if mark.is_principal]
     origin = Origin.of(f"adducir {name}", {role: _listed(values.get(role)) for role in principal})
-    read = [one for key in values if key not in writes for one in _read(key, values, roles)]
-    named = {key: values[key] for key in writes if values.get(key) is not None}
+    inputs = [key for key in values if key in roles or key not in writes]
+    read = [one for key in inputs for one in _read(key, values, roles)]
+    # A dry run makes no results.
+    made = [key for key in writes if not (writes[key].what == "results" and values.get("dry_run"))]
+    named = {key: values[key] for key in made if values.get(key) is not None}
     for key, path in named.items():
         check_name(shown[key], path, writes[key], values)
         if is_standard_output(path) and writes[key].what != "table":
@@ -94,7 +97,7 @@ def _claim(
             refuse_overwriting(shown[key], part, read)
     several: list[Path] = []
     for key, path in named.items():
-        if writes[key].is_file or writes[key].what == "folder":
+        if writes[key].is_file or writes[key].what in ("folder", "results"):
             paths = writes[key].paths(path, values)
             claims.enter_context(claiming(paths, writes[key].what, origin))
             several += paths if writes[key].is_file else []

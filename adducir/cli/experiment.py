@@ -1,20 +1,17 @@
 """``adducir experiment``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from adducir.cli import options
 from adducir.cli.effects import without
-from adducir.cli.outputs import SOURCE
+from adducir.cli.outputs import RESULTS, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
 
 def experiment(
-    file: Annotated[Path, argument("The experiment file.", "FILE"), SOURCE],
+    file: Annotated[Path, argument("The experiment file.", "FILE"), SOURCE, RESULTS],
     dry_run: Annotated[
         bool, option("Check everything but absent data, print the plan, stop.")
     ] = False,
@@ -87,26 +84,14 @@ def run(
                 f"this study has {plan.study.tables} tables, and --output is one file.",
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        with _results(file, plan.output):
-            outcome = run_experiment(
-                plan,
-                threads=threads,
-                device=device,
-                rebuild=rebuild,
-                jobs=jobs,
-                allow_code=allow_code,
-                progress=progress,
-            )
+        outcome = run_experiment(
+            plan,
+            threads=threads,
+            device=device,
+            jobs=jobs,
+            allow_code=allow_code,
+            progress=progress,
+        )
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         show_table(table, format_name, output)
-
-
-def _results(file: Path, folder: Path) -> "AbstractContextManager[None]":
-    """Write the results of an experiment file, and replace none of another file's."""
-    from adducir.cli.outputs import claiming
-    from adducir.core.folders import name_in_study
-    from adducir.core.origins import Origin
-
-    origin = Origin("adducir experiment", {"file": (name_in_study(file),)})
-    return claiming([folder], "results", origin)

@@ -44,12 +44,12 @@ def select(
     from adducir.models.machine import choose_device, using_threads
     from adducir.selectors import selecting
 
-    requested = [question for path in questions for question in read_questions(path)]
+    asked = [question for path in questions for question in read_questions(path)]
     with open_progress() as progress, using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device))
         chosen = selecting.select(
             loaded,
-            requested,
+            asked,
             selecting.changed(loaded.settings.selection, hyperparameters),
             precision=precision,
             progress=progress,

@@ -119,7 +119,7 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
     return cast("R", reading.recipe)  # no error, hence a recipe
 
 
-# Faults of overrides stand last, in the order of the command line.
+# Errors of overrides stand last, in the order of the command line.
 _AFTER_THE_FILE = 1 << 62
 
 

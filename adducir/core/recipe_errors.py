@@ -76,14 +76,15 @@ class ErrorDetail:
 
 def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
     """Plain values as a model, and what is wrong with them; None where anything is."""
-    errors = [
-        ErrorDetail(path, f"should be a number, not {str(value).lower()}")
-        for path, value in slips(data, [model])
-    ]
+    found, errors = None, list[ErrorDetail]()
     try:
         found = model.model_validate(data)
     except ValidationError as error:
-        return None, errors_of(error, model) + errors
+        errors = errors_of(error, model)
+    errors += [
+        ErrorDetail(path, f"should be a number, not {str(value).lower()}")
+        for path, value in slips(data, [model])
+    ]
     return (None if errors else found), errors
 
 

@@ -200,7 +200,7 @@ def require_consent(names: list[str], folder: Path, allowed: bool) -> None:
         return
     if not allowed:
         raise UsageError(
-            f"this experiment runs Python code of its author: {', '.join(names)}.",
+            f"this experiment runs Python code of its author: {', '.join(dict.fromkeys(names))}.",
             hint="Read that code; if you trust it, run this with --allow-code, once per study.",
         )
     if path is not None:

@@ -21,7 +21,7 @@ trusted nobody, and herself least of all.
 You may copy it under the terms of the Project Gutenberg License.
 """
 CRITICISM = """The opening of this little book has been praised more often than it has been read.
-Much depends on what we are reported of her:
+Much depends on what we are told of her:
 
 "Old Margaret counted her baskets twice, for she trusted nobody, and herself least
 of all" (45).
@@ -56,7 +56,7 @@ def test_files_report_and_sample(folder: Path, capsys: pytest.CaptureFixture[str
             [
                 "The opening of this little book has been praised more often than it has been "
                 "read.",
-                "Much depends on what we are reported of her:",
+                "Much depends on what we are told of her:",
             ],
             1,
             1,

@@ -88,7 +88,7 @@ def test_agreement_tests_against_a_baseline(folder, capsys):
     assert "'x' is not among the systems" in err
 
 
-def test_agreement_names_the_line_of_a_error(folder, capsys):
+def test_agreement_names_the_line_of_an_error(folder, capsys):
     (folder / "ratings.csv").write_text(RATINGS + "i4,anna,a,good,1\n")
     _, err = called(capsys, "agreement", "ratings.csv", code=3)
     assert "ratings.csv:14: the rating 'good' is no number" in err
@@ -155,7 +155,7 @@ def test_the_proxy_task_from_topics_to_table(collection, capsys):
     assert "t1" not in task
     with (collection / "task.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
-    for row in rows:  # anna finds the first item's gold item alone
+    for row in rows:  # anna alone finds the gold item of the first
         wanted = "The gold item of one" if row["item"] == "q1" else "Other"
         shown = [row[f"candidate_{n}"] for n in (1, 2, 3)]
         row["choice"] = str(shown.index(wanted) + 1)

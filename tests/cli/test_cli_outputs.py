@@ -128,7 +128,8 @@ def test_results_of_another_experiment_file_are_not_replaced(folder, capsys, is_
         (folder / "cache").rename(folder / "old")
     before = Path("experiments/x/table.json").read_bytes()
     adducir("experiment", "x.yaml", code=5)
-    assert "from file experiments/x.yaml, not from file x.yaml" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"from file {folder}/experiments/x.yaml, not from file {folder}/x.yaml" in err
     assert Path("experiments/x/table.json").read_bytes() == before
     adducir("experiment", "experiments/x.yaml", "--set", "systems.BM25.k1=1.2")
     adducir("experiment", "x.yaml", "--force")
