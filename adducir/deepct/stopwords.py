@@ -10,7 +10,7 @@ lucene    Lucene's 33 English stop words, which an index drops by default
 none      no word
 ========  ======================================================================================
 
-Any other name is a file with one word a line; lines that begin with ``#`` are passed over.
+Any other name is a file with one word per line; lines that begin with ``#`` are ignored.
 """
 
 from collections.abc import Iterator

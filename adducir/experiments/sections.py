@@ -4,18 +4,22 @@ import re
 import unicodedata
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from adducir.core.recipe import Recipe
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
+    BestName,
     CorrectionName,
+    EquivalenceTestName,
     FamilyName,
     IntervalName,
     TestName,
 )
+from adducir.statistics.corrections import joint_fault
+from adducir.tables.material import Snippets
 from adducir.tables.style import Detail
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
@@ -47,11 +51,21 @@ class ComparisonRecipe(Recipe):
     alpha: Probability = 0.05
     equivalence: Annotated[float, Field(gt=0)] | None = None
     against: Name = "best"
+    equivalence_test: EquivalenceTestName = "hall"
+    non_inferiority: bool = False
     confidence: Probability | None = None
     interval: IntervalName = "t"
+    best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "ComparisonRecipe":
+        fault = joint_fault(self.correction, self.test)
+        if fault:
+            raise ValueError(fault)
+        return self
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -76,6 +90,12 @@ class TableRecipe(Recipe):
     show: tuple[Detail, ...] = ()
     measure_names: dict[str, str] = Field(default_factory=dict)
     system_names: dict[Name, str] = Field(default_factory=dict)
+
+
+class RunTableRecipe(TableRecipe):
+    """How a table of runs looks, and which texts its report may quote."""
+
+    snippets: Snippets = "none"
 
 
 def file_name(name: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from adducir.core.errors import UsageError
-from adducir.core.nearest import nearest
+from adducir.core.texts import nearest
 from adducir.indexes.models.bm25 import BM25
 from adducir.indexes.models.model import Model
 

@@ -45,7 +45,7 @@ class IndexSettings:
         accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
         weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
             :mod:`adducir.corpora.token_weights`.
-        separate_fields: Whether each field is indexed by itself too, so that a search can weigh
+        separate_fields: Whether each field is indexed by itself too, so that a search can weight
             them: see :mod:`adducir.indexes.field_weights`.
     """
 

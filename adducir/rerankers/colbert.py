@@ -243,9 +243,9 @@ class LateInteraction(Pointwise):
         queries = list(dict.fromkeys(query for query, _ in pairs))
         texts = list(dict.fromkeys(text for _, text in pairs))
         rows = {query: row for row, query in enumerate(queries)}
-        requested: dict[str, list[int]] = {text: [] for text in texts}
+        pairs_of: dict[str, list[int]] = {text: [] for text in texts}
         for number, (_, text) in enumerate(pairs):
-            requested[text].append(number)
+            pairs_of[text].append(number)
         encoded = self.documents(texts)
         self.network.eval()
         query_vectors, query_mask = self._queries(queries)
@@ -253,7 +253,7 @@ class LateInteraction(Pointwise):
         def compute(numbers: NDArray[np.int64]) -> Scored:
             with torch.inference_mode(), computing_in(self.precision, self.network):
                 vectors, mask = self._encoded([encoded[number] for number in numbers])
-            known = [requested[texts[number]] for number in numbers]
+            known = [pairs_of[texts[number]] for number in numbers]
             which = np.array([number for some in known for number in some])
             left = torch.tensor([rows[pairs[number][0]] for number in which])
             right = torch.from_numpy(np.repeat(np.arange(len(known)), list(map(len, known))))

@@ -131,14 +131,14 @@ class LiT5(Listwise):
         tokenizer, most = self.tokenizer, self.length
         opening, closing = token_ids(tokenizer, ["Search Query:", "Relevance Ranking:"], most)
         closing = np.append(closing, self._end)
-        (requested,) = token_ids(tokenizer, [query], most)
+        (query_ids,) = token_ids(tokenizer, [query], most)
         labels = [f"Passage: [{number}]" for number in range(1, len(texts) + 1)]
         found = []
         for label, text in zip(
             token_ids(tokenizer, labels, most), token_ids(tokenizer, texts, most), strict=True
         ):
             room = most - len(opening) - len(label) - len(closing)
-            cut, passage = fitted(requested, text, max(0, room))
+            cut, passage = fitted(query_ids, text, max(0, room))
             found.append(np.concatenate((opening, cut, label, passage, closing)))
         return found
 

@@ -22,7 +22,7 @@ from adducir.training.store import Array, StoreWriter
 from adducir.training.task import TrainingTask, in_chunks, write_parts
 
 Made = Callable[[Counts, Path, Progress], Iterator[Example]]
-"""Makes examples, reported what to count in and where to keep texts meanwhile."""
+"""Makes examples, given what to count in and where to keep texts meanwhile."""
 
 _SUMMARY = (
     "A cross-encoder: it reads a query and a text in one input and gives the text a score, which "

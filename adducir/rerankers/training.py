@@ -237,7 +237,7 @@ def _leaks(part: LeaksPart, folder: Path, progress: Progress) -> Leaks:
         return load_topics(source_path(source, folder), progress=progress).queries
 
     with gathering() as each:
-        requested = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
+        queries = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
         documents = each(partial(part.excluded, folder, progress))
-    queries = frozenset(normal(query) for some in requested for query in some)
-    return Leaks(queries, documents, part.copies)
+    excluded = frozenset(normal(query) for some in queries for query in some)
+    return Leaks(excluded, documents, part.copies)

@@ -67,16 +67,16 @@ def changed(selection: Selector, changes: dict[str, Any]) -> Selector:
     Raises:
         UsageError: The model has no such setting, or the value does not fit.
     """
-    requested = {key: value for key, value in changes.items() if value is not None}
+    given = {key: value for key, value in changes.items() if value is not None}
     known = type(selection).model_fields
-    for key in requested:
+    for key in given:
         if key not in known:
             raise UsageError(
                 f"--{key} means nothing for this model.",
                 hint=f"It has: {', '.join(f'--{name}' for name in known)}.",
             )
     try:
-        return type(selection).model_validate({**selection.model_dump(), **requested})
+        return type(selection).model_validate({**selection.model_dump(), **given})
     except ValueError as error:
         raise UsageError(f"these settings do not fit: {_first(error)}.") from error
 
@@ -102,10 +102,10 @@ def select(
         selection: Settings; by default the model's.
         tokens: Padded tokens that are computed at a time.
     """
-    requested = list(questions)
-    progress.start("selecting", len(requested), "questions")
+    every = list(questions)
+    progress.start("selecting", len(every), "questions")
     try:
-        for some, states in _states(model, requested, precision, tokens):
+        for some, states in _states(model, every, precision, tokens):
             yield from chosen(model, some, states, selection or model.settings.selection)
             progress.advance(len(some))
     finally:

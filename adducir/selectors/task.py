@@ -287,6 +287,6 @@ def _packed(one: Input) -> dict[str, Array]:
     }
 
 
-def _input(details: Mapping[str, Array]) -> Input:
-    ids, types, own = (details[name].astype(np.int64) for name in ("ids", "types", "own"))
-    return replace(Input(ids, types, own), below=details.get(_BELOW))
+def _input(record: Mapping[str, Array]) -> Input:
+    ids, types, own = (record[name].astype(np.int64) for name in ("ids", "types", "own"))
+    return replace(Input(ids, types, own), below=record.get(_BELOW))

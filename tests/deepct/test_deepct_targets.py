@@ -44,7 +44,7 @@ def by_reference(passage: str, reference: str, keys: Keys = "words") -> list[str
         ("universe university", "universities", ["universe", "university"]),
         ("policy police", "policies", ["policy"]),
         ("relational relate", "relation", ["relational", "relate"]),
-        # stop words on either side, reported before stemming: "being" is one, "beings" is not
+        # stop words on either side, recognised before stemming: "being" is one, "beings" is not
         ("being the beings", "beings being", ["beings"]),
         # numbers, case, repetition
         ("In 2020, 1,000 GUNS and guns", "2020: 1,000 guns", ["2020", "1,000", "GUNS", "guns"]),
