@@ -14,9 +14,8 @@ import numpy as np
 import torch
 
 from adducir.core.errors import InputError
-from adducir.encoders.reading import padded
 from adducir.generators.generator import Decoding, Generator, Numbers, Texts
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 
@@ -126,9 +125,7 @@ class Seq2Seq(Generator):
         return (chosen * known).sum(dim=-1).reshape(passages.shape)
 
     def _padded(self, inputs: list[Numbers]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, mask = padded(inputs, self.network.config.pad_token_id)
-        device = self.network.device
-        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+        return padded(inputs, self.network.config.pad_token_id, self.network.device)
 
     def write(
         self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
