@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.outputs import LINES, QRELS, SOURCE
 
 
 class TextFormat(StrEnum):
@@ -49,6 +49,14 @@ ContextWords = Annotated[
     typer.Option(
         "--words", min=0, help="Keep sentences on each side until they have so many words."
     ),
+]
+
+GoldQrels = Annotated[
+    Path | None,
+    typer.Option(
+        "--qrels", metavar="FILE", help="Write the gold passages as qrels, too: X.qrels, X.txt."
+    ),
+    QRELS,
 ]
 
 

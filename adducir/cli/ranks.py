@@ -113,7 +113,7 @@ def ranks(
     table = rank_table(
         _systems(files),
         by=by,
-        cutoffs=_numbers(cutoffs) or CUTOFFS,
+        cutoffs=numbers_of(cutoffs) or CUTOFFS,
         ties=ties.value,
         random=random,
         testing=testing.arguments() if testing.differences else {},
@@ -141,7 +141,12 @@ def _systems(files: Sequence[Path]) -> "dict[str, GoldRanks]":
     return found
 
 
-def _numbers(texts: Sequence[str] | None) -> list[int]:
+def numbers_of(texts: Sequence[str] | None) -> list[int]:
+    """What ``--cutoffs`` says.
+
+    Raises:
+        UsageError: Something is no whole number.
+    """
     try:
         return list(dict.fromkeys(int(text) for text in options.listed(texts)))
     except ValueError as error:

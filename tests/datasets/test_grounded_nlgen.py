@@ -94,7 +94,8 @@ def test_the_command_cuts_and_reports(tmp_path, monkeypatch, capsys):
     assert main([*start, "--first", "1", "-o", "validation.jsonl"]) == 0
     report = capsys.readouterr().out.splitlines()
     assert [row.split()[-1] for row in report] == ["5", "2", "1", "1", "1", "1", "1"]
-    assert main([*start, "--skip", "1", "-o", "test.jsonl"]) == 0
+    assert main([*start, "--skip", "1", "-o", "test.jsonl", "--qrels", "test.qrels"]) == 0
+    assert Path("test.qrels").read_text(encoding="utf-8") == ""
     assert [(one.id, one.gold) for one in read_contexts(Path("validation.jsonl"))] == [
         ("7", ("0",))
     ]

@@ -168,3 +168,23 @@ def test_context_words_do_not_ground(turns):
         found[name] = Generated(name, (Output(turn["gold"], passage=other["knowledge"]),))
     plain, novel = Grounding(common).scores("x", references, found).values.mean(axis=0)
     assert novel < plain / 2
+
+
+def test_the_mass_of_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    flat = "".join(f"{qid} Q0 d{n} {n + 1} {-n * 1e-9} t\n" for qid in "ab" for n in range(4))
+    sharp = "".join(f"{qid} Q0 d{n} {n + 1} {-n * 99} t\n" for qid in "ab" for n in range(4))
+    for name, text in (("flat", flat), ("sharp", sharp)):
+        Path(f"{name}.trec").write_text(text, encoding="utf-8")
+    arguments = ["sharpness", "flat.trec", "sharp.trec", "--cutoffs", "1,2,9", "--format", "json"]
+    assert main([*arguments, "--baseline", "flat"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    means = [[cell["mean"] for cell in row["cells"]] for row in table["rows"]]
+    assert means[0] == pytest.approx([0.25, 0.5, 1])
+    assert means[1] == pytest.approx([1, 1, 1])
+    assert main([*arguments, "--depth", "2"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table["rows"][0]["cells"][0]["mean"] == pytest.approx(0.5)
+    assert main([*arguments, "--cutoffs", "x"]) == 2
+    Path("empty.trec").write_text("", encoding="utf-8")
+    assert main(["sharpness", "empty.trec"]) != 0
