@@ -17,8 +17,18 @@ from adducir.evaluation.generation.kilt import Kilt
 from adducir.evaluation.generation.overlap import f1
 from adducir.evaluation.generation.sharpness import cumulated, sharpness
 from adducir.evaluation.generation.texts import Generated, Output, Reference
-from adducir.evaluation.generation.words import common_words
+from adducir.evaluation.generation.words import common_words, words_of
 from adducir.tables.generated import generated_table
+
+PAPER = """
+i and of in is to it that are you they have was but for as its like with on so be or not yes do can
+from there by well also one my know has some he their love most people think really all about just
+too them im which sure more been at would many were good very dont when thats no yeah what other
+great if because used actually first since lot me even your how we time different world use get
+called only out much over had though music around popular his am made than such back up us make
+usually who favorite new food oh long she now did pretty any where years this way go
+"""
+"""The common words of Wizard of Wikipedia that the paper prints in appendix A.2, by frequency."""
 
 ASKED = {"1": Reference("1", ("z",), "do you like pasta")}
 WRITTEN = {
@@ -154,6 +164,16 @@ def test_real_dialogue(turns, tmp_path, capsys):
     assert means["gold"]["answers", "F1"] == 1
     assert means["gold"]["answers", "Novel-F1"] < 1  # answers without a novel word
     assert means["dodeca"]["answers", "F1"] > means["memnet"]["answers", "F1"]
+
+
+def test_common_words_are_those_of_the_paper(turns):
+    paper = PAPER.split()
+    assert len(paper) == 121
+    assert words_of(PAPER) == tuple(paper)
+    # Half of all words, as in the paper; from 544 answers and not from its whole training set.
+    ours = common_words((turn["gold"] for turn in turns), 0.5)
+    assert len(ours) == 116
+    assert len(set(ours) & set(paper)) == 99
 
 
 def test_context_words_do_not_ground(turns):

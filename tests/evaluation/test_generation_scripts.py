@@ -179,6 +179,8 @@ def test_words_of_ms_marco():
         *("long", "-", "term", "1990", "-", "95", "5", "kg", "...", "'", "x", "'")
     ]
     assert marco_words(" \n") == []
+    for long in ("." * 200_000 + "x", "(" * 200_000, "-a" * 100_000):
+        assert marco_words(long) == [long]  # at once
 
 
 def test_bleu_by_hand():
