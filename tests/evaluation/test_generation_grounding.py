@@ -161,6 +161,13 @@ def test_real_dialogue(turns, tmp_path, capsys):
         # The one passage that is given is the gold one.
         assert means[system]["grounding", "F1"] == pytest.approx(plain)
         assert means[system]["knowledge", "Knowledge-F1"] == pytest.approx(plain)
+    # As docs/generation.md has them.
+    assert [round(means["memnet"][column], 3) for column in columns[:5]] == [
+        *(0.287, 0.271, 0.274, 0.351, 0.345)
+    ]
+    assert [round(means["dodeca"][column], 3) for column in columns[:5]] == [
+        *(0.303, 0.291, 0.277, 0.313, 0.333)
+    ]
     assert means["gold"]["answers", "F1"] == 1
     assert means["gold"]["answers", "Novel-F1"] < 1  # answers without a novel word
     assert means["dodeca"]["answers", "F1"] > means["memnet"]["answers", "F1"]

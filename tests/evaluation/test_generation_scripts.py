@@ -57,6 +57,13 @@ def test_kilts_own_figures(tmp_path):
     }
 
 
+def test_pages_of_passages_by_their_docnos():
+    right = Reference("1", ("yes",), evidence=(("41", "7-x"),))
+    outputs = (Output("yes", "41-2"), Output("no", "41-1"), Output("no"), Output("no", "7-x-9"))
+    assert Kilt().values(right, Generated("1", outputs))[:2] == [1, 1]
+    assert Kilt().values(right, Generated("1", outputs, ("41", "8")))[:2] == [0.5, 0]
+
+
 def test_kilts_own_figures_of_pages():
     # tests/test_eval_retrieval.py of facebookresearch/KILT.
     evidence = [["1", "2"], ["5"], ["7", "9", "11"]]
