@@ -26,6 +26,7 @@ FAMILIES = {
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
     "selectors": "adducir.selectors.selector:SELECTORS",
+    "generators": "adducir.generators.kinds:GENERATORS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.tests:TESTS",
     "corrections": "adducir.statistics.corrections:CORRECTIONS",

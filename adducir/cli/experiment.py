@@ -3,46 +3,36 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import without
 from adducir.cli.outputs import RESULTS, SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 
 def experiment(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="The experiment file.", show_default=False),
-        SOURCE,
-        RESULTS,
-    ],
+    file: Annotated[Path, argument("The experiment file.", "FILE"), SOURCE, RESULTS],
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Check everything but absent data, print the plan, stop."),
+        bool, option("Check everything but absent data, print the plan, stop.")
     ] = False,
     changes: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Change the file's content for this time, as in systems.BM25.k1=1.2; can be repeated.",
             "--set",
             metavar="KEY=VALUE",
-            help="Change the file's content for this time, as in systems.BM25.k1=1.2; can be "
-            "repeated.",
         ),
     ] = None,
     rebuild: options.Rebuild = False,
     threads: Annotated[options.Threads, without("dry_run")] = None,
-    device: Annotated[options.Device, without("dry_run")] = options.DeviceName.AUTO,
+    device: Annotated[options.Device, without("dry_run")] = "auto",
     jobs: Annotated[
         int,
-        typer.Option("--jobs", "-j", min=1, help="Processes that make independent steps at once."),
+        option("Processes that make independent steps at once.", "-j", min=1),
         without("dry_run"),
     ] = 1,
     allow_code: Annotated[
-        bool,
-        typer.Option("--allow-code", help="Let Python code that the file names run; once a study."),
-        without("dry_run"),
+        bool, option("Let Python code that the file names run; once a study."), without("dry_run")
     ] = False,
     format_name: Annotated[options.TableFormat, without("dry_run")] = None,
     output: options.Output = None,
@@ -58,7 +48,7 @@ def experiment(
         dry_run=dry_run,
         rebuild=rebuild,
         threads=threads,
-        device=device.value,
+        device=device,
         jobs=jobs,
         allow_code=allow_code,
         format_name=format_name,

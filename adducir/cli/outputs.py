@@ -62,6 +62,11 @@ class Writes:
         return tuple(one.ending for one in TABLES.kinds().values())
 
     @property
+    def metavar(self) -> str:
+        """What stands for its name in the help."""
+        return "FILE" if self.is_file else "FOLDER"
+
+    @property
     def is_file(self) -> bool:
         """Whether it is a single file."""
         return self.what in ("run", "table", "file")

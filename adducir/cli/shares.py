@@ -3,18 +3,16 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.core.standard_output import is_standard_output
 
 Shares = Annotated[
     str | None,
-    typer.Option(
-        "--shares",
+    option(
+        "Shares of training, validation and test: a file for each that is not 0.",
         metavar="T,V,T",
-        help="Shares of training, validation and test: a file for each that is not 0.",
-        show_default="one file",
+        shown="one file",
     ),
 ]
 

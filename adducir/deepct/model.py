@@ -43,12 +43,7 @@ class Encoded:
 
 
 class TermWeighter:
-    """A model with its tokenizer and its settings.
-
-    Attributes:
-        model: The network.
-        settings: How it reads texts.
-    """
+    """A model with its tokenizer and its settings."""
 
     def __init__(self, model: Any, tokenizer: Any, settings: Settings) -> None:
         self.model = model
@@ -119,8 +114,6 @@ class TermWeighter:
         """Token ids of passages, and where in them each word begins.
 
         Args:
-            texts: The passages.
-            words: The words of each.
             longest: Tokens of an input, the special ones included, beyond which a passage is cut
                 off; by default what the model can read.
         """
@@ -184,7 +177,6 @@ class TermWeighter:
         """The weight of every word of some passages, 0 for a word without a piece.
 
         Args:
-            encoded: The passages.
             tokens: Padded tokens in a batch; no weight depends on it (to 1e-5).
             precision: What the network computes in; ``bfloat16`` is exact to about 1e-2. Its
                 weights are cast once, which is several times faster than casting as it runs.

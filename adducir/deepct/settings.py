@@ -48,7 +48,6 @@ class Settings(Recipe):
         text: The fields whose words are weighted.
         keys: What counts as a word: see :mod:`adducir.deepct.targets`.
         activation: What makes a weight of the logit of a word's first piece.
-        passages: How texts are cut.
         stop_words: Words whose weight is 0, since the loss left them out and nothing was learned
             about them; in lower case, sorted.
     """

@@ -35,7 +35,6 @@ class StopWords:
     """A stop list.
 
     Attributes:
-        name: What the user called it by.
         words: The words in lower case, with the plain apostrophe.
     """
 

@@ -56,7 +56,6 @@ class Matcher:
 
     Attributes:
         stop_words: Words that are no terms, in lower case.
-        stemmer: Maps a lower-case word to its stem.
         keys: See the module's text.
     """
 
@@ -129,7 +128,6 @@ def reference_targets(
         passage: The text whose words get targets.
         reference: The field, or fields joined, that says what the document is about.
         stop_words: Words that match nothing, on both sides; in lower case.
-        stemmer: Maps a lower-case word to its stem.
         keys: ``words`` or ``original``, see the module's text.
     """
     return query_term_recall(
@@ -151,7 +149,6 @@ def query_term_recall(
         passage: The text whose words get targets.
         queries: All queries of the passage's document; with none, every target is 0.
         stop_words: Words that match nothing, on both sides; in lower case.
-        stemmer: Maps a lower-case word to its stem.
         keys: ``words`` or ``original``, see the module's text.
     """
     matcher = Matcher(stop_words, stemmer, keys)

@@ -53,12 +53,7 @@ class Key(NamedTuple):
 
 
 class DeepCTTask(TrainingTask):
-    """Learns words' weights; the losses are the words' squared errors.
-
-    Args:
-        weighter: What is to learn.
-        opened: From what.
-    """
+    """Learns words' weights; the losses are the words' squared errors."""
 
     unit = "passages"
 
@@ -199,7 +194,6 @@ def squared_errors(
     """The sum of squared differences between words' weights and targets.
 
     Args:
-        weighter: Makes weights of logits.
         logits: (passages, tokens).
         rows: The passage of each word.
         columns: The place of each word's first piece.

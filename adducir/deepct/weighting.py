@@ -47,8 +47,6 @@ class Weighted(NamedTuple):
     """The weights of one text.
 
     Attributes:
-        words: Its words.
-        weights: The weight of each.
         owned: How many of the words each passage owns, in order.
     """
 
@@ -77,10 +75,8 @@ def predict_weights(
     """Predict the weights of the words of texts of any length.
 
     Args:
-        weighter: The model.
         texts: The texts; one without a word has no weights.
         tokens: Padded tokens in a batch; no weight depends on it.
-        precision: What the network computes in.
         count_pieces: Counts word pieces; by default the model's own tokenizer.
     """
     cuts = [_cut(weighter, text, count_pieces or weighter.count_pieces) for text in texts]
@@ -158,14 +154,9 @@ def predict_corpus_weights(
     Args:
         model: The folder of a term weighter.
         corpus: The documents; they may lack some of the model's text fields.
-        output: The folder of the artifact.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in.
         shard: Documents in a shard; no weight depends on it.
-        rebuild: Predict the weights again even if the artifact is current.
-        progress: Notified of each document.
 
     Raises:
         InputError: The model or a document cannot be read.
@@ -261,10 +252,6 @@ def _link(path: Path, target: Path) -> None:
 
 class TermWeights:
     """The weights of a corpus, read in its order.
-
-    Args:
-        folder: The artifact.
-        settings: Of the model that made it.
 
     Raises:
         ArtifactError: The folder holds no such artifact.

@@ -44,7 +44,6 @@ class Items:
     Attributes:
         what: What it is, as plain values: it determines the artifact with ``identity``.
         identity: The fingerprint of the source.
-        side: The tower.
         total: How many there are; None where that is not known.
         items: Gives docno and text, or docno and span for contexts, anew at each call.
         source: The name of the source; empty where it has none.
@@ -62,7 +61,6 @@ def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
     """Documents of a corpus, their fields joined by newlines.
 
     Args:
-        corpus: The documents.
         fields: Which; by default those that would be indexed.
     """
     chosen = fields or tuple(corpus.default_fields)
@@ -117,17 +115,12 @@ def encode(
 
     Args:
         source: The encoder, from :func:`adducir.encoders.sources.encoder_source`.
-        items: What to encode.
-        output: The folder of the artifact.
         encoder: The encoder itself where it is not to be as the source has it; its settings count.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         tokens: Padded tokens in a batch.
         precision: What the network computes in; see
             :func:`adducir.models.artifacts.settled_precision` for ``auto``.
         shard: Texts in a shard.
-        rebuild: Encode anew even if the artifact is current.
-        progress: Notified of each text.
 
     Returns:
         The manifest. Its counts: ``vectors``, ``width``, ``shards``, ``shard`` and ``digest``,

@@ -46,8 +46,6 @@ class Tower:
     """One network with its tokenizer.
 
     Attributes:
-        network: Makes a vector of token ids.
-        reader: Makes token ids.
         layout: What its folder says beside the weights.
     """
 
@@ -62,7 +60,6 @@ class Tower:
         """A tower from a model.
 
         Args:
-            source: The model.
             pooling: None for the one that its folder names; of a plain transformer the mean of
                 the tokens, as sentence-transformers takes it.
             seed: Of a new pooler, where the tower is to be trained and its model lacks one.
@@ -167,10 +164,7 @@ class DualEncoder(torch.nn.Module):
 
         Args:
             source: From :func:`adducir.encoders.sources.encoder_source`.
-            context: What is read of contexts.
-            lengths: How much is read.
             similarity: How vectors are compared; normalised ones are compared by cosine anyway.
-            pooling: How token vectors become one.
             towers: ``separate`` makes two towers of one.
             seed: Of new poolers, where the encoder is to be trained and its model lacks one.
 
@@ -271,10 +265,7 @@ class DualEncoder(torch.nn.Module):
 
         Args:
             inputs: From one of the ``read_`` methods.
-            side: Which tower.
             tokens: Padded tokens in a batch; no vector depends on it (to 1e-5).
-            precision: What the network computes in.
-            on_batch: Notified of each batch how many texts it had.
 
         Returns:
             (n, D) float32; (0, 0) for no input.

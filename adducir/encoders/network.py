@@ -19,8 +19,6 @@ class Network(torch.nn.Module):
     """Token ids in, one vector a text out.
 
     Args:
-        transformer: A model of transformers.
-        pooling: How token vectors become one.
         dense: Layers behind the pooling, of those sentence encoders that have some.
         normalise: Whether vectors get length 1, so that inner products are cosines.
     """

@@ -37,7 +37,6 @@ class SpanTask:
     Attributes:
         spans: The Q contexts.
         texts: The N candidates.
-        docnos: Their names.
         gold: (Q,) the number of the gold item of each context; -1 where it is hidden.
         keys: Properties of the contexts, each (Q,), to break figures down by.
     """
@@ -233,10 +232,7 @@ def task_scores(
 
     Args:
         encoder: The encoder; its settings say what is read of contexts.
-        task: What is ranked.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in.
-        progress: Notified of each text.
 
     Returns:
         What :func:`context_ranks` and :func:`best` take.

@@ -45,7 +45,6 @@ class Reader:
         """Token ids of texts, cut at their ends.
 
         Args:
-            texts: The texts.
             length: Tokens, special ones included; None for as many as the network reads.
             prompt: What is put before each.
         """

@@ -53,8 +53,6 @@ class Settings(Recipe):
     Attributes:
         towers: Whether contexts and spans have a network each.
         similarity: What compares vectors; with ``cosine`` they have length 1.
-        context: What is read of a context.
-        lengths: How much is read.
     """
 
     towers: Towers = "shared"

@@ -23,7 +23,6 @@ class EncoderSource:
     """Where an encoder comes from.
 
     Attributes:
-        name: As the user wrote it.
         query: The model of queries and contexts.
         document: The model of documents and spans; the same object where both share one.
         folder: The folder of an encoder that Adducir trained; None for others.

@@ -4,18 +4,20 @@ import re
 import unicodedata
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from adducir.core.recipe import Recipe
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
+    BestName,
     CorrectionName,
     FamilyName,
     IntervalName,
     TestName,
 )
+from adducir.statistics.corrections import joint_fault
 from adducir.tables.style import Detail
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
@@ -49,9 +51,17 @@ class ComparisonRecipe(Recipe):
     against: Name = "best"
     confidence: Probability | None = None
     interval: IntervalName = "t"
+    best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "ComparisonRecipe":
+        fault = joint_fault(self.correction, self.test)
+        if fault:
+            raise ValueError(fault)
+        return self
 
     @property
     def baselines(self) -> tuple[str, ...]:

@@ -37,8 +37,6 @@ def checked_fields(
     Args:
         weights: The weight of each field.
         fields: The fields that the index keeps by themselves.
-        model: The retrieval model.
-        index: The index's folder.
         exact_lengths: Whether BM25 is to read exact lengths.
         has_feedback: Whether queries are to be expanded.
 

@@ -133,11 +133,9 @@ class LuceneIndex:
 
         Args:
             queries: Texts, or weighted index terms (these take no ``feedback``).
-            model: The retrieval model.
             feedback: Expand each query first.
             fields: The weights of fields, where the index keeps them separate; BM25 alone.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
-            threads: Java threads; by default one per core.
 
         Raises:
             UsageError: ``feedback`` on an index without vectors or with weighted queries; a model

@@ -65,7 +65,6 @@ class LexicalRetriever(_Adjustable):
         feedback: The name of a feedback method, or a method itself, to search by twice at once;
             :class:`QueryExpansion` shows and changes what is in between.
         depth: Hits a query, at most; None for all documents that hold a term of the query.
-        threads: Threads; by default one per core.
         hyperparameters: Of the model; they are attributes afterwards.
     """
 

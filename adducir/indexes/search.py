@@ -20,12 +20,10 @@ class Search:
     """A run, and what there is to say about it.
 
     Attributes:
-        run: The rankings.
         empty: Topics whose query has no term left after analysis; they have no hits.
         unanswered: Topics with terms, none of which is in the index.
         tied: Topics whose documents, two or more, all have one score: their order is that of the
             docnos, and says nothing.
-        seconds: The time that searching took.
         settings: Index, model, feedback and depth, for the run's metadata.
     """
 

@@ -64,7 +64,6 @@ def shuffled_batches(
     Args:
         lengths: Tokens of each item.
         size: Items in a batch; the last one of a run of batches may have fewer.
-        seed: Another one gives another order.
         pool: How many batches are sorted by length among themselves; 1 for none.
     """
     draw = np.random.default_rng(seed)

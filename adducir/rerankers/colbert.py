@@ -143,9 +143,7 @@ class LateInteraction(Pointwise):
 
     Args:
         network: An encoder of transformers.
-        tokenizer: Its fast tokenizer.
         projection: (dimensions, hidden) weights, or None.
-        reading: How texts become tokens.
 
     Raises:
         InputError: The vocabulary lacks a marker, or has no token to fill queries with.

@@ -67,7 +67,6 @@ class CrossEncoder(Joint):
 
     Args:
         network: A model of transformers for sequence classification.
-        tokenizer: Its fast tokenizer.
         length: Tokens of an input, at most.
         label: The class whose log-probability is the score.
 

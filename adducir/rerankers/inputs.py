@@ -48,7 +48,6 @@ def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
     """The first ids of texts, without special ones.
 
     Args:
-        tokenizer: A fast tokenizer of transformers.
         texts: The texts; of a long one only a part is read, up to a blank, where that suffices.
         most: How many ids are wanted of each.
     """
@@ -89,8 +88,6 @@ def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
     """Cut a text, and only a query that would leave it less than a quarter of the room.
 
     Args:
-        query: The query's ids.
-        text: The text's ids.
         room: How many ids the two may have together.
     """
     kept = min(len(text), room // _TO_TEXT)
@@ -102,7 +99,6 @@ class PairReader:
     """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them.
 
     Args:
-        tokenizer: A fast tokenizer of transformers.
         length: Ids of an input, the special ones included.
     """
 

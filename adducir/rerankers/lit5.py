@@ -93,7 +93,6 @@ class LiT5(Listwise):
 
     Args:
         network: A model of transformers for conditional generation.
-        tokenizer: Its fast tokenizer.
         length: Tokens of one passage's input.
         answer_length: Tokens of the answer, at most.
     """

@@ -90,7 +90,6 @@ class MonoT5(Joint):
 
     Args:
         network: A model of transformers for conditional generation.
-        tokenizer: Its fast tokenizer.
         tokens: The vocabulary's entries for "false" and "true".
         length: Tokens of an input, at most.
 

@@ -51,14 +51,7 @@ _VERSION = 2
 
 @dataclass(frozen=True)
 class Reranker:
-    """A reranker that is loaded when it is first needed.
-
-    Attributes:
-        name: As the user wrote it.
-        recipe: Its settings.
-        source: Its weights.
-        device: The device that it computes on.
-    """
+    """A reranker that is loaded when it is first needed."""
 
     name: str
     recipe: RerankerRecipe
@@ -148,7 +141,6 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
     """All that determines the score of a pair.
 
     Args:
-        recipe: The reranker's settings.
         weights: The identity of its model; of a model that is trained by the recipe, the
             fingerprint of the artifact, which need not be there yet.
     """

@@ -35,10 +35,8 @@ class Reranked:
     """A run in its new order, and what there is to say about it.
 
     Attributes:
-        run: The rankings.
         computed: Pairs of query and passage, or windows, that the model was asked for.
         cached: Those whose result was known.
-        seconds: The time that it took.
         settings: Model, depth, score scale and batches, for the run's metadata.
     """
 
@@ -75,12 +73,9 @@ def rerank(
     Args:
         run: The candidates.
         topics: Their queries; topics that the run lacks are ignored.
-        texts: The documents' texts.
-        reranker: The model.
         depth: Documents a topic whose order is made anew.
         tag: The new run's; by default the old one's with the reranker's name.
         cache: The folder for scores; None for none. Scores that are there are not computed again.
-        progress: Notified of each pair or window.
 
     Raises:
         UsageError: ``depth`` is less than 1.

@@ -91,7 +91,6 @@ class Listwise(ABC):
     Attributes:
         network: The network, in evaluation mode.
         scale: What stands for scores.
-        precision: What the network computes in.
         tokens: Padded tokens in a batch.
     """
 

@@ -44,9 +44,6 @@ class CrossEncoderTask(TrainingTask):
     """Learns pairs' labels; the losses are the pairs'.
 
     Args:
-        reranker: What is to learn.
-        recipe: How.
-        made: From what.
         data: What the model card shows of that.
     """
 

@@ -39,7 +39,6 @@ def read_run(
     rank is not read: scores make the order. The run's tag is that of the first line.
 
     Args:
-        path: The file.
         ties: Whose order equal scores get: trec_eval's (docno descending), which gives other
             systems' runs the figures that trec_eval gives them, or Anserini's (ascending).
         allow_empty: Whether a file without lines is a run without documents.

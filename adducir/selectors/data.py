@@ -14,10 +14,6 @@ def questions_of(part: EvidenceData, folder: Path) -> Division[EvidenceQuestion]
     """The questions of a recipe, each with its part.
 
     A question is left out, or in two parts, if its text is, whatever its id.
-
-    Args:
-        part: The recipe's data.
-        folder: The study's, where relative paths start.
     """
     return Division(
         part,

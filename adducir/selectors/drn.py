@@ -95,8 +95,6 @@ class DRNModel(torch.nn.Module):
     Args:
         relevance: Encoder and tensor network of (q, p).
         novelty: Encoder and tensor network of (p1, p2).
-        tokenizer: Their fast tokenizer.
-        settings: How they read and select.
     """
 
     def __init__(self, relevance: Side, novelty: Side, tokenizer: Any, settings: Settings) -> None:
@@ -147,7 +145,6 @@ class DRNModel(torch.nn.Module):
         """The logits of questions.
 
         Args:
-            batch: The questions.
             tokens: Padded tokens that are computed at a time.
         """
         inputs = [one.question for one in batch]
@@ -190,7 +187,6 @@ def drn_loss(states: DRNStates, relevant: Tensor) -> Tensor:
     """The mean over questions of the cross-entropies of relevance and, per first, of novelty.
 
     Args:
-        states: Of the questions.
         relevant: (Q, K) bool.
     """
     firsts = relevant & states.mask

@@ -47,13 +47,7 @@ class States(NamedTuple):
 
 
 class ComplementaryModel(torch.nn.Module):
-    """The encoder with its relevance head.
-
-    Args:
-        encoder: The network.
-        tokenizer: Its fast tokenizer.
-        settings: How it reads and selects.
-    """
+    """The encoder with its relevance head."""
 
     def __init__(self, encoder: Vectoriser, tokenizer: Any, settings: Settings) -> None:
         super().__init__()
@@ -105,7 +99,6 @@ class ComplementaryModel(torch.nn.Module):
         """Vectors and logits of questions; no value depends on the batch (to rounding).
 
         Args:
-            batch: The questions.
             tokens: Padded tokens that are computed at a time.
         """
         inputs = [one.question for one in batch]
@@ -144,8 +137,6 @@ def choose(
     """The best set of each question by beam search, passages in the order in which they were taken.
 
     Args:
-        questions: The questions.
-        states: Of these questions.
         selection: The weights of g, and L, M and N.
     """
     found = select_sets(

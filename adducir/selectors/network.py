@@ -27,7 +27,6 @@ class Vectoriser(torch.nn.Module):
     """A network and how its last layer becomes a vector.
 
     Args:
-        network: A model of transformers.
         pooling: The first token's vector, or the mean over the passage's own tokens (the
             question's, of a question alone).
     """
@@ -97,7 +96,6 @@ class Vectoriser(torch.nn.Module):
         Args:
             inputs: The inputs, which may be read as they are asked for.
             lengths: (n,) their tokens.
-            precision: What the layers compute in.
             tokens: Padded tokens that are computed at a time.
 
         Yields:

@@ -106,12 +106,9 @@ def select(
     """Yield the selected set of each question, in the order given.
 
     Args:
-        model: The model.
         questions: The questions; one without passages gets an empty set.
         selection: Settings; by default the model's.
-        precision: What the network computes in.
         tokens: Padded tokens that are computed at a time.
-        progress: Notified of the questions done.
     """
     every = list(questions)
     progress.start("selecting", len(every), "questions")
@@ -151,14 +148,7 @@ def chosen(
 
 @dataclass(frozen=True)
 class Tuned:
-    """The settings that were chosen, and how they do on the questions they were chosen on.
-
-    Attributes:
-        selection: The settings.
-        exact_match: Their mean exact match.
-        f1: Their mean F1.
-        tried: How many combinations there were.
-    """
+    """The settings that were chosen, and how they do on the questions they were chosen on."""
 
     selection: Selector
     exact_match: float
@@ -179,10 +169,8 @@ def tune(
     The questions are encoded once, whatever is tried.
 
     Args:
-        of: The model.
         questions: The validation questions, each with a gold set.
         grid: Values of each setting, in the order in which they are preferred.
-        precision: What the network computes in.
         tokens: Padded tokens that are computed at a time.
 
     Raises:

@@ -73,11 +73,9 @@ class Settings(Recipe):
     """What a trained model's use needs to know.
 
     Attributes:
-        kind: The model.
         length: Tokens of an input.
         pooling: What makes a vector of an input.
         slices: Of DRN's tensor networks.
-        selection: How sets are selected, where nothing else is asked for.
     """
 
     kind: Kind = "complementary"

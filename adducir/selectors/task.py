@@ -45,8 +45,6 @@ class EvidenceTask(TrainingTask, Generic[M]):
 
     Args:
         model: What is to learn, with the layers frozen that its recipe names.
-        recipe: How.
-        folder: The study's.
     """
 
     unit = "questions"

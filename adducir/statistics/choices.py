@@ -7,11 +7,13 @@ from adducir.statistics.tests import TESTS
 from adducir.statistics.tests.base import DEFAULT_PERMUTATIONS, DEFAULT_SAMPLES, DEFAULT_SEED
 
 __all__ = [
+    "BESTS",
     "DEFAULT_PERMUTATIONS",
     "DEFAULT_SAMPLES",
     "DEFAULT_SEED",
     "FAMILIES",
     "INTERVALS",
+    "BestName",
     "CorrectionName",
     "FamilyName",
     "IntervalName",
@@ -22,6 +24,8 @@ TestName: TypeAlias = Annotated[str, TESTS.named]
 CorrectionName: TypeAlias = Annotated[str, CORRECTIONS.named]
 FamilyName: TypeAlias = Literal["measure", "table", "pairs"]
 IntervalName: TypeAlias = Literal["t", "bootstrap"]
+BestName: TypeAlias = Literal["mean", "set"]
 
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
 INTERVALS: tuple[IntervalName, ...] = get_args(IntervalName)
+BESTS: tuple[BestName, ...] = get_args(BestName)

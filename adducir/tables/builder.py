@@ -93,6 +93,7 @@ def build_table(
         ),
         pairs=first.family == "pairs",
         equivalence_against=first.against,
+        best=first.best,
         title=layout.title,
         label=layout.label,
         footer=footer(

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import UsageError
+from adducir.statistics.choices import BestName
 from adducir.tables.style import DETAILS, Detail, Style
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ class ResultTable:
         baselines: The systems that the others were tested against, in order; all systems where
             all pairs were tested.
         pairs: Whether all pairs were tested.
+        best: What the mark of the best says: ``mean``, the best mean, or ``set``, all systems that
+            may be the best.
         equivalence_against: ``best``, or the system that equivalence was tested against.
         title: Caption.
         label: LaTeX label.
@@ -188,6 +191,7 @@ class ResultTable:
     baselines: tuple[str, ...] = ()
     pairs: bool = False
     equivalence_against: str = "best"
+    best: BestName = "mean"
     title: str = ""
     label: str = "tab:results"
     footer: tuple[str, ...] = ()

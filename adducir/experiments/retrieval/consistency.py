@@ -38,8 +38,9 @@ def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDet
     if comparison.equivalence is None:
         if "against" in comparison.model_fields_set:
             yield ErrorDetail(("comparison", "against"), "means nothing without `equivalence`")
-        if not comparison.differences:
-            what = "nothing is compared: name a `baseline`, `family: pairs` or an `equivalence`"
+        if not comparison.differences and comparison.best == "mean":
+            ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
+            what = f"nothing is compared: {ways}"
             yield ErrorDetail(("comparison",), what)
 
 

@@ -33,7 +33,6 @@ class DenseIndex:
     """An index that ``adducir index --engine dense`` built.
 
     Args:
-        path: The artifact's folder.
         device: Where the encoder runs.
         encoder: The encoder's name, where it is not found under the one it had.
 
@@ -129,7 +128,6 @@ class DenseIndex:
             feedback: None, since vectors are not expanded by words.
             fields: None: what the encoder reads has no weights.
             depth: Hits a query; None for all documents.
-            threads: Threads; by default one per core.
 
         Returns:
             The hits; equal scores stand in order of docnos. An approximate index may give fewer

@@ -39,7 +39,6 @@ class MemoryIndex:
     Anserini's, see :mod:`adducir.indexes.feedback`.
 
     Args:
-        path: The artifact's folder.
         backend: ``numba`` or ``numpy``; by default what is there, see :func:`engine_backend`.
 
     Attributes:
@@ -106,7 +105,6 @@ class MemoryIndex:
             feedback: Expand each query first.
             fields: The weights of fields, where the index keeps them separate; BM25 alone.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
-            threads: Threads; by default one per core.
 
         Raises:
             UsageError: ``feedback`` on an index of weights or with weighted queries; a model that

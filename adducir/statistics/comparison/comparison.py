@@ -27,11 +27,13 @@ from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.families import family
 from adducir.statistics.choices import (
+    BESTS,
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
     FAMILIES,
     INTERVALS,
+    BestName,
     CorrectionName,
     FamilyName,
     IntervalName,
@@ -40,7 +42,7 @@ from adducir.statistics.choices import (
 from adducir.statistics.comparison.cells import Comparing
 from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
-from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.corrections import for_equivalence, joint_fault
 from adducir.statistics.effects import check_share
 from adducir.statistics.tests import TESTS
 
@@ -61,6 +63,7 @@ def compare(
     equivalence_correction: CorrectionName | None = None,
     confidence: float | None = None,
     interval: IntervalName = "t",
+    best: BestName = "mean",
     seed: int = DEFAULT_SEED,
     permutations: int = DEFAULT_PERMUTATIONS,
     samples: int = DEFAULT_SAMPLES,
@@ -81,13 +84,17 @@ def compare(
             in advance; None: no test of equivalence.
         against: What equivalence is tested with: ``best``, on each measure the system
             with the best mean (the first given among equals), or a system's name.
-        equivalence_correction: Correction of the equivalence tests; None: ``correction``.
+        equivalence_correction: Correction of the equivalence tests; None: ``correction``, or
+            ``holm`` where that is of tests of difference only.
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
         interval: ``t``, or ``bootstrap`` (BCa).
+        best: Which systems are marked best: ``mean``, those with the best mean, or ``set``, all
+            that may be the best (see :mod:`adducir.statistics.ranking`); then the comparison holds
+            the rankings.
         seed: Seed of whatever is drawn.
-        permutations: Sign vectors of the randomisation test.
-        samples: Samples of the bootstrap test and the bootstrap interval.
+        permutations: Sign vectors of the randomisation test and of ``maxt``.
+        samples: Samples of the bootstrap test, the bootstrap interval and the rankings.
         descriptive: Measures to show without test; None: those whose kind says that
             they rate no system.
         lower_is_better: Measures on which the lower mean is the better. Measures may be
@@ -99,8 +106,9 @@ def compare(
     """
     lineup = line_up(scores)
     TESTS.kind(test)
-    for one in (correction, equivalence_correction or correction):
-        CORRECTIONS.kind(one)
+    fault = joint_fault(correction, test, equivalence_correction)
+    if fault:
+        raise UsageError(f"{fault}.", hint="Choose another test or correction.")
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,
@@ -109,9 +117,10 @@ def compare(
         family=_chosen(family, FAMILIES, "family"),
         equivalence=equivalence,
         against=against,
-        equivalence_correction=equivalence_correction or correction,
+        equivalence_correction=equivalence_correction or for_equivalence(correction),
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
+        best=_chosen(best, BESTS, "best"),
         seed=seed,
         permutations=permutations,
         samples=samples,

@@ -20,6 +20,8 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
         sentences.append(_difference_statement(comparison, several_sets))
     if any(comparison.equivalence_tests_in_family.values()):
         sentences.append(_equivalence_statement(comparison, several_sets))
+    if comparison.rankings:
+        sentences.append(_best_statement(comparison.settings))
     sentences += _questionable(comparison)
     sentences += [
         f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
@@ -53,7 +55,7 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
 
 def _draws(settings: Settings) -> str:
     """Number of draws and seed, where anything was drawn."""
-    drawn = settings.test_kind.draws
+    drawn = settings.test_kind.draws or settings.correction_kind.draws
     return f", {getattr(settings, drawn):,} {drawn}, seed {settings.seed}" if drawn else ""
 
 
@@ -66,6 +68,15 @@ def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
     return (
         f"Equivalence with {whom} within ±{settings.equivalence:g}: two one-sided paired "
         f"t-tests (TOST); {phrase}, alpha = {settings.alpha:g}."
+    )
+
+
+def _best_statement(settings: Settings) -> str:
+    """The sentence about the set of best systems."""
+    return (
+        "Systems that may be the best: model confidence set (Hansen, Lunde and Nason) of each "
+        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.samples:,} samples, seed "
+        f"{settings.seed}."
     )
 
 
