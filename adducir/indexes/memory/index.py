@@ -175,7 +175,7 @@ class MemoryIndex:
                 hint="Search without feedback, or expand from an index of the texts.",
             )
         indexed = self.manifest.counts.get("indexed", self._arrays.documents)
-        return Feedback(self._arrays, int(indexed), plain=self.analysis.has_plain_feedback)
+        return Feedback(self._arrays, int(indexed), self.analysis.has_plain_feedback)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
