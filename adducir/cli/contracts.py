@@ -33,7 +33,6 @@ def held(name: str, function: Command) -> Command:
     """The function of a command, which keeps what its annotations promise.
 
     Args:
-        name: The command's name, of one word or two.
         function: Its parameters may be marked by :class:`~adducir.cli.effects.Effect`,
             :class:`~adducir.cli.outputs.Writes` and :class:`~adducir.cli.outputs.Source`.
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from adducir.cli.effects import without
 from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
 from adducir.cli.parameters import argument, option
-from adducir.cli.parts import counts_of
-from adducir.cli.shares import Shares, part_path, shares_of
+from adducir.cli.parts import Shares, counts_of
+from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:

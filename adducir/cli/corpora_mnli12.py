@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
 from adducir.cli.parameters import argument, option
-from adducir.cli.parts import counts_of
-from adducir.cli.shares import Shares, part_path, shares_of
+from adducir.cli.parts import Shares, counts_of
+from adducir.cli.shares import part_path, shares_of
 
 if TYPE_CHECKING:
     from adducir.datasets.evidence_sets.mnli12 import Dropped

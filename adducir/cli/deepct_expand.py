@@ -60,7 +60,7 @@ def deepct_expand(
     from adducir.deepct.expanded import ExpandedCorpus
     from adducir.deepct.folders import model_folder
     from adducir.deepct.rendering import Rendering
-    from adducir.deepct.settings import load_settings
+    from adducir.deepct.settings import Settings
     from adducir.deepct.weighting import predict_corpus_weights
     from adducir.deepct.writing import write_expanded, write_pairs
 
@@ -77,7 +77,7 @@ def deepct_expand(
             format=format_name,
             progress=progress,
         )
-        settings = load_settings(folder)
+        settings = Settings.load(folder)
         manifest = predict_corpus_weights(
             folder,
             documents,

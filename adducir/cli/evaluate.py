@@ -10,7 +10,7 @@ from adducir.cli import options
 from adducir.cli.effects import Effect, with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
-from adducir.statistics.choices import BestName
+from adducir.statistics.choices import BestName, EquivalenceTestName
 
 MEASURING = "Measures"
 
@@ -47,6 +47,24 @@ class Testing(opts.Testing):
         ),
         with_any("equivalence"),
     ] = None
+    equivalence_test: Annotated[
+        EquivalenceTestName | None,
+        option(
+            "How equivalence is tested: t-tests adjusted for skewness, t-tests, or the exact test "
+            "of scores from 0 to 1.",
+            shown="hall",
+            panel=opts.TESTING,
+        ),
+        with_any("equivalence"),
+    ] = None
+    non_inferiority: Annotated[
+        bool,
+        option(
+            "Test only that a system is not worse by the bound of --equivalence or more.",
+            panel=opts.TESTING,
+        ),
+        with_any("equivalence"),
+    ] = False
     best: Annotated[
         BestName | None,
         option(
@@ -80,6 +98,19 @@ def evaluate(
             lambda values: opts.requested_format(values) != "html",
         ),
     ] = False,
+    topics: Annotated[
+        str | None,
+        option(
+            "The queries, for the HTML report: a file or an ir_datasets id.",
+            metavar="SOURCE",
+            panel=opts.LOOK,
+        ),
+        SOURCE,
+        Effect(
+            "in a format other than HTML",
+            lambda values: opts.requested_format(values) == "html",
+        ),
+    ] = None,
     *,
     testing: Testing,
     printing: opts.Printing,
@@ -94,22 +125,33 @@ def evaluate(
 
     from adducir.cli.console import open_progress
     from adducir.corpora.qrels import load_qrels
+    from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
+    from adducir.evaluation.recall_curve import interpolated_precision
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
     from adducir.tables.builder import build_table
+    from adducir.tables.material import Material, TopicHits, hits_held
 
     with open_progress() as progress:  # ir_datasets may have to download them
         judged = load_qrels(qrels, progress=progress)
+        asked = load_topics(topics, progress=progress) if topics else None
     evaluator = Evaluator(judged, measures or options.DEFAULT_MEASURES, negative=negative_grades)
-    scores = [
+    is_page = opts.requested_format(vars(printing)) == "html"
+    held = hits_held(len(judged.qids), len(systems)) if is_page else 0
+    queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
+    scores, hits, precision = [], {}, {}
+    for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
-        evaluator.score(read_run(path, allow_empty=metadata_for(path).is_file()), system=system)
-        for path, system in systems.items()
-    ]
+        run = read_run(path, allow_empty=metadata_for(path).is_file())
+        scores.append(evaluator.score(run, system=system))
+        if is_page:
+            hits[system] = run.top(held).frame
+            precision[system] = interpolated_precision(run, judged)
     comparison = compare(scores, **testing.arguments())
-    layout = printing.layout(testing, qrels=judged.source, runs=_files(systems))
+    material = Material({"": TopicHits(queries, hits, judged.frame, precision)})
+    layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
     printing.show(build_table(comparison, scores, layout=layout), per_topic=per_topic)
 
 

@@ -18,6 +18,7 @@ from adducir.statistics.tests import TESTS
 
 if TYPE_CHECKING:
     from adducir.tables.builder import Layout
+    from adducir.tables.material import Material
     from adducir.tables.style import Style
     from adducir.tables.table import ResultTable
 
@@ -179,12 +180,18 @@ class Printing:
 
         return Style(decimals=self.decimals, details=details)
 
-    def layout(self, testing: Testing, **provenance: Any) -> "Layout":
-        """How it is arranged, and what it was made from."""
+    def layout(
+        self, testing: Testing, material: "Material | None" = None, **provenance: Any
+    ) -> "Layout":
+        """How it is arranged, what its report shows besides, and what it was made from."""
         from adducir.tables.builder import Layout
+        from adducir.tables.material import Material
 
-        style = self.style(testing.details)
-        return Layout(style=style, provenance={"adducir": adducir.__version__, **provenance})
+        return Layout(
+            style=self.style(testing.details),
+            provenance={"adducir": adducir.__version__, **provenance},
+            material=material or Material(),
+        )
 
     def show(self, table: "ResultTable", *, per_topic: bool = False) -> None:
         """Print it, or write it to its file."""

@@ -27,7 +27,6 @@ def hyperparameters_of(*families: Family[Any], default: str | None = None) -> Se
     """Options for each hyperparameter of families' kinds; part of a parameter's annotation.
 
     Args:
-        families: The families.
         default: What the help calls the defaults; None for those of the kinds.
 
     The parameter gets those that were typed, a dict of texts by name, which :func:`chosen`, or
@@ -44,10 +43,6 @@ def hyperparameters_of(*families: Family[Any], default: str | None = None) -> Se
 
 def chosen(hyperparameters: Mapping[str, str], choices: Choices) -> list[Any]:
     """The kinds that a user chose, each with those hyperparameters that it has.
-
-    Args:
-        hyperparameters: What was typed, by name.
-        choices: What was chosen.
 
     Returns:
         A kind for each choice, None where there is none.

@@ -44,11 +44,8 @@ def option(
     """What makes a parameter an option; part of its annotation.
 
     Args:
-        meaning: Its line in the help.
         names: Further names, such as ``-o``; one with two dashes replaces the parameter's own.
         shown: The default in words, where the value says too little.
-        panel: The part of the help that shows it.
-        details: Others of ``typer.Option``.
     """
     details |= {"show_default": shown, "rich_help_panel": panel}
     return typer.Option(*names, help=meaning, **details)

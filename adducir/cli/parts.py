@@ -23,6 +23,14 @@ Form = Annotated[
 ContextWords = Annotated[
     int, option("Keep sentences on each side until they have so many words.", min=0)
 ]
+Shares = Annotated[
+    str | None,
+    option(
+        "Shares of training, validation and test: a file for each that is not 0.",
+        metavar="T,V,T",
+        shown="one file",
+    ),
+]
 
 
 def counts_of(rows: Sequence[tuple[str, int]]) -> str:

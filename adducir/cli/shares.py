@@ -1,20 +1,9 @@
 """Outputs in parts: training, validation and test, a file for each."""
 
 from pathlib import Path
-from typing import Annotated
 
-from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.core.standard_output import is_standard_output
-
-Shares = Annotated[
-    str | None,
-    option(
-        "Shares of training, validation and test: a file for each that is not 0.",
-        metavar="T,V,T",
-        shown="one file",
-    ),
-]
 
 
 def shares_of(text: str | None) -> dict[str, float] | None:

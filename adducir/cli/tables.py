@@ -21,7 +21,6 @@ def show_table(table: "ResultTable", wanted: str | None = None, output: Path | N
     """Print a table, or write it to a file.
 
     Args:
-        table: What to print.
         wanted: The format; by default what the ending of ``output`` says, or else ``terminal``.
         output: The file, None for stdout.
     """

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.deepct.settings import Settings, load_settings, save_settings
+from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, seed_of
 from adducir.models.precision import computing_in, halved
@@ -78,7 +78,7 @@ class TermWeighter:
         Raises:
             InputError: There is none in the folder.
         """
-        settings = load_settings(folder)
+        settings = Settings.load(folder)
         source = ModelSource(str(folder), folder)
         return cls(load_model(source, _KIND), load_tokenizer(source), settings)
 
@@ -86,7 +86,7 @@ class TermWeighter:
         """Write weights (safetensors), tokenizer and settings."""
         self.model.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
-        save_settings(folder, self.settings)
+        self.settings.save(folder)
 
     def to(self, device: "torch.device") -> "TermWeighter":
         """Move the network to a device."""
@@ -147,19 +147,9 @@ class TermWeighter:
 
     def logits(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """The head's value for every token: (passages, longest), what is padding included."""
-        import torch
-
-        longest = max(len(one.ids) for one in batch)
-        ids = np.full((len(batch), longest), self._tokenizer.pad_token_id or 0)
-        mask = np.zeros((len(batch), longest), dtype=np.int64)
-        for row, one in enumerate(batch):
-            ids[row, : len(one.ids)] = one.ids
-            mask[row, : len(one.ids)] = 1
-        device = self.model.device
-        found = self.model(
-            input_ids=torch.from_numpy(ids).to(device),
-            attention_mask=torch.from_numpy(mask).to(device),
-        )
+        padding = self._tokenizer.pad_token_id or 0
+        ids, mask = padded([one.ids for one in batch], padding, self.model.device)
+        found = self.model(input_ids=ids, attention_mask=mask)
         values: torch.Tensor = found.logits[..., 0].float()
         return values
 

@@ -9,9 +9,7 @@ from adducir.encoders.kinds import ENCODERS, NETWORK, TextEncoder
 from adducir.encoders.settings import (
     DOCUMENT_FOLDER,
     QUERY_FOLDER,
-    SETTINGS_FILE,
     Settings,
-    load_settings,
 )
 from adducir.models.sources import ModelSource, model_source
 
@@ -91,7 +89,7 @@ def encoder_source(
     path = (folder or Path()) / Path(name).expanduser()
     if path.suffix in RECIPES:
         path = _of_recipe(path)
-    elif not (path / SETTINGS_FILE).is_file():
+    elif not (path / Settings.file).is_file():
         model = model_source(name, folder, tokenizer)
         return EncoderSource(name, model, model)
     if tokenizer is not None:
@@ -100,7 +98,7 @@ def encoder_source(
             path=path,
             hint="Leave `tokenizer` out.",
         )
-    settings = load_settings(path)
+    settings = Settings.load(path)
     if settings.towers == "shared":
         model = ModelSource(name, path)
         return EncoderSource(name, model, model, path, settings)

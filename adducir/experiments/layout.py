@@ -5,6 +5,7 @@ from typing import Any
 
 from adducir.experiments.sections import TableRecipe
 from adducir.tables.builder import Layout
+from adducir.tables.material import Material
 from adducir.tables.style import Style
 
 
@@ -18,6 +19,7 @@ def layout_of(
     provenance: Mapping[str, Any],
     measure_names: Mapping[str, str] | None = None,
     sections: Mapping[str, str] | None = None,
+    material: Material | None = None,
 ) -> Layout:
     """The layout of a table.
 
@@ -30,6 +32,7 @@ def layout_of(
         provenance: How it was made.
         measure_names: Printed names of measures; by default those of the file.
         sections: The section of each system.
+        material: What the report shows beyond the table.
     """
     title = table.caption or description
     return Layout(
@@ -41,4 +44,5 @@ def layout_of(
         sections=sections or {},
         notes=list(notes),
         provenance=provenance,
+        material=material or Material(),
     )

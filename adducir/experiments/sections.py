@@ -13,11 +13,13 @@ from adducir.statistics.choices import (
     DEFAULT_SEED,
     BestName,
     CorrectionName,
+    EquivalenceTestName,
     FamilyName,
     IntervalName,
     TestName,
 )
 from adducir.statistics.corrections import joint_fault
+from adducir.tables.material import Snippets
 from adducir.tables.style import Detail
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
@@ -49,6 +51,8 @@ class ComparisonRecipe(Recipe):
     alpha: Probability = 0.05
     equivalence: Annotated[float, Field(gt=0)] | None = None
     against: Name = "best"
+    equivalence_test: EquivalenceTestName = "hall"
+    non_inferiority: bool = False
     confidence: Probability | None = None
     interval: IntervalName = "t"
     best: BestName = "mean"
@@ -86,6 +90,12 @@ class TableRecipe(Recipe):
     show: tuple[Detail, ...] = ()
     measure_names: dict[str, str] = Field(default_factory=dict)
     system_names: dict[Name, str] = Field(default_factory=dict)
+
+
+class RunTableRecipe(TableRecipe):
+    """How a table of runs looks, and which texts its report may quote."""
+
+    snippets: Snippets = "none"
 
 
 def file_name(name: str) -> str:

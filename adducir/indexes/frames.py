@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.index import Hits, Query
 
 
 def ranked(inp: pd.DataFrame, search: Callable[[list[Query]], Hits]) -> pd.DataFrame:

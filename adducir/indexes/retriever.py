@@ -17,8 +17,7 @@ from adducir.core.registry import Family
 from adducir.indexes.engine import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.frames import ranked
-from adducir.indexes.index import Index
-from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.index import Hits, Index, Query
 from adducir.indexes.models import MODELS, Model
 
 
@@ -101,10 +100,6 @@ class LexicalRetriever(_Adjustable):
             )
 
         return ranked(inp, search)
-
-
-LuceneRetriever = LexicalRetriever
-"""The name from when Lucene was the only engine."""
 
 
 class QueryExpansion(_Adjustable):

@@ -9,8 +9,7 @@ from adducir.core.checking import checked
 from adducir.corpora.topics import Topics
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.index import Index
-from adducir.indexes.lucene import Hits
+from adducir.indexes.index import Hits, Index
 from adducir.indexes.models import MODELS, Model
 from adducir.runs.run import Run
 

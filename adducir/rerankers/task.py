@@ -17,7 +17,6 @@ from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.examples import Counts, Example, held_out, normal
 from adducir.rerankers.inputs import Encoded
-from adducir.rerankers.settings import save_settings
 from adducir.training.card import Card
 from adducir.training.store import Array, StoreWriter
 from adducir.training.task import TrainingTask, in_chunks, write_parts
@@ -105,7 +104,7 @@ class CrossEncoderTask(TrainingTask):
         """Write weights, tokenizer and settings."""
         self._reranker.network.save_pretrained(folder)
         self._reranker.tokenizer.save_pretrained(folder)
-        save_settings(folder, self._stated)
+        self._stated.save(folder)
 
     def card(self, counts: Mapping[str, Any]) -> Card:
         """What its scores are, and what it learnt from."""

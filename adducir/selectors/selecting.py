@@ -15,7 +15,7 @@ from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.models.machine import Precision
 from adducir.selectors.selector import SELECTORS, Selector
-from adducir.selectors.settings import load_settings, variants
+from adducir.selectors.settings import Settings, variants
 
 EvidenceModel = Any
 """A ``ComplementaryModel``, a ``DRNModel`` or another with their methods; see :class:`Selector`."""
@@ -45,7 +45,7 @@ def load_evidence_model(path: Path, device: torch.device | None = None) -> Evide
                 path=path,
                 hint=f"Train it: adducir train {path}",
             )
-    module, _, name = SELECTORS.kind(load_settings(folder).kind).trained.partition(":")
+    module, _, name = SELECTORS.kind(Settings.load(folder).kind).trained.partition(":")
     found = getattr(import_module(module), name).load(folder)
     return found if device is None else found.to(device)
 

@@ -93,8 +93,8 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["--shares", "1,2"], 2, "--shares takes three numbers"),
         (["--rules", "relic", "--min-similarity", "0"], 2, "min_similarity must be above 0"),
-        (["--min-similarity", "90"], 2, "--min-similarity means nothing with --rules strict"),
-        (["--rules", "relic", "--parts", "2"], 2, "--parts means nothing with --rules relic"),
+        (["--min-similarity", "90"], 2, "--min-similarity means nothing without --rules relic"),
+        (["--rules", "relic", "--parts", "2"], 2, "--parts means nothing without --rules strict"),
         (["--spans", "relic.json"], 2, "--output and --spans are one file"),
         (["--primary", "nowhere"], 3, "nowhere: there is no such file"),
         (["--secondary", "empty"], 3, "empty: there is no .txt file"),

@@ -4,8 +4,14 @@ from adducir.core.lazy import offering
 
 _HOMES = {
     "GroundedContext": "contexts",
+    "cut_page": "pages",
     "read_contexts": "contexts",
+    "read_kilt": "kilt",
+    "read_nlgen": "nlgen",
+    "read_pages": "pages",
+    "read_passages": "pages",
     "write_contexts": "contexts",
+    "write_passages": "pages",
 }
 
 __getattr__ = offering(__name__, _HOMES)

@@ -1,19 +1,8 @@
-"""A report of one table as a single HTML page that needs nothing else, not even the network.
-
-Table, legend and footer; per-topic differences to the baseline as charts; the facts of the tests;
-and how everything was made. All text is escaped. The page reads in light and dark, prints on A4,
-and loses only the sorting of rows by a click where scripts are off.
-"""
+"""The table itself, with figures to sort by, and its legend and footer."""
 
 from collections.abc import Iterator
 from html import escape
-from string import Template
-from typing import ClassVar
 
-from adducir.tables.formats.format import TableFormat
-from adducir.tables.formats.html_charts import charts
-from adducir.tables.formats.html_facts import mapping
-from adducir.tables.formats.html_style import CSS, SCRIPT
 from adducir.tables.formats.layout import (
     LegendKind,
     Mark,
@@ -27,27 +16,14 @@ from adducir.tables.formats.layout import (
     sections,
 )
 from adducir.tables.formats.names import joints
+from adducir.tables.report.templates import filled
+from adducir.tables.report.view import Section, View
 from adducir.tables.table import Column, ResultTable, Row, TableCell
 
 MANY = 6
 """A table of more columns is printed smaller."""
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>$css</style>
-</head>
-<body>
-<main>
-<h1>$title</h1>
-$body
-</main>
-<script>$script</script>
-</body>
-</html>
-""")
+VERY_MANY = 12
+"""One of more is printed across the page."""
 _SYMBOLS: dict[LegendKind, str] = {
     "best": "<b>Bold</b>",
     "better": '<sup class="better">↑</sup>',
@@ -61,41 +37,29 @@ _EXPLANATIONS: dict[LegendKind, str] = {
 }
 
 
-class HTML(TableFormat):
-    """A single page that needs nothing else, with charts of the topics."""
-
-    ending: ClassVar = ".html"
-    topics: ClassVar = "always"
-
-    def render(self, table: ResultTable) -> str:
-        """See :func:`render`."""
-        return render(table)
-
-
-def render(table: ResultTable) -> str:
-    """The whole page."""
-    parts = [
-        f'<div class="wide">{"".join(_table(table))}</div>',
-        f'<div class="notes">{"".join(_notes(table))}</div>',
-        *charts(table),
-        *mapping("Provenance", table.provenance),
-        *mapping("Test details", table.facts),
-    ]
-    return _PAGE.substitute(
-        title=escape(table.title or "Results"), css=CSS, script=SCRIPT, body="\n".join(parts)
+def section(view: View) -> Section:
+    """The table, its tools, and its notes."""
+    table = view.table
+    turned = " turned" * (len(table.columns) > VERY_MANY)
+    body = (
+        f'{filled("table_tools")}<div class="scroll{turned}" tabindex="0" role="group" '
+        f'aria-label="Results">'
+        f"{''.join(table_lines(table, sortable=True))}</div>"
+        f'<div class="notes">{"".join(notes(table))}</div>'
     )
+    return Section("results", "Results", "", body)
 
 
-def fragment(table: ResultTable) -> str:
-    """The table with its title and notes, to stand in another page: a notebook's."""
-    title = f"<p><b>{escape(table.title)}</b></p>" if table.title else ""
-    notes = "".join(_notes(table))
-    return f'<div class="adducir">{title}{"".join(_table(table))}<small>{notes}</small></div>'
+def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
+    """The ``table`` element.
 
-
-def _table(table: ResultTable) -> Iterator[str]:
+    Args:
+        table: What to print.
+        sortable: Whether heads are buttons, for the page's script.
+    """
     many = " many" * (len(table.columns) > MANY)
-    yield f'<table class="results{many}"><thead>'
+    zero = "" if table.style.leading_zero else ' data-zero="no"'
+    yield f'<table class="results{many}"{zero}><thead>'
     groups = column_groups(table)
     if groups:
         spans = "".join(
@@ -105,21 +69,28 @@ def _table(table: ResultTable) -> Iterator[str]:
             for name, count in groups
         )
         yield f"<tr><td></td>{spans}</tr>"
-    heads = "".join(
-        f'<th scope="col" data-column="{place}" title="Sort by {escape(column.measure)}">'
-        f"{_breakable(column.title)}</th>"
-        for place, column in enumerate(table.columns)
-    )
+    heads = "".join(_head(place, column, sortable) for place, column in enumerate(table.columns))
     yield f'<tr><th scope="col">{escape(table.head)}</th>{heads}</tr></thead>'
-    for section, rows in sections(table):
+    for name, rows in sections(table):
         yield "<tbody>"
-        if section:
+        if name:
             span = 1 + len(table.columns)
-            title = f'<th scope="rowgroup" colspan="{span}">{escape(section)}</th>'
+            title = f'<th scope="rowgroup" colspan="{span}">{escape(name)}</th>'
             yield f'<tr class="section">{title}</tr>'
         yield from (_row(table, row) for row in rows)
         yield "</tbody>"
     yield "</table>"
+
+
+def _head(place: int, column: Column, sortable: bool) -> str:
+    text = _breakable(column.title)
+    if not sortable:
+        return f'<th scope="col" title="{escape(column.measure)}">{text}</th>'
+    sums = ' data-sum="yes"' if column.summed else ""
+    return (
+        f'<th scope="col" aria-sort="none" data-column="{place}"{sums}>'
+        f'<button type="button" title="Sort by {escape(column.measure)}">{text}</button></th>'
+    )
 
 
 def _breakable(title: str) -> str:
@@ -130,10 +101,14 @@ def _breakable(title: str) -> str:
 def _row(table: ResultTable, row: Row) -> str:
     mark = letter_of_row(table, row)
     name = escape(row.title) + (f" <sup>{mark}</sup>" if mark else "")
+    is_base = row.system in table.baselines and not table.pairs
+    if is_base:
+        name += ' <small class="tag">baseline</small>'
     cells = (
         _cell(table, column, cell) for column, cell in zip(table.columns, row.cells, strict=True)
     )
-    return f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>\n'
+    kind = ' class="baseline"' if is_base else ""
+    return f'<tr{kind}><th scope="row">{name}</th>{"".join(cells)}</tr>\n'
 
 
 def _cell(table: ResultTable, column: Column, cell: TableCell) -> str:
@@ -155,7 +130,8 @@ def _mark(mark: Mark) -> str:
     return f'<sup class="{mark.kind}" title="{details}">{sign}{mark.letters}</sup>'
 
 
-def _notes(table: ResultTable) -> Iterator[str]:
+def notes(table: ResultTable) -> Iterator[str]:
+    """The legend and the footer."""
     for kinds, meaning in legend(table):
         signs = " ".join(_SYMBOLS[kind] for kind in kinds)
         yield f"<p>{signs}{': ' if signs else ''}{escape(meaning)}</p>"
