@@ -29,7 +29,7 @@ test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
 slow: $(VENV)/.tested
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist worksteal
 
 browser: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[browser]"

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import UsageError
-from adducir.core.nearest import nearest
+from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
     from adducir.core.recipe_model import Recipe
@@ -26,6 +26,7 @@ FAMILIES = {
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
     "selectors": "adducir.selectors.selector:SELECTORS",
+    "generators": "adducir.generators.kinds:GENERATORS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.tests:TESTS",
     "corrections": "adducir.statistics.corrections:CORRECTIONS",

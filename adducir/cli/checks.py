@@ -192,29 +192,30 @@ def _java() -> Iterator[Finding]:
         hint = _AGAIN
         yield Finding("Java", "Java", "missing", f"not looked for: {_one_line(error)}", hint)
         return
-    try:
+
+    def found() -> str:
         java = jvm.find_java()
-    except AdducirError as error:
-        yield Finding("Java", "Java", "missing", error.what, error.hint or "")
-    else:
-        yield Finding("Java", "Java", "ok", f"{java.version}, from {java.found} ({java.home})")
-        for other in jvm.all_java():
-            if not other.usable:
-                version = f"Java {other.version}" if other.version else "Java of unknown version"
-                detail = f"{version}, from {other.found} ({other.home}): too old or incomplete"
-                yield Finding("Java", "ignored", "note", detail)
+        return f"{java.version}, from {java.found} ({java.home})"
+
+    java = _tried("Java", found)
+    yield java
+    for other in jvm.all_java() if java.state == "ok" else ():
+        if not other.usable:
+            version = f"Java {other.version}" if other.version else "Java of unknown version"
+            detail = f"{version}, from {other.found} ({other.home}): too old or incomplete"
+            yield Finding("Java", "ignored", "note", detail)
+    yield _tried("heap", lambda: f"at most {jvm.heap_megabytes():,} MB (ADDUCIR_JAVA_HEAP sets it)")
+    yield _tried(
+        "Anserini", lambda: f"{jvm.anserini_jar().name}, from pyserini {_version('pyserini')}"
+    )
+
+
+def _tried(name: str, look: Callable[[], str]) -> Finding:
+    """What of Java's part is found, or what it lacks."""
     try:
-        megabytes = jvm.heap_megabytes()
+        return Finding("Java", name, "ok", look())
     except AdducirError as error:
-        yield Finding("Java", "heap", "missing", error.what, error.hint or "")
-    else:
-        yield Finding("Java", "heap", "ok", f"at most {megabytes:,} MB (ADDUCIR_JAVA_HEAP sets it)")
-    try:
-        jar = jvm.anserini_jar()
-    except AdducirError as error:
-        yield Finding("Java", "Anserini", "missing", error.what, error.hint or "")
-    else:
-        yield Finding("Java", "Anserini", "ok", f"{jar.name}, from pyserini {_version('pyserini')}")
+        return Finding("Java", name, "missing", error.what, error.hint or "")
 
 
 def _lucene() -> Finding:

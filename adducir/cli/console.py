@@ -43,7 +43,6 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
     """Print a result, or write it to ``output`` in one go (gzipped where the name ends in .gz).
 
     Args:
-        text: The result.
         output: The file; None: stdout. What goes to a file or a pipe stays as it is; on a terminal
             control characters are written out.
         styled: The text's control characters are our own, such as a table's colours.
@@ -87,7 +86,6 @@ class PlainProgress:
     """Progress as lines: none for quick work, then one every 5 seconds up to one per minute.
 
     Args:
-        stream: Where the lines go.
         clock: Seconds, as of ``time.monotonic``.
     """
 

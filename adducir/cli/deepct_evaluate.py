@@ -4,32 +4,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 
 def deepct_evaluate(
-    recipe: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECIPE", help="The recipe, such as deepct/NAME.yaml.", show_default=False
-        ),
-    ],
+    recipe: Annotated[Path, argument("The recipe, such as deepct/NAME.yaml.", "RECIPE")],
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="FOLDER",
-            help="The model.",
-            show_default="the recipe's name without its ending",
-        ),
+        option("The model.", "-m", metavar="FOLDER", shown="the recipe's name without its ending"),
     ] = None,
     changes: options.Changes = None,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
 ) -> None:
     """Measure how well a term weighter recovers the reference terms of passages held out.
@@ -54,8 +42,8 @@ def deepct_evaluate(
         found, part = evaluate_recovery(
             plan.opened,
             model or model_folder(recipe),
-            device=device.value,
-            precision=precision.value,
+            device=device,
+            precision=precision,
             threads=threads,
             progress=progress,
         )

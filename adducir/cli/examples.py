@@ -93,6 +93,11 @@ EXAMPLES = {
         "adducir sets ours.jsonl ranker.jsonl -q test.jsonl.gz --baseline ranker",
         "adducir sets ours.jsonl -q test.jsonl.gz --upper-bound --format latex",
     ),
+    "generated": (
+        "adducir generated elbo.jsonl marginal.jsonl -r wow-dev.jsonl --train wow-train.jsonl "
+        "--depth 5 --baseline marginal",
+        "adducir generated predictions.jsonl -r wow-dev-kilt.jsonl --measures kilt",
+    ),
     "rouge": (
         "adducir rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz",
         "adducir rouge runs/egret.trec.gz --spans test.jsonl.gz --candidates train.jsonl.gz",
@@ -131,6 +136,20 @@ EXAMPLES = {
     "corpora mnli12": (
         "adducir corpora mnli12 dev.jsonl -o mnli12.jsonl.gz",
         "adducir corpora mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz",
+    ),
+    "corpora passages": (
+        "adducir corpora passages kilt_knowledgesource.json -o passages.jsonl.gz",
+        "adducir corpora passages pages.jsonl.gz --words 100 -o passages.jsonl.gz",
+    ),
+    "corpora kilt": (
+        "adducir corpora kilt wow-dev-kilt.jsonl --passages passages.jsonl.gz -o wow-dev.jsonl",
+        "adducir corpora kilt wow-train-kilt.jsonl --passages passages.jsonl.gz "
+        "-o wow-train.jsonl.gz",
+    ),
+    "corpora nlgen": (
+        "adducir corpora nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl.gz",
+        "adducir corpora nlgen dev_v2.1.json.gz --corpus msmarco-passage --first 6233 "
+        "-o validation.jsonl",
     ),
     "new": ("adducir new my-study", "adducir new studies/touche"),
     "demo": ("adducir demo", "adducir demo --folder study"),

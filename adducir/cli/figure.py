@@ -3,25 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import SOURCE, Writes
+from adducir.cli.parameters import argument, option
 
 
 def figure(
-    report: Annotated[
-        Path,
-        typer.Argument(metavar="REPORT", help="A report: its HTML file.", show_default=False),
-        SOURCE,
-    ],
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[FIGURE]", help="Its name.", show_default="list the figures"),
-    ] = None,
+    report: Annotated[Path, argument("A report: its HTML file.", "REPORT"), SOURCE],
+    name: Annotated[str | None, argument("Its name.", "[FIGURE]", shown="list the figures")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The .svg or .pdf to write."),
+        option("The .svg or .pdf to write.", "-o"),
         Writes("file", (".svg", ".pdf")),
         with_any("name"),
     ] = None,

@@ -61,12 +61,16 @@ COMMANDS = {
     "ask": Entry("Search a book for the passages that best match a prompt.", STUDIES),
     "ranks": Entry("Evaluate known-item search from the ranks of the gold items.", STUDIES),
     "sets": Entry("Evaluate selected sets of passages against the gold sets.", STUDIES),
+    "generated": Entry("Evaluate generated texts against answers and passages.", STUDIES),
     "rouge": Entry("Compare top-ranked candidates with the gold text by ROUGE-L.", STUDIES),
     "corpora examples": Entry("Extract examples in context from answers and books.", DATA),
     "corpora cloze": Entry("Mask sentences of texts to pretrain encoders on.", DATA),
     "corpora quotations": Entry("Find quotations from books in literary criticism.", DATA),
     "corpora hotpotqa": Entry("Build pools of paragraphs for HotpotQA's questions.", DATA),
     "corpora mnli12": Entry("Build MNLI-12 from MultiNLI.", DATA),
+    "corpora passages": Entry("Cut KILT's Wikipedia pages into passages.", DATA),
+    "corpora kilt": Entry("Make contexts of a KILT task, with gold passages by provenance.", DATA),
+    "corpora nlgen": Entry("Make contexts of MS MARCO's questions with well-formed answers.", DATA),
     "agreement": Entry(
         "Inter-annotator agreement, and how raters rate and rank each system.", DATA
     ),

@@ -25,7 +25,7 @@ def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         InputError: It cannot be read, is no such JSON, or holds something else than objects.
     """
-    text = _Text(path)
+    text = JsonText(path)
     is_array = text.next_is("[")
     if is_array:
         text.skip(1)
@@ -67,7 +67,7 @@ def is_json(head: str) -> bool:
     return inner in ('"', "}") if start[0] == "{" else inner in ("{", "[", '"')
 
 
-def _to_next(text: "_Text") -> None:
+def _to_next(text: "JsonText") -> None:
     """Skip the comma between two objects of an array; stop before its ``]``."""
     if text.next_is(","):
         text.skip(1)
@@ -80,7 +80,7 @@ def _to_next(text: "_Text") -> None:
     )
 
 
-class _Text:
+class JsonText:
     """What of a file is not decoded yet, read on as it is needed.
 
     Attributes:

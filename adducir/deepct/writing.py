@@ -53,7 +53,6 @@ def write_pairs(
         corpus: The documents; their weighted words are counted, not repeated.
         output: JSON lines, which ``adducir index --weights`` reads.
         keep: Fields whose words count as often as they come, beside the weighted ones.
-        progress: Notified of each document.
 
     Raises:
         InputError, MachineError: As :func:`adducir.core.files.writing_bytes`.

@@ -9,9 +9,7 @@ from adducir.encoders.kinds import ENCODERS, NETWORK, TextEncoder
 from adducir.encoders.settings import (
     DOCUMENT_FOLDER,
     QUERY_FOLDER,
-    SETTINGS_FILE,
     Settings,
-    load_settings,
 )
 from adducir.models.sources import ModelSource, model_source
 
@@ -23,7 +21,6 @@ class EncoderSource:
     """Where an encoder comes from.
 
     Attributes:
-        name: As the user wrote it.
         query: The model of queries and contexts.
         document: The model of documents and spans; the same object where both share one.
         folder: The folder of an encoder that Adducir trained; None for others.
@@ -92,7 +89,7 @@ def encoder_source(
     path = (folder or Path()) / Path(name).expanduser()
     if path.suffix in RECIPES:
         path = _of_recipe(path)
-    elif not (path / SETTINGS_FILE).is_file():
+    elif not (path / Settings.file).is_file():
         model = model_source(name, folder, tokenizer)
         return EncoderSource(name, model, model)
     if tokenizer is not None:
@@ -101,7 +98,7 @@ def encoder_source(
             path=path,
             hint="Leave `tokenizer` out.",
         )
-    settings = load_settings(path)
+    settings = Settings.load(path)
     if settings.towers == "shared":
         model = ModelSource(name, path)
         return EncoderSource(name, model, model, path, settings)

@@ -86,7 +86,6 @@ class GoldRanks:
         """Ranks without ties.
 
         Args:
-            qids: The Q queries.
             ranks: (Q,) ranks of the gold item, from 1.
             candidates: (Q,) numbers of candidates, or one for all.
 
@@ -177,12 +176,6 @@ def rank_scores(
     ties: Ties = "pessimistic",
 ) -> Scores:
     """R@k, RR, Rank and perhaps ROUGE-L of every query, as comparisons and tables take them.
-
-    Args:
-        system: The system's name.
-        ranks: Its ranks.
-        cutoffs: The k of R@k.
-        ties: See the module.
 
     Raises:
         UsageError: No query, a cutoff below 1, or an unknown rule of ties.

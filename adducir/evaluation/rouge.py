@@ -16,7 +16,7 @@ exemplification; the .22 beside it cannot be derived from the text printed there
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -46,23 +46,30 @@ class RougeL:
     """ROUGE-L between texts, each cut into tokens once.
 
     Args:
-        stem: Compare Porter stems.
         unicode: Letters and digits of all scripts make words.
+        cut: Cuts a text into words in place of all that.
 
     The common subsequence is found by RapidFuzz's bit-parallel algorithm (Hyyrö 2004), 64 tokens a
     step: tokens are numbered, and a text becomes a string of one character a token.
     """
 
-    def __init__(self, *, stem: bool = False, unicode: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        stem: bool = False,
+        unicode: bool = False,
+        cut: Callable[[str], list[str]] | None = None,
+    ) -> None:
         self._stem = stem
-        self._pattern = _ANY if unicode else _LATIN
+        pattern = _ANY if unicode else _LATIN
+        self._cut = cut or (lambda text: pattern.findall(text.lower()))
         self._numbers: dict[str, str] = {}
         self._known: dict[str, str] = {}
 
     def encoded(self, text: str) -> str:
         """A text as a string of one character a token; equal tokens have equal characters."""
         if text not in self._known:
-            tokens = self._pattern.findall(text.lower())
+            tokens = self._cut(text)
             if self._stem:
                 tokens = [_stemmed(token) for token in tokens]
             self._known[text] = "".join(map(self._number, tokens))
@@ -74,16 +81,20 @@ class RougeL:
 
     def scores(self, reference: str, texts: Sequence[str]) -> Floats:
         """(n,) F of n retrieved texts against one reference."""
-        from rapidfuzz.distance import LCSseq
-
-        wanted = self.encoded(reference)
         values = np.zeros(len(texts))
         for place, text in enumerate(texts):
-            found = self.encoded(text)
-            if wanted and found:
-                common = LCSseq.similarity(wanted, found)
-                values[place] = 2 * common / (len(wanted) + len(found))
+            common, wanted, found = self.lengths(reference, text)
+            if common:
+                values[place] = 2 * common / (wanted + found)
         return values
+
+    def lengths(self, reference: str, text: str) -> tuple[int, int, int]:
+        """Tokens of the longest common subsequence, of the reference and of the text."""
+        from rapidfuzz.distance import LCSseq
+
+        wanted, found = self.encoded(reference), self.encoded(text)
+        common = LCSseq.similarity(wanted, found) if wanted and found else 0
+        return common, len(wanted), len(found)
 
     def _number(self, token: str) -> str:
         number = self._numbers.get(token)
@@ -117,8 +128,6 @@ def rouge_scores(
     """ROUGE-L of the first text, and best and mean of the top k, for every query.
 
     Args:
-        system: The system's name.
-        references: The true text of each query.
         retrieved: The retrieved texts of each query, best first. A query without any counts 0 and
             is reported; the mean is over those retrieved where they are fewer than k.
         depth: The k of best and mean; with 1 there is the first alone.
@@ -166,14 +175,10 @@ def rouge_of_run(
     """ROUGE-L of the texts that a run ranks first for masked spans; see :func:`rouge_scores`.
 
     Args:
-        system: The system's name.
         run: Its qids are the spans' ids, its docnos their candidates.
         spans: The spans, whose texts are gold.
-        candidates: Spans that are candidates only.
-        depth: The k of best and mean.
         without_gold: Leave the gold candidate out, as where the study asks how near the others
             come.
-        rouge: How texts are compared.
 
     Raises:
         InputError: A docno of the run is no candidate, or a candidate has two texts.

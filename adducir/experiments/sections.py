@@ -13,6 +13,7 @@ from adducir.statistics.choices import (
     DEFAULT_SEED,
     BestName,
     CorrectionName,
+    EquivalenceTestName,
     FamilyName,
     IntervalName,
     TestName,
@@ -50,6 +51,8 @@ class ComparisonRecipe(Recipe):
     alpha: Probability = 0.05
     equivalence: Annotated[float, Field(gt=0)] | None = None
     against: Name = "best"
+    equivalence_test: EquivalenceTestName = "hall"
+    non_inferiority: bool = False
     confidence: Probability | None = None
     interval: IntervalName = "t"
     best: BestName = "mean"

@@ -40,13 +40,12 @@ class IndexSettings:
 
     Attributes:
         fields: The fields that are indexed, joined; empty for the corpus's own default.
-        analysis: How text becomes terms.
         positions: Whether postings hold positions (phrase queries need them).
         vectors: Whether documents' term vectors are stored (RM3 needs them).
         accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
         weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
             :mod:`adducir.corpora.token_weights`.
-        separate_fields: Whether each field is indexed by itself too, so that a search can weigh
+        separate_fields: Whether each field is indexed by itself too, so that a search can weight
             them: see :mod:`adducir.indexes.field_weights`.
     """
 
@@ -89,13 +88,8 @@ def build_index(
     """Build the index, unless ``path`` already holds the one that would be built.
 
     Args:
-        corpus: What to index.
-        path: The folder of the artifact.
-        settings: What determines the index's content.
         threads: Java threads; by default one per core. The index's content and every ranking from
             it are the same for any number.
-        rebuild: Build even if the artifact is current.
-        progress: Notified of every few hundred documents.
 
     Returns:
         The manifest. Its counts: ``documents``, ``indexed``, ``empty`` (documents without text,

@@ -17,8 +17,7 @@ from adducir.core.registry import Family
 from adducir.indexes.engine import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.frames import ranked
-from adducir.indexes.index import Index
-from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.index import Hits, Index, Query
 from adducir.indexes.models import MODELS, Model
 
 
@@ -65,7 +64,6 @@ class LexicalRetriever(_Adjustable):
         feedback: The name of a feedback method, or a method itself, to search by twice at once;
             :class:`QueryExpansion` shows and changes what is in between.
         depth: Hits a query, at most; None for all documents that hold a term of the query.
-        threads: Threads; by default one per core.
         hyperparameters: Of the model; they are attributes afterwards.
     """
 
@@ -98,10 +96,6 @@ class LexicalRetriever(_Adjustable):
             )
 
         return ranked(inp, search)
-
-
-LuceneRetriever = LexicalRetriever
-"""The name from when Lucene was the only engine."""
 
 
 class QueryExpansion(_Adjustable):

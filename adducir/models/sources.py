@@ -37,7 +37,6 @@ class ModelSource:
     """Where a pretrained model comes from.
 
     Attributes:
-        name: As the user wrote it.
         folder: The folder that holds it; None for a model of the Hub, which is fetched (once, into
             the Hub's own cache) when it is first needed.
         revision: The Hub's branch, tag or commit; None for the main branch.

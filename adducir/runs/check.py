@@ -82,7 +82,6 @@ def check(
     """Check a run.
 
     Args:
-        run: The run.
         qrels: The judgements it is to be evaluated with.
         topics: The topics that were searched, or their qids.
         docnos: Every docno of the collection or index.
@@ -127,7 +126,6 @@ def check_file(
     run of the other lines is checked.
 
     Args:
-        path: The file.
         qrels: See :func:`check`.
         topics: See :func:`check`.
         docnos: See :func:`check`.

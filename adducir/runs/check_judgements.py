@@ -16,7 +16,6 @@ def check_judgements(run: Run, qrels: pl.DataFrame) -> Iterator[Finding]:
     """Whether run and qrels belong together, and how much of the run is unjudged.
 
     Args:
-        run: The run.
         qrels: Columns qid, docno and grade.
     """
     graded = _graded(run, qrels)
@@ -51,7 +50,6 @@ def check_depth(run: Run, qrels: pl.DataFrame | None, measures: Sequence[Any]) -
     """Whether rankings are as deep as measures look.
 
     Args:
-        run: The run.
         qrels: Columns qid, docno and grade, or None.
         measures: Measures of ir_measures.
     """

@@ -11,12 +11,15 @@ __all__ = [
     "DEFAULT_PERMUTATIONS",
     "DEFAULT_SAMPLES",
     "DEFAULT_SEED",
+    "EQUIVALENCE_TESTS",
     "FAMILIES",
     "INTERVALS",
     "BestName",
     "CorrectionName",
+    "EquivalenceTestName",
     "FamilyName",
     "IntervalName",
+    "SideName",
     "TestName",
 ]
 
@@ -25,7 +28,10 @@ CorrectionName: TypeAlias = Annotated[str, CORRECTIONS.named]
 FamilyName: TypeAlias = Literal["measure", "table", "pairs"]
 IntervalName: TypeAlias = Literal["t", "bootstrap"]
 BestName: TypeAlias = Literal["mean", "set"]
+EquivalenceTestName: TypeAlias = Literal["hall", "t", "exact"]
+SideName: TypeAlias = Literal["both", "lower", "upper"]
 
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
 INTERVALS: tuple[IntervalName, ...] = get_args(IntervalName)
+EQUIVALENCE_TESTS: tuple[EquivalenceTestName, ...] = get_args(EquivalenceTestName)
 BESTS: tuple[BestName, ...] = get_args(BestName)

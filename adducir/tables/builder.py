@@ -74,7 +74,7 @@ def build_table(
             :func:`adducir.statistics.comparison.comparison.compare`, or one for each named topic
             set.
         scores: The scores that were compared, likewise; with them the table holds the values per
-            topic and its footer shows about negative grades and topics without judgements.
+            topic and its footer says about negative grades and topics without judgements.
         layout: Names, order and style.
 
     Raises:
@@ -96,6 +96,7 @@ def build_table(
         ),
         pairs=first.family == "pairs",
         equivalence_against=first.against,
+        non_inferiority=first.non_inferiority,
         best=first.best,
         title=layout.title,
         label=layout.label,

@@ -173,6 +173,7 @@ class ResultTable:
         pairs: Whether all pairs were tested.
         best: What the mark of the best says: ``mean``, the best mean, or ``set``, all systems that
             may be the best.
+        non_inferiority: Whether only inferiority was tested in place of equivalence.
         equivalence_against: ``best``, or the system that equivalence was tested against.
         title: Caption.
         label: LaTeX label.
@@ -193,6 +194,7 @@ class ResultTable:
     baselines: tuple[str, ...] = ()
     pairs: bool = False
     equivalence_against: str = "best"
+    non_inferiority: bool = False
     best: BestName = "mean"
     title: str = ""
     label: str = "tab:results"

@@ -61,7 +61,7 @@ def test_the_columns_may_stand_in_any_order_with_others_between(tmp_path, file):
     ("text", "line", "message"),
     [
         ("", None, "the file is empty"),
-        ("item,rater,rating\n", 1, "no column 'system'"),
+        ("item,rater,rating\n", 1, "no 'system'"),
         ("item,rater,sytem,rating\n", 1, "did you mean `sytem`"),
         ("item,rater,system,rating,item\n", 1, "'item' comes twice"),
         ("item,rater,system\ni,r,s\n", 1, "neither a column rating nor"),

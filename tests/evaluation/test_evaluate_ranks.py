@@ -137,10 +137,11 @@ def test_json_lines_of_one_system(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "no rank in it"),
+        ("", None, "the file is empty"),
+        ("qid\trank\tcandidates\n", None, "no rank in it"),
         ("qid\trank\nq\t1\n", 1, "no 'candidates'"),
         ("qid\trank\tcandidate\n", 1, "did you mean `candidate`"),
-        ("qid\trank\tcandidates\nq\t1\n", 2, "2 columns where the header names 3"),
+        ("qid\trank\tcandidates\nq\t1\n", 2, "2 cells where the header names 3"),
         ("qid\trank\tcandidates\nq\t0\t5\n", 2, "rank is '0'"),
         ("qid\trank\tcandidates\n\nq\t1.5\t5\n", 3, "rank is '1.5'"),
         ("qid\trank\tcandidates\nq\t6\t5\n", 2, "rank 6 with 1 tied cannot be among 5"),

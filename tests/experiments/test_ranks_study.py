@@ -231,7 +231,7 @@ def test_gold_items_that_were_trained_on_are_reported(place):
     whole = f"spans: spans.jsonl, candidates: more.jsonl, part: test, shares: {SHARES}"
     file.write_text(FILE.replace(whole, "spans: twin.jsonl"))
     plan = plan_experiment(file)
-    assert "1 true candidates of A read like spans that ours" in plan.study.learnt["A"][0]
+    assert "1 gold items of A read like spans that ours" in plan.study.learnt["A"][0]
 
 
 FILES = [

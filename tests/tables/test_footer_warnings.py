@@ -48,37 +48,56 @@ def test_the_footer_says_what_infap_does():
     )
 
 
-def warnings_of(*values: np.ndarray, measures: str = "P@1", delta: float = 0.1) -> list[str]:
-    comparison = compare(scores_of(*values, measures=measures), equivalence=delta, against="a")
-    return [one for one in statements(comparison) if one.startswith("Warning")]
+def remarks(
+    *values: np.ndarray, measures: str = "P@1", delta: float = 0.1, test: str = "hall"
+) -> str:
+    scores = scores_of(*values, measures=measures)
+    found = compare(scores, equivalence=delta, against="a", equivalence_test=test)
+    return " ".join(statements(found)[2:])
 
 
-def test_an_equivalence_of_identical_scores_is_warned_of():
-    zeros, ones = np.zeros(10), np.ones(10)
-    (message,) = warnings_of(ones, ones, zeros, measures="P@1 RR")
-    assert "b and a on P@1 (the same score on all 10 topics)" in message
-    assert "b and a on RR (the same score on all 10 topics)" in message
-    assert "c and a" not in message  # not equivalent
+def test_identical_scores_are_named_with_the_test_that_was_taken():
+    ones = np.ones(40)
+    text = remarks(ones, ones, np.arange(40) % 2, measures="P@1 RR")
+    assert (
+        "Exact test of a bounded mean, because fewer than 15 topics differ: b and a on P@1 " in text
+    )
+    assert "b and a on RR (the same score on all 40 topics)." in text
+    assert "c and a" not in text
+    assert "Warning" not in text
+    assert "fewer than 15 topics differ: all equivalences." in remarks(ones[:9], ones[:9])
 
 
-def test_an_equivalence_of_saturated_scores_is_warned_of():
+def test_saturated_scores_are_named_likewise():
     ones = np.ones(50)
     one_differs = np.r_[0.0, np.ones(49)]
-    (message,) = warnings_of(ones, one_differs)
-    assert "b and a on P@1 (different scores on 1 of 50 topics only)" in message
-    (message,) = warnings_of(ones / 2, ones / 2 + 0.01)
-    assert "(the same difference on all 50 topics)" in message
+    half = np.arange(50) % 2
+    text = remarks(ones, one_differs, half)
+    assert "b and a on P@1 (different scores on 1 of 50 topics only)" in text
+    assert "(the same difference on all 50 topics)" in remarks(ones / 2, ones / 2 + 0.01, half)
 
 
-def test_an_equivalence_that_many_topics_bear_out_is_not():
+def test_what_cannot_be_tested_is_named_as_such():
+    ranks = np.arange(1.0, 31.0)
+    text = remarks(ranks, ranks)
+    assert "Not tested for equivalence: b and a on P@1 (the same score on all 30 topics)." in text
+
+
+def test_t_tests_on_few_differing_topics_are_warned_of():
+    ones = np.ones(100)
+    text = remarks(ones, np.r_[np.zeros(3), np.ones(97)], test="t")
+    assert "Warning: do not rely on the equivalence of b and a on P@1" in text
+
+
+def test_an_equivalence_that_many_topics_bear_out_needs_no_remark():
     draw = np.random.default_rng(2)
-    base = draw.random(50)
-    assert warnings_of(base, base + draw.normal(0, 0.05, 50)) == []
-    assert warnings_of(np.ones(1000), np.r_[np.zeros(4), np.ones(996)]) == []
-    assert warnings_of(base, base[::-1]) == []  # not equivalent: nothing to warn of
+    base = draw.random(50) * 0.6 + 0.2
+    for test in ("hall", "t"):
+        assert remarks(base, base + draw.normal(0, 0.05, 50), test=test) == ""
+        assert remarks(base, base[::-1], test=test) == ""  # not equivalent
 
 
 def test_differing_topics_are_counted_beyond_rounding():
     found = tost([0.3 - 0.2, 0.5, 1.0], [0.1, 0.5, 0.9], 0.2)
     assert found.differing == 1
-    assert found.questionable
+    assert found.method == "exact"

@@ -12,7 +12,7 @@ these rules. Type 4 joins papers that cite the same work, type 6 papers that are
 type 5 papers of which one cites the other. A paper's links to itself: three of type 5; and for
 each of its type-5 links to another paper one of type 4 (it cites that one) or of type 6 (it is
 cited). Which of the two is not on record, and is taken from the papers' numbers, which are in
-order of time: this is a guess, and it determines at most which of two numerals a page repeats.
+order of time: this is a guess, and it affects at most which of two numerals a page repeats.
 """
 
 import re

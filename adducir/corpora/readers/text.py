@@ -33,7 +33,6 @@ def read_plain_text(path: Path, folder: Path) -> Iterator[tuple[int, Document]]:
     """Yield the one document of a file, which begins in line 1.
 
     Args:
-        path: The file.
         folder: The folder that was named; its own, where the file itself was.
 
     Raises:

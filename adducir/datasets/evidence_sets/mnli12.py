@@ -135,9 +135,6 @@ def build_mnli12(
     """Make the questions of MNLI-12.
 
     Args:
-        premises: The premises of one part of the data.
-        min_words: The words that each segment has at least.
-        negatives: Negative pairs to train on.
         seed: Decides cuts, other premises, order and negative pairs. How a premise is cut depends
             on it and the premise's id alone.
 

@@ -22,10 +22,8 @@ def split(
 
     Args:
         items: Questions, say; their order is kept in each part.
-        key: What names an item: a question's id, a premise's text.
         shares: The share of ``train``, ``validation`` and ``test``, as for
             :func:`adducir.datasets.spans.split`; by default 0.8, 0.1 and 0.1.
-        seed: Another number divides otherwise.
 
     Raises:
         UsageError: The shares do not fit, or a part with a share got nothing.

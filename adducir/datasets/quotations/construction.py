@@ -18,13 +18,7 @@ def construct(
     rules: Rules | None = None,
     progress: Progress = SILENT,
 ) -> Built:
-    """Read books and criticism and find the quotations.
-
-    Args:
-        primary: Text files of books, or folders of them.
-        secondary: Text files of works of criticism, or folders of them.
-        rules: The way to find quotations, and its thresholds; by default the strict ones.
-        progress: Notified of each book and work.
+    """Read books and criticism (text files, or folders of them) and find the quotations.
 
     Raises:
         InputError: A file is missing, unreadable or without text, or two have one name.
@@ -82,8 +76,6 @@ def split_relic(
 
     Args:
         books: The books; one without quotations goes nowhere.
-        shares: See :func:`adducir.datasets.spans.splitting.split`.
-        seed: Likewise.
 
     Raises:
         UsageError: The shares do not fit, or a part with a share got no book.

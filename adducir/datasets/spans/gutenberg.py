@@ -44,10 +44,6 @@ def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
 
     A text without Project Gutenberg's lines is a book as it is.
 
-    Args:
-        text: The whole file.
-        path: Where it comes from, to be named in errors.
-
     Raises:
         InputError: The licence would stay within the book, because a line that should part them
             is missing.

@@ -27,7 +27,6 @@ def split(
         spans: The spans; their order is kept in each part.
         shares: The share of the groups of ``train``, ``validation`` and ``test``; they add up to
             1. By default 0.8, 0.1 and 0.1.
-        seed: Another number divides otherwise.
 
     Returns:
         The spans of each part that has a share given, in the order of :data:`PARTS`.

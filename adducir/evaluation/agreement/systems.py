@@ -53,8 +53,6 @@ def system_means(
 
     Args:
         ratings: The judgements; missing ones, and ratings that are no number, are left out.
-        what: Ratings or ranks.
-        level: Confidence level of the intervals.
 
     Raises:
         UsageError: ``level`` is not between 0 and 1.

@@ -180,7 +180,7 @@ def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study:
         count = sum(span.text in texts for span in one.spans)
         if count:
             study.learnt.setdefault(tested, []).append(
-                f"{count:,} true candidates of {tested} read like spans that {name} learnt "
+                f"{count:,} gold items of {tested} read like spans that {name} learnt "
                 f"from ({document.path.name})."
             )
 

@@ -80,9 +80,9 @@ def without_values(table: ResultTable) -> ResultTable:
 
 def _footer(tables: Mapping[str, ResultTable]) -> tuple[str, ...]:
     """All sentences; one that holds for every section is said once, the others name theirs."""
-    spec: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for name, table in tables.items():
         for sentence in table.footer:
             common = all(sentence in other.footer for other in tables.values())
-            spec[sentence if common else f"{name}: {sentence}"] = None
-    return ("Differences are tested within each section.", *spec)
+            sentences[sentence if common else f"{name}: {sentence}"] = None
+    return ("Differences are tested within each section.", *sentences)

@@ -16,7 +16,7 @@ from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.folders import RECIPES
 from adducir.deepct.rendering import Rendering
-from adducir.deepct.settings import Settings, load_settings
+from adducir.deepct.settings import Settings
 from adducir.deepct.training import DeepCTPlan
 from adducir.deepct.weighting import predict_corpus_weights, weights_fingerprint
 from adducir.experiments.context import Context
@@ -126,7 +126,7 @@ def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
             hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
             absent=True,
         )
-    return _Model(path, load_settings(path), ModelSource(str(path), path).identity())
+    return _Model(path, Settings.load(path), ModelSource(str(path), path).identity())
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ class Found:
     """The documents that some queries found, and how many documents hold each term that occurs.
 
     Attributes:
-        documents: How many documents the index has.
         frequencies: By term, how many documents hold it.
         terms: By Lucene's document number, the document's terms with their frequencies.
     """
@@ -37,10 +36,7 @@ class Found:
 
         Args:
             java: A ``BulkSearcher``.
-            queries: The queries' terms.
             docs: The documents of each query.
-            threads: Java threads.
-            documents: How many documents the index has.
         """
         own = list({term: 0 for query in queries for term in query})
         found = list({doc: 0 for some in docs for doc in some})
@@ -66,10 +62,7 @@ class Found:
         """The query that a method makes of each query, heaviest terms first.
 
         Args:
-            queries: The queries' terms.
             docs: The documents of each query, best first.
-            scores: Their scores.
-            method: The method.
 
         Raises:
             UsageError: The method gives a weight that is negative or not finite.

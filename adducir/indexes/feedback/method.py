@@ -50,7 +50,6 @@ class FeedbackMethod(Kind):
         Args:
             query: The query's terms, in order, and how often it has each.
             documents: The best documents, at most :attr:`depth`, best first.
-            collection: The index.
         """
 
     def model(self, model: Model) -> Model:

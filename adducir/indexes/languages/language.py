@@ -16,7 +16,6 @@ class Language(Recipe):
     """How a language's text becomes terms.
 
     Attributes:
-        label: Its English name.
         stemmers: The names of its stemmers, the default first.
         has_stopwords: Whether its analyser can be given stop words.
         is_piecewise: Whether a text's terms are those of its pieces between blanks, each analysed

@@ -43,12 +43,10 @@ def contribution(
     """What one posting adds, see :mod:`.scoring`.
 
     Args:
-        kind: The formula's.
         constant: The formula's, float64.
         weight: The term's, float64.
         mass: The term's, float64.
         factor: The formula's factor of the document's length byte.
-        tf: The frequency.
         part: The formula's part for the document's exact length, float32.
     """
     if kind == BM25_BYTE:

@@ -113,12 +113,8 @@ def build_from_weights(
         documents: Docnos, each once, and the weight of each term; weights of 0 or less are left
             out. Terms are taken as they are: ``settings.analysis`` must give the same for
             queries.
-        path: The folder of the artifact.
-        settings: The analysis for queries.
         identity: What the documents depend on, for the fingerprint.
         sources: The names of what they come from.
-        rebuild: Build even if the artifact is current.
-        progress: Notified of every few hundred documents.
 
     Raises:
         InputError: A docno comes twice.
@@ -219,7 +215,6 @@ class Analyser:
     """Texts to terms by number; any number of threads may use it.
 
     Args:
-        analysis: The analysis.
         each: How many texts a document has.
     """
 

@@ -41,10 +41,7 @@ class Feedback:
         """The expanded queries, without terms that are not in the index.
 
         Args:
-            queries: The queries' terms.
             found: The documents of each query, best first.
-            method: The method.
-            threads: Threads of what is compiled.
 
         Raises:
             UsageError: The method gives a weight that is negative or not finite.

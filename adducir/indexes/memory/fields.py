@@ -48,7 +48,6 @@ class FieldSearcher:
     """Ranks by weighted fields.
 
     Args:
-        folder: The index's folder.
         fields: Its fields, in the order of its settings.
         docnos: (N,) its docnos, ascending.
     """
@@ -75,7 +74,6 @@ class FieldSearcher:
             weights: The weight of each field that is searched.
             model: BM25.
             depth: Hits a query, at most; None for all.
-            threads: Threads.
         """
         chosen = [(np.float32(weights[name]), self._fields[name]) for name in sorted(weights)]
         documents = max(field.arrays.documents for _, field in chosen)

@@ -30,12 +30,8 @@ def rank_by_formula(
     """Rank the documents by a model.
 
     Args:
-        arrays: The index.
         documents: How many documents the corpus has, those without a term included.
-        terms: The queries.
-        model: The model.
         depth: Hits a query, at most; None for all.
-        threads: Threads.
     """
     statistics = Statistics(
         documents=documents,

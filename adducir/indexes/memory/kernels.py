@@ -76,15 +76,10 @@ def _window(
     """Score the documents from ``base`` to ``end``; returns how many are found above the bar.
 
     Args:
-        postings: The index.
-        formula: The model.
-        query: The query.
         room: ``found`` and ``sums`` are written.
         places: (m,) uint64: where in each term's postings to look for ``base``; moved on.
         needed: A document above the bar has one of so many first terms.
-        base: The first document.
         end: One behind the last.
-        bar: The score to exceed.
     """
     docs, tfs, norms = postings.docs, postings.tfs, postings.norms
     parts, factors = formula.parts, formula.factors
@@ -135,9 +130,6 @@ def _rank(
     """Write the best documents to ``room``, unordered; returns how many there are.
 
     Args:
-        postings: The index.
-        formula: The model.
-        query: The query.
         room: Room for 2 * depth + 64 + WINDOW documents, or for all.
         depth: How many are wanted; more may be left.
         guess: Only documents with a greater score are kept.
@@ -356,11 +348,7 @@ def search(
     """Rank the documents for the queries ``first`` to ``last`` - 1.
 
     Args:
-        postings: The index.
-        formula: The model.
         peaks: See there; filled in for terms that are new.
-        queries: All queries.
-        first: The first to search.
         last: One behind the last.
         out_starts: (q + 1,) int64: where each query's hits may stand in the next two.
         out_docs: int32, written: document numbers, best first.

@@ -50,7 +50,6 @@ class CompiledRM3:
             queries: The queries, their weights adding up to 1 with those of unknown terms.
             feedback: At most ``rm3.fb_docs`` documents per query, with scores.
             rm3: RM3's parameters.
-            threads: Threads.
         """
         sizes = np.diff(queries.starts)
         starts = np.concatenate(([0], np.cumsum(sizes + rm3.fb_terms)))

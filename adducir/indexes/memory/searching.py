@@ -78,7 +78,6 @@ class Searcher:
     """Ranks by the formulas that are compiled.
 
     Args:
-        arrays: The index.
         backend: ``numba`` or ``numpy``.
     """
 
@@ -105,11 +104,7 @@ class Searcher:
         """Rank the documents that hold a term of the query.
 
         Args:
-            terms: The queries.
-            model: The formula.
-            accurate: Whether BM25 sees exact lengths.
             depth: Hits a query, at most; None for all.
-            threads: Threads.
         """
         formula = formula_of(model, self._arrays, accurate=accurate)
         queries = weighted(terms.starts, terms.numbers, terms.weights, model, self._arrays)

@@ -29,7 +29,6 @@ class ArrivedDocuments:
 
     Attributes:
         terms: The terms by provisional number; to be set before :func:`write_arrays`.
-        count: The documents so far.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -74,8 +73,6 @@ def write_arrays(
     """Give terms and documents their final numbers and write all files.
 
     Args:
-        folder: Where they go.
-        arrived: All documents.
         empty: How many of them have no text; by default those without a term.
 
     Returns:

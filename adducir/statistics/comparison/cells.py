@@ -25,7 +25,7 @@ from adducir.statistics.corrections import checked_family, correct
 from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.differences import FloatArray, scores_array
 from adducir.statistics.effects import Effect, effect_rows
-from adducir.statistics.equivalence import tost_rows
+from adducir.statistics.equivalence import tost_rows, within_unit
 from adducir.statistics.intervals import bca_rows
 from adducir.statistics.ranking import Ranking, ranking
 
@@ -139,7 +139,15 @@ class Comparing:
             self._best(measure)[0] if settings.against == "best" else names.index(settings.against)
         )
         others = [system for system in range(len(names)) if system != target]
-        tosts = tost_rows(values[others], values[[target] * len(others)], settings.equivalence)
+        lower = measure in settings.lower_is_better
+        tosts = tost_rows(
+            values[others],
+            values[[target] * len(others)],
+            settings.equivalence,
+            test=settings.equivalence_test,
+            side=("upper" if lower else "lower") if settings.non_inferiority else "both",
+            unit=within_unit(values),
+        )
         return [
             EquivalenceTest(names[system], names[target], measure, tost, tost.p, False)
             for system, tost in zip(others, tosts, strict=True)

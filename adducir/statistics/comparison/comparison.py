@@ -31,10 +31,12 @@ from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
+    EQUIVALENCE_TESTS,
     FAMILIES,
     INTERVALS,
     BestName,
     CorrectionName,
+    EquivalenceTestName,
     FamilyName,
     IntervalName,
     TestName,
@@ -61,6 +63,8 @@ def compare(
     equivalence: float | None = None,
     against: str = "best",
     equivalence_correction: CorrectionName | None = None,
+    equivalence_test: EquivalenceTestName = "hall",
+    non_inferiority: bool = False,
     confidence: float | None = None,
     interval: IntervalName = "t",
     best: BestName = "mean",
@@ -86,6 +90,8 @@ def compare(
             with the best mean (the first given among equals), or a system's name.
         equivalence_correction: Correction of the equivalence tests; None: ``correction``, or
             ``holm`` where that is of tests of difference only.
+        equivalence_test: ``hall``, ``t`` or ``exact``: see :mod:`adducir.statistics.equivalence`.
+        non_inferiority: Test only that a system is not worse by ``equivalence`` or more.
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
         interval: ``t``, or ``bootstrap`` (BCa).
@@ -118,6 +124,8 @@ def compare(
         equivalence=equivalence,
         against=against,
         equivalence_correction=equivalence_correction or for_equivalence(correction),
+        equivalence_test=_chosen(equivalence_test, EQUIVALENCE_TESTS, "equivalence test"),
+        non_inferiority=non_inferiority,
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
         best=_chosen(best, BESTS, "best"),

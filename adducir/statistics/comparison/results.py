@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adducir.core.notebook import html_table
 from adducir.core.recipe_model import Recipe
-from adducir.statistics.choices import BestName, CorrectionName, FamilyName, IntervalName, TestName
+from adducir.statistics.choices import (
+    BestName,
+    CorrectionName,
+    EquivalenceTestName,
+    FamilyName,
+    IntervalName,
+    TestName,
+)
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.corrections.correction import Correction
 from adducir.statistics.effects import Effect
@@ -35,6 +42,8 @@ class Settings:
     equivalence: float | None
     against: str
     equivalence_correction: CorrectionName
+    equivalence_test: EquivalenceTestName
+    non_inferiority: bool
     confidence: float
     interval: IntervalName
     best: BestName
@@ -106,7 +115,7 @@ class PairedTest:
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceTest:
-    """One system against the best or a named one, by TOST.
+    """One system against the best or a named one: equivalence, or non-inferiority.
 
     Attributes:
         system: The system.
@@ -114,7 +123,7 @@ class EquivalenceTest:
         measure: The measure.
         tost: The test, uncorrected.
         p_corrected: p adjusted for the family of equivalence tests.
-        equivalent: Whether ``p_corrected`` < alpha.
+        equivalent: Whether ``p_corrected`` < alpha: equivalent, or not inferior.
     """
 
     system: str
@@ -254,6 +263,11 @@ class Comparison:
                     "losses": effect and effect.losses,
                     "equivalent": cell.equivalent,
                 }
+
+    def equivalences(self, method: str) -> tuple[EquivalenceTest, ...]:
+        """The equivalence tests whose p was computed in this way (``exact``, ``refused``)."""
+        tests = (cell.equivalence for cell in self.cells.values())
+        return tuple(one for one in tests if one and one.tost.method == method)
 
     @property
     def questionable(self) -> tuple[EquivalenceTest, ...]:

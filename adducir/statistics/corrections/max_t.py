@@ -26,6 +26,8 @@ from adducir.statistics.signs import every_half, random_bits
 from adducir.statistics.tests.base import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from adducir.statistics.corrections.correction import FloatArray
 
 _ROWS = 2048
@@ -80,8 +82,8 @@ class MaxT(Correction):
 
 def _extremes(
     values: "FloatArray",
-    first: "FloatArray",
-    second: "FloatArray",
+    first: "NDArray[np.intp]",
+    second: "NDArray[np.intp]",
     scale: "FloatArray",
     bounds: "FloatArray",
     blocks: Iterable["FloatArray"],

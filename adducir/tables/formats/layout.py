@@ -115,7 +115,12 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
         who = _baselines_named(table)
         entries.append((("better", "worse"), f"significantly better, worse than {who}."))
     if any(cell.equivalence for cell in judged):
-        entries.append((("equivalent",), f"statistically equivalent to {_comparator(table)}."))
+        what = (
+            "shown not to be inferior to"
+            if table.non_inferiority
+            else "statistically equivalent to"
+        )
+        entries.append((("equivalent",), f"{what} {_comparator(table)}."))
     if table.style.details:
         details = "; ".join(_detail_title(table, detail) for detail in table.style.details)
         entries.append(((), f"Below each mean: {details}."))

@@ -1,0 +1,80 @@
+"""``adducir corpora nlgen``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adducir.cli.outputs import LINES, READ, SOURCE
+from adducir.cli.parts import counts_of
+from adducir.core.errors import UsageError
+
+
+def corpora_nlgen(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="MS MARCO's question answering file v2.1; plain or compressed.",
+            show_default=False,
+        ),
+        SOURCE,
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The contexts to write, such as X.jsonl.gz."
+        ),
+        LINES,
+    ],
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            "--corpus",
+            metavar="CORPUS",
+            help="The ranking collection, in which gold passages are found by their texts.",
+            show_default="no gold passages",
+        ),
+        READ,
+    ] = None,
+    skip: Annotated[
+        int, typer.Option("--skip", min=0, metavar="N", help="Leave out the first N contexts.")
+    ] = 0,
+    first: Annotated[
+        int | None,
+        typer.Option(
+            "--first", min=1, metavar="N", help="Write N contexts, at most.", show_default="all"
+        ),
+    ] = None,
+) -> None:
+    """Make contexts of MS MARCO's questions with well-formed answers.
+
+    Gold are the passages of the collection that have the text of a selected passage. Prints what
+    was left out. Hindsight's validation set is --first 6233 of the development set, its test set
+    --skip 6233.
+    """
+    from adducir.cli.console import note, show
+    from adducir.corpora.sources import open_corpus
+    from adducir.datasets.grounded.contexts import write_contexts
+    from adducir.datasets.grounded.nlgen import read_nlgen, with_gold
+
+    made = read_nlgen(source)
+    kept = made.questions[skip:][:first]
+    if not kept:
+        raise UsageError(
+            f"nothing is left: {len(made.questions):,} queries have a well-formed answer.",
+            hint="Give another file, or a smaller --skip.",
+        )
+    contexts = with_gold(kept, open_corpus(corpus) if corpus else ())
+    write_contexts(contexts, output)
+    rows = [
+        ("queries read", made.counts.queries),
+        ("  dropped: no well-formed answer", made.counts.without_answer),
+        ("  dropped: the answer is that there is none", made.counts.unanswerable),
+        ("  dropped: --skip and --first", made.counts.kept - len(kept)),
+        ("contexts", len(kept)),
+        ("  with a selected passage", sum(bool(one.selected) for one in kept)),
+        ("  with a gold passage", sum(bool(one.gold) for one in contexts)),
+    ]
+    show(counts_of(rows))
+    note(f"wrote {output}: {len(contexts):,} contexts")

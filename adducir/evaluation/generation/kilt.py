@@ -1,0 +1,36 @@
+"""KILT's measures of answers and pages, as its official script computes them.
+
+``R-precision`` and ``Recall@5`` of pages (:mod:`~adducir.evaluation.generation.kilt_pages`); ``F1``
+and ``ROUGE-L`` (:mod:`~adducir.evaluation.generation.kilt_rouge`) of the answer, the best over the
+right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0. An empty
+answer counts 0 in these four. The script stops where a prediction is missing; here it counts 0.
+"""
+
+from typing import ClassVar
+
+from adducir.evaluation.generation.kilt_pages import r_precision, recall_at
+from adducir.evaluation.generation.kilt_rouge import kilt_rouge_l
+from adducir.evaluation.generation.kind import TextMeasures
+from adducir.evaluation.generation.overlap import best_f1
+from adducir.evaluation.generation.texts import Generated, Reference
+
+
+class Kilt(TextMeasures):
+    """KILT's table of one task."""
+
+    name: ClassVar = "kilt"
+    names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
+
+    def counts(self, reference: Reference) -> bool:
+        """Whether it has an answer or a page; the lines of KILT's test sets have neither."""
+        return bool(reference.answers or reference.evidence)
+
+    def values(self, reference: Reference, generated: Generated) -> list[float]:
+        """The six values."""
+        precision = r_precision(generated.pages, reference.evidence)
+        recall = recall_at(5, generated.pages, reference.evidence)
+        answer = generated.answer.strip()
+        overlap = best_f1(answer, reference.answers)
+        rouge = max((kilt_rouge_l(answer, one) for one in reference.answers), default=0.0)
+        right = float(precision == 1)
+        return [precision, recall, overlap, rouge, right * overlap, right * rouge]

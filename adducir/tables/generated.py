@@ -1,0 +1,100 @@
+"""The table of generated texts: a group of columns for each sort of measure, tested."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from adducir.core.errors import UsageError
+from adducir.evaluation.generation.kind import TextMeasures
+from adducir.evaluation.generation.texts import Generated, Reference
+from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison.comparison import compare
+from adducir.tables.builder import Layout, build_table
+from adducir.tables.table import Column, ResultTable, TableCell
+
+
+def generated_table(
+    systems: Mapping[str, Mapping[str, Generated]],
+    references: Mapping[str, Reference],
+    measures: Sequence[TextMeasures],
+    *,
+    testing: Mapping[str, Any] | None = None,
+    layout: Layout | None = None,
+) -> ResultTable:
+    """A table of systems over the same references.
+
+    Args:
+        systems: What each system wrote, by its name.
+        references: What is right.
+        measures: Each becomes a group of columns, over the references that count for it.
+        testing: Arguments of :func:`adducir.statistics.comparison.comparison.compare`, such as
+            ``baseline``. A group of one reference is shown without tests.
+        layout: Names and style.
+
+    Raises:
+        UsageError: No system, no measure, no reference that counts for one, or a wrong choice.
+        InputError: A passage is not known.
+    """
+    if not systems or not measures:
+        raise UsageError("there is no system." if measures else "there is no measure.")
+    named = {one.name if len(measures) > 1 else "": one for one in measures}
+    scores = {
+        name: [one.scores(system, references, found) for system, found in systems.items()]
+        for name, one in named.items()
+    }
+    compared = {
+        name: compare(some, **_testing(some, testing or {})) for name, some in scores.items()
+    }
+    layout = layout or Layout()
+    notes = dict.fromkeys(
+        (*_left_out(named, references), *(n for one in measures for n in one.notes()))
+    )
+    table = build_table(compared, scores, layout=replace(layout, notes=(*notes, *layout.notes)))
+    return _with_collections(table, named, systems, references)
+
+
+def _testing(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Mapping[str, Any]:
+    return testing if len(scores[0].qids) > 1 else {}
+
+
+def _left_out(
+    measures: Mapping[str, TextMeasures], references: Mapping[str, Reference]
+) -> list[str]:
+    """How many references do not count, where some do not."""
+    notes = []
+    for name, one in measures.items():
+        lacking = len(references) - len(one.counted(references))
+        if lacking:
+            begin = f"{name}: " if name else ""
+            notes.append(f"{begin}{lacking:,} of {len(references):,} references do not count.")
+    return notes
+
+
+def _with_collections(
+    table: ResultTable,
+    measures: Mapping[str, TextMeasures],
+    systems: Mapping[str, Mapping[str, Generated]],
+    references: Mapping[str, Reference],
+) -> ResultTable:
+    """The table with the measures of all texts at once as last columns of their groups."""
+    columns: list[Column] = []
+    cells: dict[str, list[TableCell]] = {row.system: [] for row in table.rows}
+    notes: list[str] = []
+    for name, one in measures.items():
+        places = [place for place, column in enumerate(table.columns) if column.group == name]
+        columns += [table.columns[place] for place in places]
+        number = len(one.counted(references))
+        whole = {system: one.collection(references, systems[system]) for system in cells}
+        titles = list(next(iter(whole.values())))
+        columns += [Column(title, name, descriptive=True) for title in titles]
+        for row in table.rows:
+            cells[row.system] += [row.cells[place] for place in places]
+            cells[row.system] += [TableCell(whole[row.system][title], number) for title in titles]
+        if titles:
+            notes.append(f"{titles[0]} to {titles[-1]} are of all texts at once, and not tested.")
+    return replace(
+        table,
+        columns=tuple(columns),
+        rows=tuple(replace(row, cells=tuple(cells[row.system])) for row in table.rows),
+        footer=(*table.footer, *notes),
+    )
