@@ -51,11 +51,15 @@ INTERVALS = Effect(
     ),
 )
 PERMUTED = Effect(
-    "without --test randomisation or --correction maxt",
-    lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
+    "where no sign vectors are drawn: --test randomisation, --correction maxt or tukey-randomised",
+    lambda values: (
+        values.get("test") == "randomisation"
+        or values.get("correction") in ("maxt", "tukey-randomised")
+        or values.get("preset") in ("t-maxt", "tukey-randomised")
+    ),
 )
 DRAWN = Effect(
-    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    "where nothing is drawn, as by --test bootstrap, --correction maxt or --best set",
     lambda values: (
         values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
+from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
@@ -16,9 +17,11 @@ from adducir.statistics.choices import (
     EquivalenceTestName,
     FamilyName,
     IntervalName,
+    PresetName,
     TestName,
 )
 from adducir.statistics.corrections import joint_fault
+from adducir.statistics.presets import preset_of
 from adducir.tables.material import Snippets
 from adducir.tables.style import Detail, Fit
 
@@ -47,6 +50,7 @@ class ComparisonRecipe(Recipe):
     baseline: Name | tuple[Name, ...] | None = None
     test: TestName = "t"
     correction: CorrectionName = "holm"
+    preset: PresetName | None = None
     family: FamilyName = "measure"
     alpha: Probability = 0.05
     equivalence: Annotated[float, Field(gt=0)] | None = None
@@ -62,7 +66,11 @@ class ComparisonRecipe(Recipe):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "ComparisonRecipe":
-        fault = joint_fault(self.correction, self.test)
+        try:
+            test, correction = preset_of(self.preset, self.test, self.correction)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        fault = joint_fault(correction, test, self.family)
         if fault:
             raise ValueError(fault)
         return self
