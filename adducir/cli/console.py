@@ -7,7 +7,7 @@ stderr: as bars on a terminal, as plain lines elsewhere.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -64,6 +64,14 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
 def note(message: str) -> None:
     """Show the user one line on stderr; control characters from data are written out."""
     print(visible(message), file=sys.stderr)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines of columns, the first flush left and all others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]
 
 
 def near(path: Path) -> str:

@@ -23,7 +23,7 @@ from adducir.statistics.choices import (
 from adducir.statistics.corrections import joint_fault
 from adducir.statistics.presets import preset_of
 from adducir.tables.material import Snippets
-from adducir.tables.style import Detail
+from adducir.tables.style import Detail, Fit
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
 _LONGEST_NAME = 80
@@ -98,6 +98,8 @@ class TableRecipe(Recipe):
     show: tuple[Detail, ...] = ()
     measure_names: dict[str, str] = Field(default_factory=dict)
     system_names: dict[Name, str] = Field(default_factory=dict)
+    fit: Fit = "auto"
+    footer: bool = True
 
 
 class RunTableRecipe(TableRecipe):

@@ -165,7 +165,7 @@ def _example(record: Any) -> KiltExample:
         raise UsageError("'input' must be text.")
     if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):
         raise UsageError("'output' must be a list of objects.")
-    first = next((one for one in outputs if one.get("answer")), {})
+    first: dict[str, Any] = next((one for one in outputs if one.get("answer")), {})
     answer = first.get("answer", "")
     if not isinstance(answer, str):
         raise UsageError("'answer' must be text.")
