@@ -51,7 +51,7 @@ INTERVALS = Effect(
     ),
 )
 PERMUTED = Effect(
-    "where no sign vectors are drawn: --test randomisation, --correction maxt or tukey-randomised",
+    "without --test randomisation, --correction maxt or tukey-randomised",
     lambda values: (
         values.get("test") == "randomisation"
         or values.get("correction") in ("maxt", "tukey-randomised")
@@ -59,7 +59,7 @@ PERMUTED = Effect(
     ),
 )
 DRAWN = Effect(
-    "where nothing is drawn, as by --test bootstrap, --correction maxt or --best set",
+    "without --test randomisation or bootstrap, --correction maxt or --best set",
     lambda values: (
         values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),
