@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.outputs import LINES, QRELS, SOURCE
 from adducir.cli.parameters import argument, option
 
 Texts = Annotated[
@@ -30,6 +30,12 @@ Shares = Annotated[
         metavar="T,V,T",
         shown="one file",
     ),
+]
+
+GoldQrels = Annotated[
+    Path | None,
+    option("Write the gold passages as qrels, too: X.qrels, X.txt.", "--qrels"),
+    QRELS,
 ]
 
 
