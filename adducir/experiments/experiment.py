@@ -104,7 +104,8 @@ def run_experiment(
         publishing_results(plan.output, progress) as folder,
         Context(plan.shown, threads, device, plan.rebuild, progress) as context,
     ):
-        made = make_steps(plan, context, jobs, plan_experiment, allow_code=allow_code)
+        made = plan.prepare(progress, allow_code=allow_code)
+        make_steps(plan, made, context, jobs, plan_experiment)
         findings = [_with_plan(one, plan) for one in plan.study.findings(context)]
         written = write_findings(folder, findings)
     return Outcome(
