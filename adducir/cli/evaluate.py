@@ -10,7 +10,7 @@ from adducir.cli import options
 from adducir.cli.effects import Effect, with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
-from adducir.statistics.choices import BestName, EquivalenceTestName
+from adducir.statistics.choices import BestName, EquivalenceTestName, PresetName
 
 MEASURING = "Measures"
 
@@ -28,6 +28,15 @@ class Testing(opts.Testing):
             metavar="RUN",
             panel=opts.TESTING,
         ),
+    ] = None
+    preset: Annotated[
+        PresetName | None,
+        option(
+            "A test and its correction by one name, in place of --test and --correction.",
+            metavar="NAME",
+            panel=opts.TESTING,
+        ),
+        opts.DIFFERENCES,
     ] = None
     equivalence: Annotated[
         float | None,

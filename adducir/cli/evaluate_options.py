@@ -15,6 +15,7 @@ from adducir.core.errors import UsageError
 from adducir.statistics.choices import FamilyName
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
+from adducir.tables.style import Fit
 
 if TYPE_CHECKING:
     from adducir.tables.builder import Layout
@@ -50,11 +51,15 @@ INTERVALS = Effect(
     ),
 )
 PERMUTED = Effect(
-    "without --test randomisation or --correction maxt",
-    lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
+    "where no sign vectors are drawn: --test randomisation, --correction maxt or tukey-randomised",
+    lambda values: (
+        values.get("test") == "randomisation"
+        or values.get("correction") in ("maxt", "tukey-randomised")
+        or values.get("preset") in ("t-maxt", "tukey-randomised")
+    ),
 )
 DRAWN = Effect(
-    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    "where nothing is drawn, as by --test bootstrap, --correction maxt or --best set",
     lambda values: (
         values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),
@@ -62,6 +67,7 @@ DRAWN = Effect(
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
 )
+IN_LATEX = Effect("in a format other than LaTeX", lambda v: requested_format(v) == "latex")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +177,18 @@ class Printing:
     decimals: Annotated[
         int, option("Digits after the point.", min=0, max=15, panel=LOOK), NOT_IN_CSV
     ] = 3
+    fit: Annotated[
+        Fit,
+        option(
+            "How LaTeX places it: in one column, over the whole page, or split into several that "
+            "fit a column; auto goes by the number of columns.",
+            panel=LOOK,
+        ),
+        IN_LATEX,
+    ] = "auto"
+    no_footer: Annotated[
+        bool, option("Leave legend and footer out of LaTeX.", panel=LOOK), IN_LATEX
+    ] = False
     format_name: options.TableFormat = None
     output: options.Output = None
 
@@ -178,7 +196,7 @@ class Printing:
         """How its numbers are printed."""
         from adducir.tables.style import Style
 
-        return Style(decimals=self.decimals, details=details)
+        return Style(self.decimals, True, details, self.fit, not self.no_footer)
 
     def layout(
         self, testing: Testing, material: "Material | None" = None, **provenance: Any

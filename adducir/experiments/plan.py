@@ -13,6 +13,7 @@ from adducir.experiments.code import require_consent
 from adducir.experiments.errors import Needs
 from adducir.experiments.sections import ComparisonRecipe
 from adducir.experiments.step import MISSING, REBUILD, Step, Unknown
+from adducir.statistics.presets import preset_of
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
@@ -185,11 +186,12 @@ def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
     if comparison is None:
         return
     scope = "table" if comparison.family == "table" else "measure"
-    how = f"{comparison.correction} over each {scope}"
+    test, correction = preset_of(comparison.preset, comparison.test, comparison.correction)
+    how = f"{correction} over each {scope}"
     if comparison.differences:
         all_pairs = comparison.family == "pairs"
         whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
-        yield "test", f"differences, {whom}: {comparison.test}, {how}, alpha {comparison.alpha:g}"
+        yield "test", f"differences, {whom}: {test}, {how}, alpha {comparison.alpha:g}"
     if comparison.equivalence is not None:
         whom = "the best" if comparison.against == "best" else comparison.against
         yield "test", f"equivalence with {whom} within {comparison.equivalence:g}: {how}"

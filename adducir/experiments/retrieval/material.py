@@ -9,6 +9,7 @@ from adducir.experiments.retrieval.answers import part_of, run_facts
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.snippets import snippets
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.shown import training_seconds
 from adducir.runs.run import Run
 from adducir.tables.material import Cost, Material, TopicHits, hits_held
 
@@ -66,4 +67,5 @@ def _cost(study: RetrievalStudy, system: str) -> Cost:
     size = None
     if folder is not None and folder.is_dir():
         size = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
-    return Cost(1000 * seconds / topics if topics else None, size)
+    trained = training_seconds([study.run_of(system, name) for name in study.topic_sets])
+    return Cost(1000 * seconds / topics if topics else None, size, trained)

@@ -229,12 +229,14 @@
         line(svg, 46, y(v), 606, y(v), v ? "grid" : "axis");
         label(svg, 40, y(v), (v > 0 ? "+" : "") + minus(String(v)), "end");
       });
+      var all = {}, gap = Math.min(1, slot * .2);
       order.forEach(function (t, n) {
-        var v = differ[t], role = v > 0 ? roles[0] : v < 0 ? roles[1] : "blank", gap = Math.min(1, slot * .2);
-        svg.append(node("rect", { x: 46 + slot * n + gap / 2, y: Math.min(y(v), 120), width: slot - gap, height: Math.max(Math.abs(y(v) - 120), .6),
-          "class": role + faint(t) }));
+        var v = differ[t], role = (v > 0 ? roles[0] : v < 0 ? roles[1] : "axis") + faint(t), top = Math.min(y(v), 120);
+        all[role] = (all[role] || "") + "M" + (46 + slot * n + gap / 2).toFixed(2) + " " + top.toFixed(1) + "h" + (slot - gap).toFixed(2) +
+          "v" + Math.max(Math.abs(y(v) - 120), .6).toFixed(1) + "h" + (gap - slot).toFixed(2) + "z";
         if (t === S.topic) svg.append(node("rect", { x: 46 + slot * n - 1, y: 10, width: Math.max(slot, 2) + 2, height: 220, "class": "chosen" }));
       });
+      for (var role in all) svg.append(node("path", { d: all[role], "class": role }));
       pointing(svg, function (event) {
         var n = Math.floor((event.clientX - svg.getBoundingClientRect().left - 46) / slot);
         return n >= 0 && n < T ? told(order[n]) : null;
