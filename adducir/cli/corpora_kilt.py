@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from adducir.cli.outputs import LINES, SOURCE
-from adducir.cli.parts import counts_of
+from adducir.cli.parts import GoldQrels, counts_of
 
 
 def corpora_kilt(
@@ -33,6 +33,7 @@ def corpora_kilt(
         ),
         LINES,
     ],
+    qrels: GoldQrels = None,
     turns: Annotated[
         str,
         typer.Option(
@@ -49,6 +50,7 @@ def corpora_kilt(
     """
     from adducir.cli.console import note, open_progress, show
     from adducir.datasets.grounded.contexts import write_contexts
+    from adducir.datasets.grounded.judgements import write_gold
     from adducir.datasets.grounded.kilt import read_kilt, with_gold
     from adducir.datasets.grounded.pages import read_passages
 
@@ -59,6 +61,8 @@ def corpora_kilt(
         made = with_gold(examples, (one for one in read if progress.advance(1) is None), turns)
         progress.finish()
     write_contexts(made.contexts, output)
+    if qrels is not None:
+        write_gold(made.contexts, qrels)
     counts = made.counts
     rows = [
         ("contexts", counts.contexts),

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from adducir.cli.effects import with_any
 from adducir.cli.outputs import LINES, READ, SOURCE
-from adducir.cli.parts import counts_of
+from adducir.cli.parts import GoldQrels, counts_of
 from adducir.core.errors import UsageError
 
 
@@ -37,6 +38,16 @@ def corpora_nlgen(
         ),
         READ,
     ] = None,
+    qrels: Annotated[GoldQrels, with_any("corpus")] = None,
+    references: Annotated[
+        Path | None,
+        typer.Option(
+            "--references",
+            metavar="FILE",
+            help="Write all well-formed answers, too, as `adducir generated` reads them.",
+        ),
+        LINES,
+    ] = None,
     skip: Annotated[
         int, typer.Option("--skip", min=0, metavar="N", help="Leave out the first N contexts.")
     ] = 0,
@@ -56,7 +67,8 @@ def corpora_nlgen(
     from adducir.cli.console import note, show
     from adducir.corpora.sources import open_corpus
     from adducir.datasets.grounded.contexts import write_contexts
-    from adducir.datasets.grounded.nlgen import read_nlgen, with_gold
+    from adducir.datasets.grounded.judgements import write_gold
+    from adducir.datasets.grounded.nlgen import read_nlgen, with_gold, write_references
 
     made = read_nlgen(source)
     kept = made.questions[skip:][:first]
@@ -67,6 +79,10 @@ def corpora_nlgen(
         )
     contexts = with_gold(kept, open_corpus(corpus) if corpus else ())
     write_contexts(contexts, output)
+    if qrels is not None:
+        write_gold(contexts, qrels)
+    if references is not None:
+        write_references(kept, references)
     rows = [
         ("queries read", made.counts.queries),
         ("  dropped: no well-formed answer", made.counts.without_answer),

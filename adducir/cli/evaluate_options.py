@@ -166,7 +166,7 @@ class Testing:
             raise UsageError("--show means nothing without --baseline or --family pairs.")
 
     def arguments(self) -> dict[str, Any]:
-        """What was said, under the names of ``compare``'s parameters; nothing for no tests."""
+        """The settings, under the names of ``compare``'s parameters; nothing for no tests."""
         return options.given(**vars(self) | {"show": None})
 
 

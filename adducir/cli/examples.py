@@ -107,6 +107,10 @@ EXAMPLES = {
         "--depth 5 --baseline marginal",
         "adducir generated predictions.jsonl -r wow-dev-kilt.jsonl --measures kilt",
     ),
+    "sharpness": (
+        "adducir sharpness runs/retriever.trec.gz runs/guide.trec.gz",
+        "adducir sharpness runs/retriever.trec.gz --cutoffs 1,5,10 --temperature 2 -o sharp.csv",
+    ),
     "rouge": (
         "adducir rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz",
         "adducir rouge runs/egret.trec.gz --spans test.jsonl.gz --candidates train.jsonl.gz",

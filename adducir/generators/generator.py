@@ -64,6 +64,10 @@ class Generator(torch.nn.Module, ABC):
         """Texts as the generator computes with them."""
 
     @abstractmethod
+    def other_contexts(self, read: Any, inputs: Sequence[str], targets: Sequence[str]) -> Any:
+        """The same passages with other inputs and targets."""
+
+    @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
         """(B, k) log P(y|x,z) of whole targets, with gradient.
 

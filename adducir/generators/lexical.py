@@ -8,7 +8,8 @@ parameter, is how far the passage is trusted. Neither x nor the order of words p
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ class _Read:
     """Words of targets and passages.
 
     Attributes:
-        words: V words; the number V is the unknown word.
+        words: V words and their numbers; V is that of the unknown word.
         targets: (n, longest) numbers of the targets' words; -1 is padding.
         pairs: (P,) passage * (V + 1) + word of what passages hold, sorted.
         shares: (P,) P(w|z) of each pair.
@@ -33,7 +34,7 @@ class _Read:
         background: (V + 1,) P(w|C).
     """
 
-    words: list[str]
+    words: dict[str, int]
     targets: Numbers
     pairs: Numbers
     shares: NDArray[np.float64]
@@ -80,13 +81,18 @@ class Lexical(Generator):
         lengths = np.array([len(some) for some in known], dtype=np.int64)
         totals = np.bincount(np.concatenate([*known, []]).astype(np.int64), minlength=size)
         return _Read(
-            words,
-            _padded([[numbers.get(w, size - 1) for w in words_of(one)] for one in texts.targets]),
+            numbers,
+            _targets(numbers, texts.targets),
             pairs,
             counts / lengths[pairs // size],
             np.searchsorted(pairs, np.arange(len(known) + 1) * size),
             (totals + 1) / (totals.sum() + size),
         )
+
+    def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
+        """See :meth:`Generator.other_contexts`."""
+        del inputs
+        return replace(read, targets=_targets(read.words, targets))
 
     def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
         """See :meth:`Generator.log_likelihood`."""
@@ -108,7 +114,7 @@ class Lexical(Generator):
 
         Without that condition it would be the most probable word over and over.
         """
-        share = float(self.share)
+        share, words = float(self.share.detach()), list(read.words)
         del contexts
         found = []
         for number in passages:
@@ -116,7 +122,7 @@ class Lexical(Generator):
             some = slice(*read.starts[number : number + 2])
             mixture[read.pairs[some] % len(read.background)] += share * read.shares[some]
             best = np.argsort(-mixture, kind="stable")[: decoding.max_length]
-            found.append([" ".join(read.words[word] for word in best)])
+            found.append([" ".join(words[word] for word in best)])
         return found
 
 
@@ -125,7 +131,9 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _padded(rows: list[list[int]]) -> Numbers:
+def _targets(words: Mapping[str, int], targets: Sequence[str]) -> Numbers:
+    """(n, longest) the numbers of targets' words; -1 is padding."""
+    rows = [[words.get(word, len(words)) for word in words_of(one)] for one in targets]
     out = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
     for place, row in enumerate(rows):
         out[place, : len(row)] = row

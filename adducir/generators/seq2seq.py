@@ -14,9 +14,8 @@ import numpy as np
 import torch
 
 from adducir.core.errors import InputError
-from adducir.encoders.reading import padded
 from adducir.generators.generator import Decoding, Generator, Numbers, Texts
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 
@@ -93,17 +92,18 @@ class Seq2Seq(Generator):
 
     def read(self, texts: Texts) -> _Read:
         """See :meth:`Generator.read`."""
-        of_input, of_passage, of_target = self.lengths
-        closed = self._ids(texts.targets, special=True)
-        targets = [
+        passages = [ids[: self.lengths[1]] for ids in self._ids(texts.passages)]
+        return self.other_contexts(_Read([], [], passages), texts.inputs, texts.targets)
+
+    def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
+        """See :meth:`Generator.other_contexts`."""
+        of_input, _, of_target = self.lengths
+        closed = self._ids(targets, special=True)
+        cut = [
             ids if len(ids) <= of_target else np.append(ids[: of_target - 1], ids[-1])
             for ids in closed
         ]
-        return _Read(
-            [ids[-of_input:] for ids in self._ids(texts.inputs)],
-            targets,
-            [ids[:of_passage] for ids in self._ids(texts.passages)],
-        )
+        return _Read([ids[-of_input:] for ids in self._ids(inputs)], cut, read.passages)
 
     def _inputs(self, read: _Read, contexts: Numbers, passages: Numbers) -> list[Numbers]:
         return [
@@ -123,12 +123,11 @@ class Seq2Seq(Generator):
         ).logits
         found = logits.float() if logits.dtype == torch.bfloat16 else logits
         chosen = found.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - found.logsumexp(dim=-1)
-        return (chosen * known).sum(dim=-1).reshape(passages.shape)
+        total: torch.Tensor = (chosen * known).sum(dim=-1).reshape(passages.shape)
+        return total
 
     def _padded(self, inputs: list[Numbers]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, mask = padded(inputs, self.network.config.pad_token_id)
-        device = self.network.device
-        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+        return padded(inputs, self.network.config.pad_token_id, self.network.device)
 
     def write(
         self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding

@@ -48,6 +48,14 @@ class ClosedSets:
             self.guide_scores[row].astype(np.float64),
         )
 
+    def split(self, count: int) -> tuple["ClosedSets", "ClosedSets"]:
+        """Those of the first contexts, and the others."""
+        values = vars(self).values()
+        return (
+            ClosedSets(*(one[:count] for one in values)),
+            ClosedSets(*(one[count:] for one in values)),
+        )
+
     def save(self, path: Path) -> None:
         """Write them (safetensors)."""
         write_shard(path, dict(vars(self)))

@@ -67,7 +67,8 @@ class Phase:
         recipe: PhaseRecipe,
         passages: int,
     ) -> None:
-        self.model, self.data, self.recipe = model, data, recipe
+        self.model: torch.nn.Module = model
+        self._parts, self.data, self.recipe = model, data, recipe
         self.training, self.held_out, self.passages = training, held_out, passages
         self._validation = _sampled(held_out, recipe.validation, passages, recipe.training.seed, 0)
 
@@ -88,7 +89,7 @@ class Phase:
 
     def _loss(self, name: LossName, batch: Batch) -> torch.Tensor:
         recipe = self.recipe
-        found = self.model.compute(self.data, batch.contexts, batch.passages, READS[name])
+        found = self._parts.compute(self.data, batch.contexts, batch.passages, READS[name])
         return loss_of(name, found, kl_weight=recipe.kl_weight, forward_kl=recipe.forward_kl)
 
     def validate(self) -> float | None:
@@ -100,7 +101,7 @@ class Phase:
         return total / len(self._validation)
 
     def _pieces(self) -> list[Batch]:
-        whole, model = self._validation, self.model
+        whole, model = self._validation, self._parts
         pairs = model.generator.pairs if model.retriever.network is None else _PAIRS
         size = max(1, min(pairs, model.generator.pairs) // whole.passages.shape[1])
         return [whole[first : first + size] for first in range(0, len(whole), size)]

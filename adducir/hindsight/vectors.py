@@ -175,7 +175,7 @@ def kept_vectors(
             found += np.split(kept["values"], kept["starts"][1:-1])
             progress.advance(len(some))
             continue
-        new = _computed(batch, some, [lengths[number] for number in some], device, progress)
+        new = _computed(batch, some, lengths[first : first + len(some)], device, progress)
         found += new
         if path is not None:
             packed = MultiVectors.of(new, new[0].shape[1])

@@ -57,6 +57,13 @@ def test_kilts_own_figures(tmp_path):
     }
 
 
+def test_pages_of_passages_by_their_docnos():
+    right = Reference("1", ("yes",), evidence=(("41", "7-x"),))
+    outputs = (Output("yes", "41-2"), Output("no", "41-1"), Output("no"), Output("no", "7-x-9"))
+    assert Kilt().values(right, Generated("1", outputs))[:2] == [1, 1]
+    assert Kilt().values(right, Generated("1", outputs, ("41", "8")))[:2] == [0.5, 0]
+
+
 def test_kilts_own_figures_of_pages():
     # tests/test_eval_retrieval.py of facebookresearch/KILT.
     evidence = [["1", "2"], ["5"], ["7", "9", "11"]]
@@ -179,6 +186,8 @@ def test_words_of_ms_marco():
         *("long", "-", "term", "1990", "-", "95", "5", "kg", "...", "'", "x", "'")
     ]
     assert marco_words(" \n") == []
+    for long in ("." * 200_000 + "x", "(" * 200_000, "-a" * 100_000):
+        assert marco_words(long) == [long]  # at once
 
 
 def test_bleu_by_hand():

@@ -4,6 +4,9 @@
 and ``ROUGE-L`` (:mod:`~adducir.evaluation.generation.kilt_rouge`) of the answer, the best over the
 right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0. An empty
 answer counts 0 in these four. The script stops where a prediction is missing; here it counts 0.
+
+Texts in Adducir's form name passages, not pages: of a passage that ``adducir corpora passages``
+made, ``4041-2``, the page is ``4041``.
 """
 
 from typing import ClassVar
@@ -27,10 +30,17 @@ class Kilt(TextMeasures):
 
     def values(self, reference: Reference, generated: Generated) -> list[float]:
         """The six values."""
-        precision = r_precision(generated.pages, reference.evidence)
-        recall = recall_at(5, generated.pages, reference.evidence)
+        pages = generated.pages or _pages(generated)
+        precision = r_precision(pages, reference.evidence)
+        recall = recall_at(5, pages, reference.evidence)
         answer = generated.answer.strip()
         overlap = best_f1(answer, reference.answers)
         rouge = max((kilt_rouge_l(answer, one) for one in reference.answers), default=0.0)
         right = float(precision == 1)
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
+
+
+def _pages(generated: Generated) -> list[str]:
+    """The pages of the passages that outputs name, in their order."""
+    docnos = (output.docno or "" for output in generated.outputs)
+    return [page for docno in docnos if (page := docno.rpartition("-")[0])]

@@ -14,7 +14,6 @@ from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
-from adducir.deepct.folders import RECIPES
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings
 from adducir.deepct.training import DeepCTPlan
@@ -26,7 +25,7 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, ModelStep, Step
 from adducir.models.machine import Precision
-from adducir.models.sources import ModelSource
+from adducir.models.sources import RECIPES, ModelSource
 from adducir.training.kinds import open_training
 
 
