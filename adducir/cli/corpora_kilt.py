@@ -47,8 +47,10 @@ def corpora_kilt(
     """Make contexts of a KILT task, with gold passages by provenance.
 
     Gold are all passages that overlap the provenance of the answer. Contexts without one are kept.
+    Prints counts, and the task's digest: KILT changed the split of Wizard of Wikipedia in 2021.
     """
     from adducir.cli.console import note, open_progress, show
+    from adducir.core.files import file_digest
     from adducir.datasets.grounded.contexts import write_contexts
     from adducir.datasets.grounded.judgements import write_gold
     from adducir.datasets.grounded.kilt import read_kilt, with_gold
@@ -72,4 +74,5 @@ def corpora_kilt(
         ("  with a provenance that no passage overlaps", counts.lost),
     ]
     show(counts_of(rows))
+    note(f"{source}: sha256 {file_digest(source)}")
     note(f"wrote {output}: {counts.contexts:,} contexts")
