@@ -9,12 +9,13 @@ BIN := $(VENV)/bin
 # PyTorch's own index: make demo TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu'
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test slow attack lint bench jar clean help
+.PHONY: demo test slow browser attack lint bench jar clean help
 
 help:
 	@echo "make demo    set up .venv and run the main job on the bundled collection"
 	@echo "make test    set up .venv and run the tests"
 	@echo "make slow    the slow tests"
+	@echo "make browser the tests of reports in chromium (apt-get install chromium)"
 	@echo "make attack  all of tests/attack, of which make slow runs a tenth (an hour or more)"
 	@echo "make lint    ruff, the type checker and the import layers"
 	@echo "make bench   all benchmarks, against their peers"
@@ -28,7 +29,11 @@ test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
 slow: $(VENV)/.tested
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist worksteal
+
+browser: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[browser]"
+	$(BIN)/python -m pytest -m browser tests/browser
 
 # ADDUCIR_ATTACK=0.1 is what 'make slow' runs; ADDUCIR_ATTACK_SEED=12 draws other cases.
 attack: $(VENV)/.tested
@@ -43,7 +48,7 @@ lint: $(VENV)/.tested
 bench: $(VENV)/.tested
 	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \
 	  searching.py memory_search.py memory_grid.py evaluation.py significance.py candidates.py \
-	  beam.py encoding.py reranking.py spans.py training_memory.py; do \
+	  beam.py encoding.py reranking.py spans.py training_memory.py report.py; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed

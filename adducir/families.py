@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import UsageError
-from adducir.core.nearest import nearest
+from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
     from adducir.core.recipe_model import Recipe
@@ -16,6 +16,7 @@ FAMILIES = {
     "tasks": "adducir.experiments.tasks:TASKS",
     "systems": "adducir.experiments.retrieval.systems:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
+    "grounded_systems": ("adducir.experiments.grounded_generation.systems:GROUNDED_SYSTEMS"),
     "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
     "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
     "models": "adducir.indexes.models:MODELS",
@@ -26,6 +27,7 @@ FAMILIES = {
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
     "selectors": "adducir.selectors.selector:SELECTORS",
+    "generators": "adducir.generators.kinds:GENERATORS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.tests:TESTS",
     "corrections": "adducir.statistics.corrections:CORRECTIONS",

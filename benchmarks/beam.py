@@ -12,7 +12,7 @@ Three do the same work on the same tensors:
   once a question as in the beam search; the best is taken.
 
 Before any time is reported: where the beam is as wide as there are sets, it finds the best of all.
-Told as well: how much of the best score the paper's beam reaches, and how often it is the best.
+Printed as well: how much of the best score the paper's beam reaches, and how often it is the best.
 Random vectors are alike in all directions, so that share says nothing of trained ones.
 
 Then the whole of ``adducir select`` for one question after another: reading and encoding its 50

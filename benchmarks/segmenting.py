@@ -2,7 +2,7 @@
 
 The answers of collections/eli5 whose sentences were labelled by people come cut into sentences.
 A tool had cut them before they were labelled ("K." stands alone in one), so this is agreement
-with good cuts, not gold item. A boundary is recognised by the first letter or digit behind it, so
+with good cuts, not accuracy. A boundary is recognised by the first letter or digit behind it, so
 that it does not matter which sentence a bullet, quotation mark or bracket at the seam belongs to.
 Answers whose sentences cannot be found in their text are left out and counted.
 

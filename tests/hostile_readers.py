@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from adducir.core.yaml import load
 from adducir.corpora.qrels_files import read_qrels
-from adducir.corpora.readers.cacm import read_cacm
+from adducir.corpora.readers import CorpusFormat
+from adducir.corpora.readers.cacm import CACM
 from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.corpora.readers.trec import read_trec
-from adducir.corpora.readers.tsv import read_tsv
+from adducir.corpora.readers.tsv import TSV
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
 from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
@@ -53,6 +54,10 @@ class Reader(NamedTuple):
 
 def _all(read: Callable[..., Iterable[Any]]) -> Callable[[Path], object]:
     return lambda path: list(read(path))
+
+
+def _by(reader: CorpusFormat) -> Callable[[Path], Iterable[Any]]:
+    return lambda path: reader.read(path, None, path.parent)
 
 
 def _beside(name: str, read: Callable[[Path], object]) -> Callable[[Path], object]:
@@ -150,8 +155,8 @@ READERS = (
     Reader("topics as documents", "topics.trec", _TREC, load_topics),
     Reader("TREC documents", "a.trec", _TREC, _all(read_trec)),
     Reader("documents as JSON lines", "a.jsonl", _JSONL, _all(read_jsonl)),
-    Reader("documents as TSV", "a.tsv", "docno\ttext\nd1\ta b\n", _all(read_tsv)),
-    Reader("CACM", "cacm.jsonl", _line(_CACM), _all(read_cacm)),
+    Reader("documents as TSV", "a.tsv", "docno\ttext\nd1\ta b\n", _all(_by(TSV()))),
+    Reader("CACM", "cacm.jsonl", _line(_CACM), _all(_by(CACM()))),
     Reader("qrels", "qrels.txt", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -1\n", read_qrels),
     Reader("run", "a.trec.gz.txt", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", read_run),
     Reader("run to check", "b.trec", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", check_file),

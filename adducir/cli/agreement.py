@@ -1,17 +1,16 @@
 """``adducir agreement``."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Literal
 
 import adducir
-from adducir.cli import agreement_options as opts
 from adducir.cli import options
+from adducir.cli.agreement_options import Drawing
 from adducir.cli.choices import kind_of
 from adducir.cli.effects import with_any
-from adducir.cli.evaluate_options import Testing
+from adducir.cli.evaluate_options import Printing
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
@@ -20,84 +19,57 @@ from adducir.statistics.tests import TESTS
 def agreement(
     ratings: Annotated[
         Path,
-        typer.Argument(
-            metavar="RATINGS",
-            help="A CSV file with the columns item, rater, system, and rating or rank or both.",
-            show_default=False,
+        argument(
+            "A CSV file with the columns item, rater, system, and rating or rank or both.",
+            "RATINGS",
         ),
         SOURCE,
     ],
     level: Annotated[
-        opts.Level, typer.Option("--level", help="What ratings mean to Krippendorff's alpha.")
-    ] = opts.Level.ORDINAL,
+        Literal["nominal", "ordinal", "interval", "ratio"],
+        option("What ratings mean to Krippendorff's alpha."),
+    ] = "ordinal",
     unigrams: Annotated[
-        bool,
-        typer.Option(
-            "--unigrams",
-            help="Ratings are texts that raters marked: measure the overlap of their words.",
-        ),
+        bool, option("Ratings are texts that raters marked: measure the overlap of their words.")
     ] = False,
     mean_ranks: Annotated[
-        bool,
-        typer.Option(
-            "--mean-ranks",
-            help="Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3.",
-        ),
+        bool, option("Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3.")
     ] = False,
     baseline: Annotated[
         list[str] | None,
-        typer.Option(
-            "--baseline",
+        option(
+            "Test the means of all others against it, paired over items; repeatable.",
             "-b",
             metavar="SYSTEM",
-            help="Test the means of all others against it, paired over items; repeatable.",
         ),
     ] = None,
     test: Annotated[
-        str | None,
-        typer.Option("--test", **kind_of(TESTS), help="The paired test.", show_default="t"),
-        with_any("baseline"),
+        str | None, option("The paired test.", shown="t", **kind_of(TESTS)), with_any("baseline")
     ] = None,
     correction: Annotated[
         str | None,
-        typer.Option(
-            "--correction",
-            **kind_of(CORRECTIONS),
-            help="Correction of the p-values of each mean.",
-            show_default="holm",
-        ),
+        option("Correction of the p-values of each mean.", shown="holm", **kind_of(CORRECTIONS)),
         with_any("baseline"),
     ] = None,
     alpha: Annotated[
-        float | None,
-        typer.Option("--alpha", help="Significance level (alpha).", show_default="0.05"),
-        with_any("baseline"),
+        float | None, option("Significance level (alpha).", shown="0.05"), with_any("baseline")
     ] = None,
-    confidence: opts.Confidence = 0.95,
-    samples: opts.Samples = 2000,
-    seed: opts.Seed = 0,
-    decimals: opts.Decimals = 3,
-    format_name: options.TableFormat = None,
-    output: options.Output = None,
+    *,
+    drawing: Drawing,
+    printing: Printing,
 ) -> None:
     """Inter-annotator agreement, and how raters rate and rank each system.
 
     Krippendorff's alpha and Fleiss' kappa (of two raters Cohen's, too) with bootstrap intervals,
     the rates at which all and none agree, mean ratings and mean ranks with t intervals over items.
     """
-    testing = Testing(
-        tuple(baseline or ()), test, correction, None, alpha, None, None, None, None, None
-    )
-    if unigrams and level not in (opts.Level.ORDINAL, opts.Level.NOMINAL):
+    if unigrams and level not in ("ordinal", "nominal"):
         raise UsageError("--unigrams takes texts, which have no level but nominal.")
 
-    from adducir.cli.tables import show_table
     from adducir.core.files import file_digest
     from adducir.evaluation.agreement.reading import read_ratings
-    from adducir.evaluation.agreement.summary import Drawing
     from adducir.evaluation.agreement.systems import with_mean_ranks
     from adducir.tables.agreement import Study, agreement_table
-    from adducir.tables.style import Style
 
     found = read_ratings(ratings)
     if mean_ranks:
@@ -105,14 +77,14 @@ def agreement(
             raise UsageError(f"--mean-ranks means nothing without ranks in {ratings}.")
         found = with_mean_ranks(found)
     study = Study(
-        level="nominal" if unigrams else level.value,
+        level="nominal" if unigrams else level,
         unigrams=unigrams,
-        drawing=Drawing(samples, seed, confidence),
-        testing=testing.arguments() if testing.differences else {},
-        style=Style(decimals=decimals),
+        drawing=drawing.drawing(),
+        testing=options.given(baseline=baseline, test=test, correction=correction, alpha=alpha),
+        style=printing.style(),
         provenance={
             "adducir": adducir.__version__,
             "ratings": {"path": str(ratings), "sha256": file_digest(ratings)},
         },
     )
-    show_table(agreement_table(found, study), format_name, output)
+    printing.show(agreement_table(found, study))

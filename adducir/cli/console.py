@@ -7,11 +7,10 @@ stderr: as bars on a terminal, as plain lines elsewhere.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from adducir.core.texts import visible
@@ -43,7 +42,6 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
     """Print a result, or write it to ``output`` in one go (gzipped where the name ends in .gz).
 
     Args:
-        text: The result.
         output: The file; None: stdout. What goes to a file or a pipe stays as it is; on a terminal
             control characters are written out.
         styled: The text's control characters are our own, such as a table's colours.
@@ -67,6 +65,14 @@ def note(message: str) -> None:
     print(visible(message), file=sys.stderr)
 
 
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines of columns, the first flush left and all others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]
+
+
 def near(path: Path) -> str:
     """The path as seen from here, where it lies below, to keep lines short."""
     here = Path.cwd()
@@ -87,7 +93,6 @@ class PlainProgress:
     """Progress as lines: none for quick work, then one every 5 seconds up to one per minute.
 
     Args:
-        stream: Where the lines go.
         clock: Seconds, as of ``time.monotonic``.
     """
 
@@ -99,12 +104,7 @@ class PlainProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._works.clear()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
@@ -196,12 +196,7 @@ class BarProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._tasks.clear()
         self._stop()
 

@@ -5,9 +5,8 @@ nothing that it did not make, unless ``--force`` is given (:mod:`adducir.cli.out
 file to write is standard output, which then holds nothing else.
 """
 
-import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -23,8 +22,9 @@ from adducir.cli.outputs import (
     refuse_one_for_several,
     refuse_overwriting,
 )
+from adducir.cli.parameters import flattened, gathered, option, written
 
-FORCE = Annotated[bool, typer.Option("--force", help="Replace what stands there, whoever made it.")]
+FORCE = Annotated[bool, option("Replace what stands there, whoever made it.", "--force")]
 Command = Callable[..., Any]
 Mark = TypeVar("Mark")
 
@@ -33,40 +33,34 @@ def held(name: str, function: Command) -> Command:
     """The function of a command, which keeps what its annotations promise.
 
     Args:
-        name: The command's name, of one word or two.
         function: Its parameters may be marked by :class:`~adducir.cli.effects.Effect`,
             :class:`~adducir.cli.outputs.Writes` and :class:`~adducir.cli.outputs.Source`.
 
     Returns:
         The function with typer's context, and ``--force`` where it writes, as further parameters.
     """
-    signature = inspect.signature(function)
-    writes = {key: marks[0] for key, marks in _marks(signature, Writes).items()}
-    effects = _marks(signature, Effect)
-    parameters = signature.parameters
-    roles = _marks(signature, Source)
+    own, groups = flattened(function)
+    parameters = {one.name: one for one in own}
+    writes = {key: marks[0] for key, marks in _marks(own, Writes).items()}
+    effects = _marks(own, Effect)
+    roles = _marks(own, Source)
 
-    @functools.wraps(function)
     def command(invocation: typer.Context, force: bool = False, **values: Any) -> Any:
-        shown = {key: _option(parameters[key], value) for key, value in values.items()}
+        shown = {key: written(parameters[key], value) for key, value in values.items()}
         for key, conditions in effects.items():
             if _is_given(invocation, key):
                 check_effects(shown[key], conditions, values)
         with ExitStack() as claims:
             _claim(claims, name, writes, roles, values, shown, force)
-            return function(**_without_stdout(values, writes))
+            return function(**gathered(_without_stdout(values, writes), groups))
 
-    more = [
-        inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    ]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    whole = [*own, inspect.Parameter("invocation", kind, annotation=typer.Context)]
     if writes:
-        kind = inspect.Parameter.KEYWORD_ONLY
-        more.append(inspect.Parameter("force", kind, default=False, annotation=FORCE))
-    own = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in signature.parameters.values()
-    ]
-    command.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in (*own, *more)}
+        whole.append(inspect.Parameter("force", kind, default=False, annotation=FORCE))
+    command.__doc__ = function.__doc__
+    vars(command)["__signature__"] = inspect.Signature(whole)
+    command.__annotations__ = {one.name: one.annotation for one in whole}
     return command
 
 
@@ -88,8 +82,11 @@ def _claim(
     claims.enter_context(replacing_anything(force))
     principal = [role for role, (mark, *_) in roles.items() if mark.is_principal]
     origin = Origin.of(f"adducir {name}", {role: _listed(values.get(role)) for role in principal})
-    read = [one for key in values if key not in writes for one in _read(key, values, roles)]
-    named = {key: values[key] for key in writes if values.get(key) is not None}
+    inputs = [key for key in values if key in roles or key not in writes]
+    read = [one for key in inputs for one in _read(key, values, roles)]
+    # A dry run makes no results.
+    made = [key for key in writes if not (writes[key].what == "results" and values.get("dry_run"))]
+    named = {key: values[key] for key in made if values.get(key) is not None}
     for key, path in named.items():
         check_name(shown[key], path, writes[key], values)
         if is_standard_output(path) and writes[key].what != "table":
@@ -100,7 +97,7 @@ def _claim(
             refuse_overwriting(shown[key], part, read)
     several: list[Path] = []
     for key, path in named.items():
-        if writes[key].is_file or writes[key].what == "folder":
+        if writes[key].is_file or writes[key].what in ("folder", "results"):
             paths = writes[key].paths(path, values)
             claims.enter_context(claiming(paths, writes[key].what, origin))
             several += paths if writes[key].is_file else []
@@ -119,27 +116,15 @@ def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dic
     }
 
 
-def _marks(signature: inspect.Signature, kind: type[Mark]) -> dict[str, list[Mark]]:
+def _marks(parameters: Iterable[inspect.Parameter], kind: type[Mark]) -> dict[str, list[Mark]]:
     """The marks of a kind, by parameter."""
     found = {
-        key: [
+        one.name: [
             mark for mark in getattr(one.annotation, "__metadata__", ()) if isinstance(mark, kind)
         ]
-        for key, one in signature.parameters.items()
+        for one in parameters
     }
     return {key: marks for key, marks in found.items() if marks}
-
-
-def _option(parameter: inspect.Parameter, value: Any) -> str:
-    """How a parameter is written on the command line: ``--fb-terms``, ``--no-vectors``, ``RUN``."""
-    for mark in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(mark, typer.models.OptionInfo):
-            names = [str(one) for one in (mark.default, *(mark.param_decls or ()))]
-            yes, _, no = next(one for one in names if one.startswith("--")).partition("/")
-            return no if no and value is False else yes
-        if isinstance(mark, typer.models.ArgumentInfo):
-            return str(mark.metavar or parameter.name.upper())
-    return parameter.name
 
 
 def _is_given(context: typer.Context, key: str) -> bool:

@@ -3,39 +3,33 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.outputs import ARTIFACT, SOURCE
+from adducir.cli.parameters import argument, option
 
 
 def convert(
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A folder, or a name of the Hugging Face Hub, with @REVISION if need be.",
-            show_default=False,
+        argument(
+            "A folder, or a name of the Hugging Face Hub, with @REVISION if need be.", "MODEL"
         ),
         SOURCE,
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
+        option(
+            "The folder of the converted model.",
             "-o",
-            metavar="FOLDER",
-            help="The folder of the converted model.",
-            show_default="models/ and the last part of the name",
+            shown="models/ and the last part of the name",
         ),
         ARTIFACT,
     ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(
-            "--tokenizer",
+        option(
+            "A model whose tokenizer goes into the folder, for a checkpoint without one.",
             metavar="MODEL",
-            help="A model whose tokenizer goes into the folder, for a checkpoint without one.",
         ),
     ] = None,
     rebuild: options.Rebuild = False,

@@ -2,26 +2,21 @@
 
 from typing import Annotated
 
-import typer
-
 from adducir.cli import parts
+from adducir.cli.parameters import option
 
 
 def corpora_cloze(
     sources: parts.Texts,
     output: parts.Spans,
-    form: parts.Form = parts.TextFormat.AUTO,
-    every: Annotated[
-        int, typer.Option("--every", min=2, help="Sentences from one mask to the next.")
-    ] = 10,
+    form: parts.Form = "auto",
+    every: Annotated[int, option("Sentences from one mask to the next.", min=2)] = 10,
     longest: Annotated[
-        int, typer.Option("--max-sentences", min=1, max=20, help="Sentences of a mask, at most.")
+        int, option("Sentences of a mask, at most.", "--max-sentences", min=1, max=20)
     ] = 1,
     words: parts.ContextWords = 256,
-    min_words: Annotated[int, typer.Option("--min-words", min=1, help="Words of a mask.")] = 8,
-    max_words: Annotated[
-        int, typer.Option("--max-words", min=1, help="Words of a mask, for each of its sentences.")
-    ] = 60,
+    min_words: Annotated[int, option("Words of a mask.", min=1)] = 8,
+    max_words: Annotated[int, option("Words of a mask, for each of its sentences.", min=1)] = 60,
 ) -> None:
     """Mask sentences of texts to pretrain encoders on.
 
@@ -35,7 +30,7 @@ def corpora_cloze(
     with open_progress() as progress:
         progress.start("Masking sentences", None, "masks")
         found = mask_sentences(
-            read_texts(sources, form.wanted),
+            read_texts(sources, None if form == "auto" else form),
             every=every,
             longest=longest,
             words=words,

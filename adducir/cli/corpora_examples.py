@@ -1,11 +1,9 @@
 """``adducir corpora examples``."""
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import parts
+from adducir.cli.parameters import option
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -13,28 +11,16 @@ if TYPE_CHECKING:
     from adducir.datasets.spans.examples import Tally
 
 
-class UnitRules(StrEnum):
-    """How the edges of units are found."""
-
-    STRICT = "strict"
-    PAPER = "paper"
-
-
 def corpora_examples(
     sources: parts.Texts,
     output: parts.Spans,
-    form: parts.Form = parts.TextFormat.AUTO,
+    form: parts.Form = "auto",
     words: parts.ContextWords = 256,
-    min_words: Annotated[
-        int, typer.Option("--min-words", min=1, help="Words of a unit beside its marker.")
-    ] = 1,
-    max_words: Annotated[
-        int, typer.Option("--max-words", min=1, help="A longer unit is a table or a list.")
-    ] = 256,
+    min_words: Annotated[int, option("Words of a unit beside its marker.", min=1)] = 1,
+    max_words: Annotated[int, option("A longer unit is a table or a list.", min=1)] = 256,
     rules: Annotated[
-        UnitRules,
-        typer.Option("--rules", help="The edges of units; paper: as EGRET's paper has them."),
-    ] = UnitRules.STRICT,
+        Literal["strict", "paper"], option("The edges of units; paper: as EGRET's paper has them.")
+    ] = "strict",
 ) -> None:
     """Extract examples in context from answers and books.
 
@@ -51,9 +37,9 @@ def corpora_examples(
     tally, skipped = Tally(), Counter[str]()
     with open_progress() as progress:
         progress.start("Taking examples", None, "units")
-        texts = read_texts(sources, form.wanted, skipped)
+        texts = read_texts(sources, None if form == "auto" else form, skipped)
         found = extract_examples(
-            texts, tally, words=words, min_words=min_words, max_words=max_words, rules=rules.value
+            texts, tally, words=words, min_words=min_words, max_words=max_words, rules=rules
         )
         write_spans((span for span in found if progress.advance(1) is None), output)
         progress.finish()

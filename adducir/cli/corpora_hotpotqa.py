@@ -1,15 +1,13 @@
 """``adducir corpora hotpotqa``."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli.effects import without
 from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
-from adducir.cli.parts import counts_of
-from adducir.cli.shares import Shares, part_path, shares_of
+from adducir.cli.parameters import argument, option
+from adducir.cli.parts import Shares, counts_of
+from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,68 +15,44 @@ if TYPE_CHECKING:
 
     from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion
     from adducir.datasets.evidence_sets.record import EvidenceQuestion
-
-
-class Gold(StrEnum):
-    """Whether a pool gets true paragraphs that were not found."""
-
-    ALWAYS = "always"
-    FOUND = "found"
+    from adducir.indexes.pools import Gold
 
 
 def corpora_hotpotqa(
     sources: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="SOURCE",
-            help="HotpotQA's JSON, or the same objects one per line; plain or .gz.",
-            show_default=False,
-        ),
+        argument("HotpotQA's JSON, or the same objects one per line; plain or .gz.", "SOURCE"),
         SOURCE,
     ],
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The questions to write, such as X.jsonl.gz."
-        ),
-        LINES_IN_PARTS,
+        Path, option("The questions to write, such as X.jsonl.gz.", "-o"), LINES_IN_PARTS
     ],
     passages: Annotated[
-        int,
-        typer.Option("--passages", min=1, help="Paragraphs of a question's pool."),
-        without("own"),
+        int, option("Paragraphs of a question's pool.", min=1), without("own")
     ] = 50,
-    own: Annotated[
-        bool, typer.Option("--own", help="No pool: each question's own paragraphs.")
-    ] = False,
+    own: Annotated[bool, option("No pool: each question's own paragraphs.")] = False,
     gold: Annotated[
-        Gold,
-        typer.Option(
-            "--gold",
-            help="found: the pool as BM25 makes it; always: with all true paragraphs, and without "
-            "questions that lack one.",
+        Literal["always", "found"],
+        option(
+            "found: the pool as BM25 makes it; always: with all true paragraphs, and without "
+            "questions that lack one."
         ),
-    ] = Gold.ALWAYS,
+    ] = "always",
     paragraphs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--paragraphs",
+        option(
+            "More paragraphs to search, a corpus with titles and texts; repeatable.",
             metavar="CORPUS",
-            help="More paragraphs to search, a corpus with titles and texts; repeatable.",
-            show_default="the questions' own",
+            shown="the questions' own",
         ),
         READ,
         without("own"),
     ] = None,
-    k1: Annotated[
-        float, typer.Option("--k1", help="BM25's term saturation."), without("own")
-    ] = 0.9,
-    b: Annotated[float, typer.Option("--b", help="BM25's length weight."), without("own")] = 0.4,
-    negatives: Annotated[
-        int, typer.Option("--negatives", min=0, help="False pairs of a question to train on.")
-    ] = 8,
+    k1: Annotated[float, option("BM25's term saturation."), without("own")] = 0.9,
+    b: Annotated[float, option("BM25's length weight."), without("own")] = 0.4,
+    negatives: Annotated[int, option("False pairs of a question to train on.", min=0)] = 8,
     shares: Shares = None,
-    seed: Annotated[int, typer.Option("--seed", help="Decides parts and pairs.")] = 0,
+    seed: Annotated[int, option("Decides parts and pairs.")] = 0,
 ) -> None:
     """Build pools of paragraphs for HotpotQA's questions.
 
@@ -91,7 +65,7 @@ def corpora_hotpotqa(
     from adducir.cli.console import note, show
     from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
     from adducir.datasets.evidence_sets.record_files import write_questions
-    from adducir.datasets.evidence_sets.splitting import split
+    from adducir.datasets.splitting import split
 
     questions = [question for path in sources for question in read_hotpotqa(path)]
     if not questions:
@@ -109,14 +83,14 @@ def corpora_hotpotqa(
 
 
 def _own(
-    questions: "Sequence[HotpotQuestion]", gold: Gold, negatives: int, seed: int
+    questions: "Sequence[HotpotQuestion]", gold: "Gold", negatives: int, seed: int
 ) -> "tuple[list[EvidenceQuestion], str]":
     from adducir.datasets.evidence_sets.hotpotqa import own_passages
     from adducir.datasets.evidence_sets.sampling import with_sets
 
     whole = [with_sets(own_passages(q), negatives=negatives, seed=seed) for q in questions]
     found = [question for question in whole if not any(question.missing)]
-    made = whole if gold is Gold.FOUND else found
+    made = whole if gold == "found" else found
     rows = [
         ("questions read", len(questions)),
         ("  with all true paragraphs in their own", sum(bool(one.gold) for one in found)),
@@ -129,7 +103,7 @@ def _pools(
     questions: "Sequence[HotpotQuestion]",
     corpora: "Sequence[str]",
     passages: int,
-    gold: Gold,
+    gold: "Gold",
     parameters: tuple[float, float],
     negatives: int,
     seed: int,
@@ -146,7 +120,7 @@ def _pools(
         questions,
         searched,
         passages=passages,
-        gold=gold.value,
+        gold=gold,
         negatives=negatives,
         model=BM25(k1=parameters[0], b=parameters[1]),
         seed=seed,

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
-from adducir.cli.parts import counts_of
-from adducir.cli.shares import Shares, part_path, shares_of
+from adducir.cli.parameters import argument, option
+from adducir.cli.parts import Shares, counts_of
+from adducir.cli.shares import part_path, shares_of
 
 if TYPE_CHECKING:
     from adducir.datasets.evidence_sets.mnli12 import Dropped
@@ -15,31 +14,15 @@ if TYPE_CHECKING:
 
 def corpora_mnli12(
     sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SOURCE",
-            help="MultiNLI: JSONL or tables with tabs; plain or .gz.",
-            show_default=False,
-        ),
-        SOURCE,
+        list[Path], argument("MultiNLI: JSONL or tables with tabs; plain or .gz.", "SOURCE"), SOURCE
     ],
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The questions to write, such as X.jsonl.gz."
-        ),
-        LINES_IN_PARTS,
+        Path, option("The questions to write, such as X.jsonl.gz.", "-o"), LINES_IN_PARTS
     ],
-    min_words: Annotated[
-        int, typer.Option("--min-words", min=1, help="Words of a segment, at least.")
-    ] = 6,
-    negatives: Annotated[
-        int, typer.Option("--negatives", min=0, help="False pairs of a question to train on.")
-    ] = 8,
+    min_words: Annotated[int, option("Words of a segment, at least.", min=1)] = 6,
+    negatives: Annotated[int, option("False pairs of a question to train on.", min=0)] = 8,
     shares: Shares = None,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Decides parts, cuts, other premises, order and pairs.")
-    ] = 0,
+    seed: Annotated[int, option("Decides parts, cuts, other premises, order and pairs.")] = 0,
 ) -> None:
     """Build MNLI-12 from MultiNLI.
 

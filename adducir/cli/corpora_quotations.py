@@ -1,115 +1,84 @@
 """``adducir corpora quotations``."""
 
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from adducir.cli.effects import with_any
+from adducir.cli import options
+from adducir.cli.effects import where, with_any
 from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE
-from adducir.cli.shares import Shares, part_path, shares_of
-from adducir.core.errors import UsageError
+from adducir.cli.parameters import option
+from adducir.cli.parts import Shares
+from adducir.cli.shares import part_path, shares_of
 
 if TYPE_CHECKING:
     from adducir.datasets.quotations.builder import Built
     from adducir.datasets.quotations.report import Report
-    from adducir.datasets.quotations.rules import Rules
+
+RELIC = where("rules", "relic")
 
 
-class RulesName(StrEnum):
-    """The rules by which quotations are found."""
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """The numbers of the rules; None for those that the rules themselves say."""
 
-    STRICT = "strict"
-    RELIC = "relic"
+    words: Annotated[
+        int, option("Words of the book in a quotation; relic: of a sought sentence.")
+    ] = 10
+    context: Annotated[int, option("Sentences of criticism on each side.")] = 4
+    max_sentences: Annotated[int, option("Sentences of a quotation, at most.", max=5)] = 5
+    parts: Annotated[
+        int | None,
+        option("strict: windows of a longer one.", shown="3"),
+        where("rules", "strict"),
+    ] = None
+    min_matches: Annotated[int, option("Matches of a book that a work has, at least.")] = 3
+    max_matches: Annotated[
+        int | None,
+        option(
+            "Matches of a book that a work has, at most.", shown="half of its sentences; relic: 500"
+        ),
+    ] = None
+    echo: Annotated[
+        int | None,
+        option(
+            "Words in a row that the context must not repeat; relic: characters.",
+            shown="8; relic: 25",
+        ),
+    ] = None
+    min_similarity: Annotated[
+        float | None, option("relic: QRatio that makes a match.", shown="80"), RELIC
+    ] = None
+    run: Annotated[
+        int | None, option("relic: characters in a row by which a block grows.", shown="15"), RELIC
+    ] = None
 
 
 def corpora_quotations(
     primary: Annotated[
         list[Path],
-        typer.Option(
-            "--primary", metavar="BOOKS", help="Books: text files or folders of them; repeatable."
-        ),
+        option("Books: text files or folders of them; repeatable.", metavar="BOOKS"),
         SOURCE,
     ],
     secondary: Annotated[
-        list[Path],
-        typer.Option(
-            "--secondary", metavar="CRITICISM", help="Works that quote the books, likewise."
-        ),
+        list[Path], option("Works that quote the books, likewise.", metavar="CRITICISM")
     ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="RELiC's JSON, such as relic.json."),
-        JSON_IN_PARTS,
-    ],
+    output: Annotated[Path, option("RELiC's JSON, such as relic.json.", "-o"), JSON_IN_PARTS],
     spans: Annotated[
-        Path | None,
-        typer.Option(
-            "--spans", metavar="FILE", help="The windows as masked spans, such as X.jsonl.gz."
-        ),
-        LINES_IN_PARTS,
+        Path | None, option("The windows as masked spans, such as X.jsonl.gz."), LINES_IN_PARTS
     ] = None,
     shares: Shares = None,
     seed: Annotated[
         int,
-        typer.Option("--seed", help="Decides which book goes to which part, and the sample."),
+        option("Decides which book goes to which part, and the sample."),
         with_any("shares", "sample"),
     ] = 0,
-    sample: Annotated[
-        int, typer.Option("--sample", min=0, help="Print so many windows, for reading.")
-    ] = 0,
+    sample: Annotated[int, option("Print so many windows, for reading.", min=0)] = 0,
     rules: Annotated[
-        RulesName,
-        typer.Option("--rules", help="strict: words in a row; relic: alike sentences."),
-    ] = RulesName.STRICT,
-    words: Annotated[
-        int,
-        typer.Option(
-            "--words", help="Words of the book in a quotation; relic: of a sought sentence."
-        ),
-    ] = 10,
-    context: Annotated[
-        int, typer.Option("--context", help="Sentences of criticism on each side.")
-    ] = 4,
-    max_sentences: Annotated[
-        int, typer.Option("--max-sentences", max=5, help="Sentences of a quotation, at most.")
-    ] = 5,
-    parts_: Annotated[
-        int | None,
-        typer.Option("--parts", help="strict: windows of a longer one.", show_default="3"),
-    ] = None,
-    min_matches: Annotated[
-        int, typer.Option("--min-matches", help="Matches of a book that a work has, at least.")
-    ] = 3,
-    max_matches: Annotated[
-        int | None,
-        typer.Option(
-            "--max-matches",
-            help="Matches of a book that a work has, at most.",
-            show_default="half of its sentences; relic: 500",
-        ),
-    ] = None,
-    echo: Annotated[
-        int | None,
-        typer.Option(
-            "--echo",
-            help="Words in a row that the context must not repeat; relic: characters.",
-            show_default="8; relic: 25",
-        ),
-    ] = None,
-    min_similarity: Annotated[
-        float | None,
-        typer.Option(
-            "--min-similarity", help="relic: QRatio that makes a match.", show_default="80"
-        ),
-    ] = None,
-    run: Annotated[
-        int | None,
-        typer.Option(
-            "--run", help="relic: characters in a row by which a block grows.", show_default="15"
-        ),
-    ] = None,
+        Literal["strict", "relic"], option("strict: words in a row; relic: alike sentences.")
+    ] = "strict",
+    *,
+    numbers: Numbers,
 ) -> None:
     """Find quotations from books in literary criticism.
 
@@ -121,19 +90,9 @@ def corpora_quotations(
 
     from adducir.cli.console import note, open_progress, show
     from adducir.datasets.quotations.construction import construct
+    from adducir.datasets.quotations.rules import rules_of
 
-    numbers = {
-        "words": words,
-        "context": context,
-        "max_sentences": max_sentences,
-        "parts": parts_,
-        "min_matches": min_matches,
-        "max_matches": max_matches,
-        "echo": echo,
-        "min_similarity": min_similarity,
-        "run": run,
-    }
-    chosen = _rules(rules, {name: value for name, value in numbers.items() if value is not None})
+    chosen = rules_of(rules, options.given(**vars(numbers)))
     with open_progress() as progress:
         built = construct(primary, secondary, chosen, progress)
     show(_report(built.report))
@@ -141,23 +100,6 @@ def corpora_quotations(
         note(f"wrote {name}: {count:,} quotations")
     if sample:
         show(_sample(built, sample, seed))
-
-
-def _rules(name: RulesName, numbers: dict[str, int | float]) -> "Rules":
-    """The rules with their numbers.
-
-    Raises:
-        UsageError: A number means nothing to them, or is out of its range.
-    """
-    from adducir.datasets.quotations.rules import ONLY, rules_of
-
-    for other, only in ONLY.items():
-        odd = [one for one in only if one in numbers]
-        if other != name.value and odd:
-            raise UsageError(
-                f"--{odd[0].replace('_', '-')} means nothing with --rules {name.value}."
-            )
-    return rules_of(name.value, numbers)
 
 
 def _write(
@@ -187,17 +129,11 @@ def _write(
 
 def _report(report: "Report") -> str:
     """The counts of each book as a table, and what the reasons of dropping mean."""
+    from adducir.cli.console import columns
     from adducir.datasets.quotations.report import REASONS, as_rows
 
     rows = as_rows(report.books)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
+    lines = columns(rows)
     used = [reason for reason in REASONS if reason in rows[0]]
     lines += [f"{reason}: {REASONS[reason]}" for reason in used]
     lines += [f"{name} was not searched: {REASONS[why]}" for name, why in report.refused.items()]

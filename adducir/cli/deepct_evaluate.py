@@ -4,32 +4,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 
 def deepct_evaluate(
-    recipe: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECIPE", help="The recipe, such as deepct/NAME.yaml.", show_default=False
-        ),
-    ],
+    recipe: Annotated[Path, argument("The recipe, such as deepct/NAME.yaml.", "RECIPE")],
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="FOLDER",
-            help="The model.",
-            show_default="the recipe's name without its ending",
-        ),
+        option("The model.", "-m", metavar="FOLDER", shown="the recipe's name without its ending"),
     ] = None,
     changes: options.Changes = None,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
 ) -> None:
     """Measure how well a term weighter recovers the reference terms of passages held out.
@@ -40,9 +28,9 @@ def deepct_evaluate(
     """
     from adducir.cli.console import open_progress, show
     from adducir.deepct.evaluating import evaluate_recovery
-    from adducir.deepct.folders import model_folder
     from adducir.deepct.recovery import recovery_lines
     from adducir.deepct.training import DeepCTPlan
+    from adducir.models.sources import trained_folder
     from adducir.training.kinds import open_training
 
     with open_progress() as progress:
@@ -53,9 +41,9 @@ def deepct_evaluate(
             raise UsageError("the recipe holds out nothing: set `held_out.test`.")
         found, part = evaluate_recovery(
             plan.opened,
-            model or model_folder(recipe),
-            device=device.value,
-            precision=precision.value,
+            model or trained_folder(recipe),
+            device=device,
+            precision=precision,
             threads=threads,
             progress=progress,
         )

@@ -1,85 +1,51 @@
 """``adducir deepct expand``."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.core.standard_output import is_standard_output
 
 
-class Transform(StrEnum):
-    """What is scaled."""
-
-    LINEAR = "linear"
-    SQRT = "sqrt"
-
-
 def deepct_expand(
     model: Annotated[
-        Path,
-        typer.Option(
-            "--model", "-m", metavar="MODEL", help="A term weighter's folder, or its recipe."
-        ),
+        Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")
     ],
     corpus: Annotated[
-        str,
-        typer.Option(
-            "--corpus", "-c", metavar="SOURCE", help="An ir_datasets id, or a file or folder."
-        ),
-        SOURCE,
+        str, option("An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE"), SOURCE
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="JSON lines to write, such as X.jsonl.gz."
-        ),
-        LINES,
-    ],
+    output: Annotated[Path, option("JSON lines to write, such as X.jsonl.gz.", "-o"), LINES],
     weights: Annotated[
         Path | None,
-        typer.Option(
-            "--weights",
+        option(
+            "Where the words' weights are kept, for another rendering.",
             metavar="FOLDER",
-            help="Where the words' weights are kept, for another rendering.",
-            show_default="beside the output, ending in .weights",
+            shown="beside the output, ending in .weights",
         ),
     ] = None,
-    scale: Annotated[
-        float, typer.Option("--scale", min=0.0, help="How often a word of weight 1 comes.")
-    ] = 100.0,
+    scale: Annotated[float, option("How often a word of weight 1 comes.", min=0.0)] = 100.0,
     transform: Annotated[
-        Transform, typer.Option("--transform", help="Scale the weight, or its square root.")
-    ] = Transform.LINEAR,
+        Literal["linear", "sqrt"], option("Scale the weight, or its square root.")
+    ] = "linear",
     pairs: Annotated[
-        bool,
-        typer.Option(
-            "--pairs", help="Write each word with its count, for the memory engine, not repeated."
-        ),
+        bool, option("Write each word with its count, for the memory engine, not repeated.")
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep",
+        option(
+            "With --pairs: fields whose own words are counted too, with commas or repeated.",
             metavar="FIELDS",
-            help="With --pairs: fields whose own words are counted too, with commas or repeated.",
         ),
         with_any("pairs"),
     ] = None,
-    docno_field: Annotated[
-        str | None, typer.Option("--docno-field", help="The field of the docno.")
-    ] = None,
-    format_name: Annotated[
-        str | None,
-        options.CorpusFormat,
-    ] = None,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    docno_field: options.DocnoField = None,
+    format_name: options.CorpusFormat = None,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -92,17 +58,17 @@ def deepct_expand(
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
     from adducir.deepct.expanded import ExpandedCorpus
-    from adducir.deepct.folders import model_folder
     from adducir.deepct.rendering import Rendering
-    from adducir.deepct.settings import load_settings
+    from adducir.deepct.settings import Settings
     from adducir.deepct.weighting import predict_corpus_weights
     from adducir.deepct.writing import write_expanded, write_pairs
+    from adducir.models.sources import trained_folder
 
     if scale <= 0:
         raise UsageError("--scale must be more than 0.")
     if weights is None and is_standard_output(output):
         raise UsageError("standard output has no name to keep the weights by: give --weights.")
-    folder = model_folder(model)
+    folder = trained_folder(model)
     target = weights or output.with_name(_stem(output.name) + ".weights")
     with open_progress() as progress:
         documents = open_corpus(
@@ -111,18 +77,18 @@ def deepct_expand(
             format=format_name,
             progress=progress,
         )
-        settings = load_settings(folder)
+        settings = Settings.load(folder)
         manifest = predict_corpus_weights(
             folder,
             documents,
             target,
-            device=device.value,
+            device=device,
             threads=threads,
-            precision=precision.value,
+            precision=precision,
             rebuild=rebuild,
             progress=progress,
         )
-        rendering = Rendering(scale=scale, transform=transform.value)
+        rendering = Rendering(scale=scale, transform=transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, settings, rendering)
         if pairs:
             written = write_pairs(expanded, output, options.listed(keep), progress)

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import options
+from adducir.cli.parameters import option
 from adducir.core.texts import visible
 
 if TYPE_CHECKING:
@@ -14,30 +13,23 @@ if TYPE_CHECKING:
 
 def deepct_show(
     model: Annotated[
-        Path,
-        typer.Option(
-            "--model", "-m", metavar="MODEL", help="A term weighter's folder, or its recipe."
-        ),
+        Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")
     ],
-    text: Annotated[
-        str, typer.Option("--text", "-t", metavar="TEXT", help="The text; '-' reads stdin.")
-    ],
-    top: Annotated[
-        int, typer.Option("--top", min=0, help="How many words to list by weight below the text.")
-    ] = 10,
-    device: options.Device = options.DeviceName.AUTO,
+    text: Annotated[str, option("The text; '-' reads stdin.", "-t", metavar="TEXT")],
+    top: Annotated[int, option("How many words to list by weight below the text.", min=0)] = 10,
+    device: options.Device = "auto",
 ) -> None:
     """Print a text with the weight of each word, coloured in the terminal."""
     import sys
 
     from adducir.cli.console import is_terminal, show
-    from adducir.deepct.folders import model_folder
     from adducir.deepct.model import TermWeighter
     from adducir.deepct.weighting import predict_weights
     from adducir.models.machine import choose_device
+    from adducir.models.sources import trained_folder
 
     shown = sys.stdin.read() if text == "-" else text
-    weighter = TermWeighter.load(model_folder(model)).to(choose_device(device.value))
+    weighter = TermWeighter.load(trained_folder(model)).to(choose_device(device))
     (found,) = predict_weights(weighter, [shown])
     if is_terminal(sys.stdout):
         _print_coloured(shown, found)

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.outputs import STUDY
+from adducir.cli.parameters import option
 
 FOLDER = Path("adducir-demo")
 FILE = Path("experiments", "demo.yaml")
@@ -15,11 +14,8 @@ FILE = Path("experiments", "demo.yaml")
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "--folder",
-            metavar="FOLDER",
-            help="The study to make or to use.",
-            show_default=f"this one, if it has {FILE}, or else {FOLDER}",
+        option(
+            "The study to make or to use.", shown=f"this one, if it has {FILE}, or else {FOLDER}"
         ),
         STUDY,
     ] = None,

@@ -4,8 +4,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from adducir.cli.parameters import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ _SIGNS = {"ok": "ok", "note": "note", "missing": "MISSING"}
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: Annotated[bool, option("Print the findings as JSON.", "--json")] = False,
 ) -> int:
     """Check the installation, and say how to fix what is missing.
 

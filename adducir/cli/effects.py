@@ -46,11 +46,6 @@ def without(name: str) -> Effect:
 def check_effects(option: str, effects: Iterable[Effect], values: Values) -> None:
     """Refuse an option without effect.
 
-    Args:
-        option: How it is written; it was given.
-        effects: Its conditions.
-        values: The values of all parameters.
-
     Raises:
         UsageError: A condition does not hold.
     """

@@ -1,80 +1,49 @@
 """``adducir encode``."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import ARTIFACT
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
-
-
-class SpanSide(StrEnum):
-    """What of a file of spans is encoded."""
-
-    CONTEXT = "context"
-    SPAN = "span"
 
 
 def encode(
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
+        option(
+            "An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them "
+            "with a comma between (queries, documents).",
             "-m",
             metavar="MODEL",
-            help="An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them "
-            "with a comma between (queries, documents).",
         ),
     ],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the vectors."),
-        ARTIFACT,
-    ],
+    output: Annotated[Path, option("The folder of the vectors.", "-o"), ARTIFACT],
     corpus: Annotated[
-        str | None,
-        typer.Option(
-            "--corpus", "-c", metavar="SOURCE", help="An ir_datasets id, or a file or folder."
-        ),
+        str | None, option("An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE")
     ] = None,
     spans: Annotated[
-        Path | None,
-        typer.Option("--spans", metavar="FILE", help="Masked spans, in place of a corpus."),
+        Path | None, option("Masked spans, in place of a corpus.", metavar="FILE")
     ] = None,
     side: Annotated[
-        SpanSide | None,
-        typer.Option(
-            "--side",
-            help="With --spans: encode the contexts, or the spans themselves.",
-            show_default="context",
-        ),
+        Literal["context", "span"],
+        option("With --spans: encode the contexts, or the spans themselves."),
         with_any("spans"),
-    ] = None,
+    ] = "context",
     fields: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fields",
-            help="With --corpus: the fields to encode, with commas or repeated.",
-            show_default="the corpus's texts",
+        option(
+            "With --corpus: the fields to encode, with commas or repeated.",
+            shown="the corpus's texts",
         ),
         with_any("corpus"),
     ] = None,
-    docno_field: Annotated[
-        str | None,
-        typer.Option("--docno-field", help="The field of the docno."),
-        with_any("corpus"),
-    ] = None,
-    format_name: Annotated[
-        str | None,
-        options.CorpusFormat,
-        with_any("corpus"),
-    ] = None,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.EncodingPrecision = options.AnyPrecision.AUTO,
+    docno_field: Annotated[options.DocnoField, with_any("corpus")] = None,
+    format_name: Annotated[options.CorpusFormat, with_any("corpus")] = None,
+    device: options.Device = "auto",
+    precision: options.EncodingPrecision = "auto",
     threads: options.Threads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -94,7 +63,7 @@ def encode(
     source = encoder_source(model)
     with open_progress() as progress:
         if spans is not None:
-            items = encoding.items_of_spans(spans, (side or SpanSide.CONTEXT).value)
+            items = encoding.items_of_spans(spans, side)
         else:
             documents = open_corpus(
                 corpus or "",
@@ -107,9 +76,9 @@ def encode(
             source,
             items,
             output,
-            device=device.value,
+            device=device,
             threads=threads,
-            precision=precision.value,
+            precision=precision,
             rebuild=rebuild,
             progress=progress,
         )

@@ -28,10 +28,6 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 def report(error: BaseException, *, debug: bool = False) -> int:
     """Explain to the user on stderr what ``error`` means.
 
-    Args:
-        error: What ended the command.
-        debug: Show the traceback as well.
-
     Returns:
         The exit code.
     """

@@ -1,35 +1,128 @@
 """``adducir evaluate``."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import adducir
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
+from adducir.cli.effects import Effect, with_any
+from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import option
+from adducir.statistics.choices import BestName, EquivalenceTestName, PresetName
+
+MEASURING = "Measures"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Testing(opts.Testing):
+    """The same of runs, with tests of equivalence."""
+
+    baseline: Annotated[
+        list[str] | None,
+        option(
+            "The run that all others are tested against: its path or its name in the table; can "
+            "be repeated.",
+            "-b",
+            metavar="RUN",
+            panel=opts.TESTING,
+        ),
+    ] = None
+    preset: Annotated[
+        PresetName | None,
+        option(
+            "A test and its correction by one name, in place of --test and --correction.",
+            metavar="NAME",
+            panel=opts.TESTING,
+        ),
+        opts.DIFFERENCES,
+    ] = None
+    equivalence: Annotated[
+        float | None,
+        option(
+            "Test as well whether the difference lies within plus or minus this bound (TOST).",
+            metavar="BOUND",
+            panel=opts.TESTING,
+        ),
+    ] = None
+    against: Annotated[
+        str | None,
+        option(
+            "Equivalent with what: the best system of each measure, or a run.",
+            metavar="best|RUN",
+            shown="best",
+            panel=opts.TESTING,
+        ),
+        with_any("equivalence"),
+    ] = None
+    equivalence_test: Annotated[
+        EquivalenceTestName | None,
+        option(
+            "How equivalence is tested: t-tests adjusted for skewness, t-tests, or the exact test "
+            "of scores from 0 to 1.",
+            shown="hall",
+            panel=opts.TESTING,
+        ),
+        with_any("equivalence"),
+    ] = None
+    non_inferiority: Annotated[
+        bool,
+        option(
+            "Test only that a system is not worse by the bound of --equivalence or more.",
+            panel=opts.TESTING,
+        ),
+        with_any("equivalence"),
+    ] = False
+    best: Annotated[
+        BestName | None,
+        option(
+            "Mark the best mean of each measure, or the set of all systems that may be the best.",
+            shown="mean",
+            panel=opts.TESTING,
+        ),
+    ] = None
 
 
 def evaluate(
     runs: options.RunPaths,
-    qrels: opts.QrelsSources,
-    measures: opts.Measures = None,
-    negative_grades: opts.NegativeGrades = options.Negative.ZERO,
-    baseline: opts.Baselines = None,
-    test: opts.TestName = None,
-    correction: opts.CorrectionName = None,
-    family: opts.FamilyName = None,
-    alpha: opts.Alpha = None,
-    equivalence: opts.EquivalenceBound = None,
-    against: opts.Against = None,
-    permutations: opts.Permutations = None,
-    seed: opts.Seed = None,
-    confidence: opts.Confidence = None,
-    show: opts.Shown = None,
-    per_topic: opts.PerTopic = False,
-    decimals: opts.Decimals = 3,
-    format_name: options.TableFormat = None,
-    output: options.Output = None,
+    qrels: Annotated[options.QrelsSources, SOURCE],
+    measures: Annotated[
+        list[str] | None,
+        option(
+            "Measures, as ir_measures or trec_eval name them, with blanks between them.",
+            "-m",
+            shown=options.DEFAULT_MEASURES,
+            panel=MEASURING,
+        ),
+    ] = None,
+    negative_grades: Annotated[
+        options.NegativeGrades, option(options.NEGATIVE_GRADES, panel=MEASURING)
+    ] = "zero",
+    per_topic: Annotated[
+        bool,
+        option("Show the values of each topic.", panel=opts.LOOK),
+        Effect(
+            "in HTML, which shows each topic anyway",
+            lambda values: opts.requested_format(values) != "html",
+        ),
+    ] = False,
+    topics: Annotated[
+        str | None,
+        option(
+            "The queries, for the HTML report: a file or an ir_datasets id.",
+            metavar="SOURCE",
+            panel=opts.LOOK,
+        ),
+        SOURCE,
+        Effect(
+            "in a format other than HTML",
+            lambda values: opts.requested_format(values) == "html",
+        ),
+    ] = None,
+    *,
+    testing: Testing,
+    printing: opts.Printing,
 ) -> None:
     """Evaluate runs, test their differences and print the table.
 
@@ -37,60 +130,48 @@ def evaluate(
     where two names are equal, the folders above distinguish them. Every topic of the qrels counts;
     a topic that a run lacks counts 0.
     """
-    testing = opts.Testing(
-        tuple(baseline or ()),
-        test,
-        correction,
-        family,
-        alpha,
-        equivalence,
-        against,
-        permutations,
-        seed,
-        confidence,
-    )
-    details = testing.details(show)
     systems, testing = _systems(runs, testing)
 
     from adducir.cli.console import open_progress
-    from adducir.cli.tables import show_table
     from adducir.corpora.qrels import load_qrels
+    from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
+    from adducir.evaluation.recall_curve import interpolated_precision
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
-    from adducir.tables.builder import Layout, build_table
-    from adducir.tables.style import Style
+    from adducir.tables.builder import build_table
+    from adducir.tables.material import Material, TopicHits, hits_held
 
     with open_progress() as progress:  # ir_datasets may have to download them
         judged = load_qrels(qrels, progress=progress)
-    evaluator = Evaluator(
-        judged,
-        measures or options.DEFAULT_MEASURES,
-        negative="trec_eval" if negative_grades is options.Negative.TREC_EVAL else "zero",
-    )
-    scores = [
+        asked = load_topics(topics, progress=progress) if topics else None
+    evaluator = Evaluator(judged, measures or options.DEFAULT_MEASURES, negative=negative_grades)
+    is_page = opts.requested_format(vars(printing)) == "html"
+    held = hits_held(len(judged.qids), len(systems)) if is_page else 0
+    queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
+    scores, hits, precision = [], {}, {}
+    for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
-        evaluator.score(read_run(path, allow_empty=metadata_for(path).is_file()), system=system)
-        for path, system in systems.items()
-    ]
+        run = read_run(path, allow_empty=metadata_for(path).is_file())
+        scores.append(evaluator.score(run, system=system))
+        if is_page:
+            hits[system] = run.top(held).frame
+            precision[system] = interpolated_precision(run, judged)
     comparison = compare(scores, **testing.arguments())
-    layout = Layout(
-        style=Style(decimals=decimals, details=details),
-        provenance=_provenance(systems, judged.source),
-    )
-    table = build_table(comparison, scores, layout=layout)
-    show_table(table, format_name, output, per_topic=per_topic)
+    material = Material({"": TopicHits(queries, hits, judged.frame, precision)})
+    layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
+    printing.show(build_table(comparison, scores, layout=layout), per_topic=per_topic)
 
 
-def _systems(runs: Sequence[Path], testing: opts.Testing) -> tuple[dict[Path, str], opts.Testing]:
+def _systems(runs: Sequence[Path], testing: Testing) -> tuple[dict[Path, str], Testing]:
     """Name the systems, and call baselines and the like by those names.
 
     A baseline that is a file and not among the runs is put before them.
     """
     from adducir.cli.names import find_system, system_names
 
-    wanted = [*testing.baseline, *([testing.against] if testing.against else [])]
+    wanted = [*(testing.baseline or ()), *([testing.against] if testing.against else [])]
     named = system_names(runs)
     others = [
         Path(name)
@@ -98,17 +179,13 @@ def _systems(runs: Sequence[Path], testing: opts.Testing) -> tuple[dict[Path, st
         if name != "best" and find_system(name, named) is None and Path(name).is_file()
     ]
     named = system_names([*others, *runs]) if others else named
-    baseline = tuple(find_system(name, named) or name for name in testing.baseline)
+    baseline = [find_system(name, named) or name for name in testing.baseline or ()]
     against = testing.against
     if against is not None and against != "best":
         against = find_system(against, named) or against
-    return named, replace(testing, baseline=baseline, against=against)
+    return named, replace(testing, baseline=baseline or None, against=against)
 
 
-def _provenance(systems: dict[Path, str], qrels: str) -> dict[str, Any]:
-    from adducir.core.files import file_digest
-
-    runs = {
-        system: {"path": str(path), "sha256": file_digest(path)} for path, system in systems.items()
-    }
-    return {"adducir": adducir.__version__, "qrels": qrels, "runs": runs}
+def _files(systems: dict[Path, str]) -> dict[str, Any]:
+    digests, named = opts.digests(systems), systems.items()
+    return {name: {"path": str(path), "sha256": digests[str(path)]} for path, name in named}

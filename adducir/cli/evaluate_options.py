@@ -1,20 +1,28 @@
-"""The options of ``adducir evaluate``, and which of them mean something together."""
+"""Options that commands of evaluation share: how differences are tested, and the table's look."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+import adducir
+from adducir.cli import options
 from adducir.cli.choices import kind_of
-from adducir.cli.effects import Effect, Values, where, with_any
-from adducir.cli.options import DEFAULT_MEASURES, Family, Negative, format_of, listed
-from adducir.cli.outputs import SOURCE
+from adducir.cli.effects import Effect, Values
+from adducir.cli.options import format_of, listed
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
+from adducir.statistics.choices import FamilyName
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
+from adducir.tables.style import Fit
 
-MEASURING = "Measures"
+if TYPE_CHECKING:
+    from adducir.tables.builder import Layout
+    from adducir.tables.material import Material
+    from adducir.tables.style import Style
+    from adducir.tables.table import ResultTable
+
 TESTING = "Testing differences"
 LOOK = "The table"
 DETAILS = ("difference", "ci", "effect", "wtl", "p", "p_corrected", "equivalence_p")
@@ -28,7 +36,7 @@ def requested_format(values: Values) -> str:
 
 
 def _differences(values: Values) -> bool:
-    return bool(values.get("baseline")) or values.get("family") == Family.PAIRS
+    return bool(values.get("baseline")) or values.get("family") == "pairs"
 
 
 DIFFERENCES = Effect("without --baseline or --family pairs", _differences)
@@ -42,200 +50,176 @@ INTERVALS = Effect(
         "ci" in listed(values.get("show")) or requested_format(values) in ("csv", "json", "html")
     ),
 )
+PERMUTED = Effect(
+    "where no sign vectors are drawn: --test randomisation, --correction maxt or tukey-randomised",
+    lambda values: (
+        values.get("test") == "randomisation"
+        or values.get("correction") in ("maxt", "tukey-randomised")
+        or values.get("preset") in ("t-maxt", "tukey-randomised")
+    ),
+)
+DRAWN = Effect(
+    "where nothing is drawn, as by --test bootstrap, --correction maxt or --best set",
+    lambda values: (
+        values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
+    ),
+)
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
 )
-
-QrelsSources = Annotated[
-    list[str],
-    typer.Option("--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."),
-    SOURCE,
-]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measures",
-        "-m",
-        help="Measures, as ir_measures or trec_eval name them, with blanks between them.",
-        show_default=DEFAULT_MEASURES,
-        rich_help_panel=MEASURING,
-    ),
-]
-NegativeGrades = Annotated[
-    Negative,
-    typer.Option(
-        "--negative-grades",
-        help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
-        rich_help_panel=MEASURING,
-    ),
-]
-Baselines = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--baseline",
-        "-b",
-        metavar="RUN",
-        help="The run that all others are tested against: its path or its name in the table; can "
-        "be repeated.",
-        rich_help_panel=TESTING,
-    ),
-]
-TestName = Annotated[
-    str | None,
-    typer.Option(
-        "--test",
-        **kind_of(TESTS),
-        help="The paired test.",
-        show_default="t",
-        rich_help_panel=TESTING,
-    ),
-    DIFFERENCES,
-]
-CorrectionName = Annotated[
-    str | None,
-    typer.Option(
-        "--correction",
-        **kind_of(CORRECTIONS),
-        help="Correction of the p-values within a family.",
-        show_default="holm",
-        rich_help_panel=TESTING,
-    ),
-    TESTED,
-]
-FamilyName = Annotated[
-    Family | None,
-    typer.Option(
-        "--family",
-        help="Scope of the multiple-testing correction: the tests of "
-        "one measure, those of all measures, or "
-        "those of all pairs of systems on one measure.",
-        show_default="measure",
-        rich_help_panel=TESTING,
-    ),
-    TESTED,
-]
-Alpha = Annotated[
-    float | None,
-    typer.Option(
-        "--alpha", help="Significance level (alpha).", show_default="0.05", rich_help_panel=TESTING
-    ),
-    TESTED,
-]
-EquivalenceBound = Annotated[
-    float | None,
-    typer.Option(
-        "--equivalence",
-        metavar="BOUND",
-        help="Test as well whether the difference lies within plus or minus this bound (TOST).",
-        rich_help_panel=TESTING,
-    ),
-]
-Against = Annotated[
-    str | None,
-    typer.Option(
-        "--against",
-        metavar="best|RUN",
-        help="Equivalent with what: the best system of each measure, or a run.",
-        show_default="best",
-        rich_help_panel=TESTING,
-    ),
-    with_any("equivalence"),
-]
-Permutations = Annotated[
-    int | None,
-    typer.Option(
-        "--permutations",
-        min=1,
-        help="Sign vectors of the randomisation test.",
-        show_default="100000",
-        rich_help_panel=TESTING,
-    ),
-    where("test", "randomisation"),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        min=0,
-        help="Seed of the randomisation and the bootstrap test.",
-        show_default="0",
-        rich_help_panel=TESTING,
-    ),
-    where("test", "randomisation", "bootstrap"),
-]
-Confidence = Annotated[
-    float | None,
-    typer.Option(
-        "--confidence",
-        help="Level of the confidence intervals of --show ci.",
-        show_default="1 - alpha",
-        rich_help_panel=TESTING,
-    ),
-    DIFFERENCES,
-    INTERVALS,
-]
-Shown = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--show",
-        metavar="DETAIL",
-        help="What to show below each mean, with commas or repeated. About the difference to the "
-        "baseline: difference, ci (confidence interval), effect (size), wins (topics won, tied and "
-        "lost), p, p_corrected; about the equivalence test: equivalence_p.",
-        rich_help_panel=LOOK,
-    ),
-    NOT_IN_CSV,
-]
-PerTopic = Annotated[
-    bool,
-    typer.Option("--per-topic", help="Show the values of each topic.", rich_help_panel=LOOK),
-    Effect(
-        "in HTML, which shows each topic anyway", lambda values: requested_format(values) != "html"
-    ),
-]
-Decimals = Annotated[
-    int,
-    typer.Option("--decimals", min=0, max=15, help="Digits after the point.", rich_help_panel=LOOK),
-    NOT_IN_CSV,
-]
+IN_LATEX = Effect("in a format other than LaTeX", lambda v: requested_format(v) == "latex")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Testing:
-    """What the user said about tests; None is what was not said."""
+    """What is tested, and how; None is what was not said."""
 
-    baseline: tuple[str, ...]
-    test: str | None
-    correction: str | None
-    family: str | None
-    alpha: float | None
-    equivalence: float | None
-    against: str | None
-    permutations: int | None
-    seed: int | None
-    confidence: float | None
+    baseline: Annotated[
+        list[str] | None,
+        option(
+            "The system that all others are tested against; can be repeated.",
+            "-b",
+            metavar="SYSTEM",
+            panel=TESTING,
+        ),
+    ] = None
+    test: Annotated[
+        str | None,
+        option("The paired test.", shown="t", **kind_of(TESTS), panel=TESTING),
+        DIFFERENCES,
+    ] = None
+    correction: Annotated[
+        str | None,
+        option(
+            "Correction of the p-values within a family.",
+            shown="holm",
+            **kind_of(CORRECTIONS),
+            panel=TESTING,
+        ),
+        TESTED,
+    ] = None
+    family: Annotated[
+        FamilyName | None,
+        option(
+            "Scope of the multiple-testing correction: the tests of one measure, those of all "
+            "measures, or those of all pairs of systems on one measure.",
+            shown="measure",
+            panel=TESTING,
+        ),
+        TESTED,
+    ] = None
+    alpha: Annotated[
+        float | None, option("Significance level (alpha).", shown="0.05", panel=TESTING), TESTED
+    ] = None
+    permutations: Annotated[
+        int | None,
+        option(
+            "Sign vectors of the randomisation test and of max-T.",
+            min=1,
+            shown="100000",
+            panel=TESTING,
+        ),
+        PERMUTED,
+    ] = None
+    seed: Annotated[
+        int | None,
+        option("Seed of whatever the tests draw.", min=0, shown="0", panel=TESTING),
+        DRAWN,
+    ] = None
+    confidence: Annotated[
+        float | None,
+        option("Level of the confidence intervals of --show ci.", shown="1 - alpha", panel=TESTING),
+        DIFFERENCES,
+        INTERVALS,
+    ] = None
+    show: Annotated[
+        list[str] | None,
+        option(
+            "What to show below each mean, with commas or repeated. About the difference to the "
+            "baseline: difference, ci (confidence interval), effect (size), wins (topics won, tied "
+            "and lost), p, p_corrected; about the equivalence test: equivalence_p.",
+            metavar="DETAIL",
+            panel=LOOK,
+        ),
+        NOT_IN_CSV,
+    ] = None
 
-    def details(self, show: Sequence[str] | None) -> tuple[Any, ...]:
+    @property
+    def details(self) -> tuple[Any, ...]:
         """The table's details that ``--show`` asks for, in its order."""
-        wanted = [DETAIL_ALIASES.get(name, name) for name in listed(show)]
-        for name in wanted:
+        return tuple(dict.fromkeys(DETAIL_ALIASES.get(name, name) for name in listed(self.show)))
+
+    def __post_init__(self) -> None:
+        """Refuse details that there are not, or that are about nothing.
+
+        Raises:
+            UsageError: There are such.
+        """
+        for name in self.details:
             if name not in DETAILS:
                 raise UsageError(
                     f"--show knows no {name!r}.", hint=f"Choose of {', '.join(DETAILS)}."
                 )
-        equivalence = self.equivalence is not None
-        if "equivalence_p" in wanted and not equivalence:
+        if "equivalence_p" in self.details and "equivalence" not in self.arguments():
             raise UsageError("--show equivalence_p means nothing without --equivalence.")
-        if set(wanted) - {"equivalence_p"} and not self.differences:
+        if set(self.details) - {"equivalence_p"} and not _differences(vars(self)):
             raise UsageError("--show means nothing without --baseline or --family pairs.")
-        return tuple(dict.fromkeys(wanted))
-
-    @property
-    def differences(self) -> bool:
-        """Whether differences are tested."""
-        return bool(self.baseline) or self.family == Family.PAIRS
 
     def arguments(self) -> dict[str, Any]:
-        """What was requested, under the names of ``compare``'s parameters."""
-        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in pairs if value is not None}
+        """The settings, under the names of ``compare``'s parameters; nothing for no tests."""
+        return options.given(**vars(self) | {"show": None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing:
+    """How the table looks, and where it goes."""
+
+    decimals: Annotated[
+        int, option("Digits after the point.", min=0, max=15, panel=LOOK), NOT_IN_CSV
+    ] = 3
+    fit: Annotated[
+        Fit,
+        option(
+            "How LaTeX places it: in one column, over the whole page, or split into several that "
+            "fit a column; auto goes by the number of columns.",
+            panel=LOOK,
+        ),
+        IN_LATEX,
+    ] = "auto"
+    no_footer: Annotated[
+        bool, option("Leave legend and footer out of LaTeX.", panel=LOOK), IN_LATEX
+    ] = False
+    format_name: options.TableFormat = None
+    output: options.Output = None
+
+    def style(self, details: tuple[Any, ...] = ()) -> "Style":
+        """How its numbers are printed."""
+        from adducir.tables.style import Style
+
+        return Style(self.decimals, True, details, self.fit, not self.no_footer)
+
+    def layout(
+        self, testing: Testing, material: "Material | None" = None, **provenance: Any
+    ) -> "Layout":
+        """How it is arranged, what its report shows besides, and what it was made from."""
+        from adducir.tables.builder import Layout
+        from adducir.tables.material import Material
+
+        return Layout(
+            style=self.style(testing.details),
+            provenance={"adducir": adducir.__version__, **provenance},
+            material=material or Material(),
+        )
+
+    def show(self, table: "ResultTable", *, per_topic: bool = False) -> None:
+        """Print it, or write it to its file."""
+        from adducir.cli.tables import show_table, show_topics
+
+        (show_topics if per_topic else show_table)(table, self.format_name, self.output)
+
+
+def digests(paths: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of each file, by its path."""
+    from adducir.core.files import file_digest
+
+    return {str(path): file_digest(path) for path in paths}

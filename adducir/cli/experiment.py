@@ -1,50 +1,38 @@
 """``adducir experiment``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from adducir.cli import options
 from adducir.cli.effects import without
-from adducir.cli.outputs import SOURCE
+from adducir.cli.outputs import RESULTS, SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
 
 
 def experiment(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="The experiment file.", show_default=False),
-        SOURCE,
-    ],
+    file: Annotated[Path, argument("The experiment file.", "FILE"), SOURCE, RESULTS],
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Check everything but absent data, print the plan, stop."),
+        bool, option("Check everything but absent data, print the plan, stop.")
     ] = False,
     changes: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Change the file's content for this time, as in systems.BM25.k1=1.2; can be repeated.",
             "--set",
             metavar="KEY=VALUE",
-            help="Change the file's content for this time, as in systems.BM25.k1=1.2; can be "
-            "repeated.",
         ),
     ] = None,
     rebuild: options.Rebuild = False,
     threads: Annotated[options.Threads, without("dry_run")] = None,
-    device: Annotated[options.Device, without("dry_run")] = options.DeviceName.AUTO,
+    device: Annotated[options.Device, without("dry_run")] = "auto",
     jobs: Annotated[
         int,
-        typer.Option("--jobs", "-j", min=1, help="Processes that make independent steps at once."),
+        option("Processes that make independent steps at once.", "-j", min=1),
         without("dry_run"),
     ] = 1,
     allow_code: Annotated[
-        bool,
-        typer.Option("--allow-code", help="Let Python code that the file names run; once a study."),
-        without("dry_run"),
+        bool, option("Let Python code that the file names run; once a study."), without("dry_run")
     ] = False,
     format_name: Annotated[options.TableFormat, without("dry_run")] = None,
     output: options.Output = None,
@@ -60,7 +48,7 @@ def experiment(
         dry_run=dry_run,
         rebuild=rebuild,
         threads=threads,
-        device=device.value,
+        device=device,
         jobs=jobs,
         allow_code=allow_code,
         format_name=format_name,
@@ -96,26 +84,14 @@ def run(
                 f"this study has {plan.study.tables} tables, and --output is one file.",
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        with _results(file, plan.output):
-            outcome = run_experiment(
-                plan,
-                threads=threads,
-                device=device,
-                rebuild=rebuild,
-                jobs=jobs,
-                allow_code=allow_code,
-                progress=progress,
-            )
+        outcome = run_experiment(
+            plan,
+            threads=threads,
+            device=device,
+            jobs=jobs,
+            allow_code=allow_code,
+            progress=progress,
+        )
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         show_table(table, format_name, output)
-
-
-def _results(file: Path, folder: Path) -> "AbstractContextManager[None]":
-    """Write the results of an experiment file, and replace none of another file's."""
-    from adducir.cli.outputs import claiming
-    from adducir.core.folders import name_in_study
-    from adducir.core.origins import Origin
-
-    origin = Origin("adducir experiment", {"file": (name_in_study(file),)})
-    return claiming([folder], "results", origin)

@@ -3,30 +3,25 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
-from adducir.cli.hyperparameters import kind_option, with_hyperparameters
+from adducir.cli.hyperparameters import hyperparameters_of, kind_option
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.runs.fusion import FUSION
 
 
-@with_hyperparameters(FUSION)
 def fuse(
     runs: Annotated[options.RunPaths, SOURCE],
     output: options.RunOutput,
-    method: Annotated[str, kind_option(FUSION, "--method")] = "rrf",
+    method: Annotated[str, kind_option(FUSION)] = "rrf",
     weights: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--weights", help="One per run, with commas or repeated.", show_default="1 for each"
-        ),
+        list[str] | None, option("One per run, with commas or repeated.", shown="1 for each")
     ] = None,
     depth: options.Depth = 1000,
     tag: options.Tag = None,
     *,
-    hyperparameters: dict[str, str],
+    hyperparameters: Annotated[dict[str, str], hyperparameters_of(FUSION)],
 ) -> None:
     """Fuse several runs into one.
 

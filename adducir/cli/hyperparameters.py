@@ -1,13 +1,13 @@
 """Options that come from the hyperparameters of families' kinds."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, NamedTuple, get_args
 
-import typer
 from pydantic.fields import FieldInfo
 
+from adducir.cli import options
+from adducir.cli.parameters import Several, keyword, option
 from adducir.core.errors import UsageError
 from adducir.core.registry import Family
 
@@ -23,54 +23,26 @@ class _Stated(NamedTuple):
     field: FieldInfo
 
 
-def with_hyperparameters(
-    *families: Family[Any], default: str | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command an option for each hyperparameter of families' kinds.
+def hyperparameters_of(*families: Family[Any], default: str | None = None) -> Several:
+    """Options for each hyperparameter of families' kinds; part of a parameter's annotation.
 
     Args:
-        families: The families.
         default: What the help calls the defaults; None for those of the kinds.
 
-    Args:
-        family: The family.
-        default: What the help calls the defaults; None for those of the kinds.
-
-    The command takes those that were typed as ``hyperparameters``, a dict of texts by name, which
-    :func:`chosen`, or :meth:`adducir.core.registry.Family.make` for a single family, converts and
-    checks.
+    The parameter gets those that were typed, a dict of texts by name, which :func:`chosen`, or
+    :meth:`adducir.core.registry.Family.make` for a single family, converts and checks.
     """
     stated: dict[str, list[_Stated]] = {}
     for family in families:
         for kind, found in family.kinds().items():
             for name, field in found.model_fields.items():
                 stated.setdefault(name, []).append(_Stated(family, kind, field))
-    added = [_parameter(name, kinds, default) for name, kinds in stated.items()]
-
-    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
-        own = inspect.signature(command)
-        kept = [each for each in own.parameters.values() if each.name != "hyperparameters"]
-
-        @wraps(command)
-        def run(**arguments: Any) -> Any:
-            values = {name: arguments.pop(name) for name in stated}
-            given = {name: value for name, value in values.items() if value is not None}
-            return command(**arguments, hyperparameters=given)
-
-        parameters = [*kept, *added]
-        vars(run)["__signature__"] = own.replace(parameters=parameters)
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        return run
-
-    return decorated
+    parameters = tuple(_parameter(name, kinds, default) for name, kinds in stated.items())
+    return Several(parameters, options.given)
 
 
 def chosen(hyperparameters: Mapping[str, str], choices: Choices) -> list[Any]:
     """The kinds that a user chose, each with those hyperparameters that it has.
-
-    Args:
-        hyperparameters: What was typed, by name.
-        choices: What was chosen.
 
     Returns:
         A kind for each choice, None where there is none.
@@ -96,9 +68,9 @@ def chosen(hyperparameters: Mapping[str, str], choices: Choices) -> list[Any]:
     ]
 
 
-def kind_option(family: Family[Any], flag: str, **details: Any) -> Any:
+def kind_option(family: Family[Any], **details: Any) -> Any:
     """The option that chooses a kind of a family."""
-    return typer.Option(flag, metavar="NAME", help=f"One of {', '.join(family)}.", **details)
+    return option(f"One of {', '.join(family)}.", metavar="NAME", **details)
 
 
 def numbers_of(*families: Family[Any]) -> str:
@@ -116,10 +88,10 @@ def numbers_of(*families: Family[Any]) -> str:
 
 
 def _needed(name: str, choices: Choices) -> Iterable[str]:
-    for option, (family, _) in choices.items():
+    for flag, (family, _) in choices.items():
         kinds = family.having(lambda kind: name in kind.model_fields)
         if kinds:
-            yield f"{option} {' or '.join(kinds)}"
+            yield f"{flag} {' or '.join(kinds)}"
 
 
 def _parameter(name: str, stated: list[_Stated], default: str | None) -> inspect.Parameter:
@@ -127,19 +99,13 @@ def _parameter(name: str, stated: list[_Stated], default: str | None) -> inspect
     choices = [str(value) for value in get_args(first.annotation)]
     if first.annotation is bool:
         choices = ["true", "false"]
-    option = typer.Option(
-        _option(name),
-        help=f"{first.description} Of {', '.join(one.kind for one in stated)}.",
+    shown = option(
+        f"{first.description} Of {', '.join(one.kind for one in stated)}.",
         metavar="|".join(choices) if choices else "NUMBER",
-        show_default=default or _defaults(stated),
-        rich_help_panel=f"Hyperparameters of the {stated[0].family.what}",
+        shown=default or _defaults(stated),
+        panel=f"Hyperparameters of the {stated[0].family.what}",
     )
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[str | None, option],
-    )
+    return keyword(name, Annotated[str | None, shown], None)
 
 
 def _option(name: str) -> str:

@@ -1,21 +1,18 @@
 """``adducir index``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import where, without
+from adducir.cli.index_dense import Dense, build_dense
 from adducir.cli.outputs import ARTIFACT, SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.core.artifacts import Manifest
 
-
-DENSE_PANEL = "Dense (--engine dense)"
-DENSE = where("engine", "dense")
 LUCENE = where("engine", "lucene", None)
 LEXICAL = where("engine", "lucene", "memory", None)
 KEPT = "What the index keeps"
@@ -24,167 +21,81 @@ KEPT = "What the index keeps"
 def index(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="SOURCE",
-            help="An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
-            show_default="the file of --weights",
+        argument(
+            "An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
+            "SOURCE",
+            shown="the file of --weights",
         ),
     ] = None,
     *,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="The index's folder, such as indexes/NAME."
-        ),
-        ARTIFACT,
-    ],
+    output: Annotated[Path, option("The index's folder, such as indexes/NAME.", "-o"), ARTIFACT],
     fields: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fields",
-            help="The fields to index, with commas or repeated.",
-            show_default="the corpus's texts",
-        ),
+        option("The fields to index, with commas or repeated.", shown="the corpus's texts"),
     ] = None,
     weights: Annotated[
         Path | None,
-        typer.Option(
-            "--weights",
+        option(
+            "Index these weights of the documents' tokens (JSON lines) in place of texts.",
             metavar="FILE",
-            help="Index these weights of the documents' tokens (JSON lines) in place of texts.",
         ),
         SOURCE,
         where("engine", "memory", None),
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option(
-            "--language",
+        option(
+            "The language of documents and queries, such as de, fr or zh.",
             metavar="CODE",
-            help="The language of documents and queries, such as de, fr or zh.",
-            show_default="en; with --weights pretokenized",
+            shown="en; with --weights pretokenized",
         ),
         LEXICAL,
     ] = None,
     stemmer: Annotated[
-        options.Stemmer | None,
-        typer.Option("--stemmer", show_default="porter", help="English's stemmer."),
+        Literal["porter", "krovetz", "none"] | None,
+        option("English's stemmer.", shown="porter"),
         LEXICAL,
     ] = None,
     stopwords: Annotated[
-        str,
-        typer.Option("--stopwords", help="'lucene', 'none', or a file with one stop word a line."),
-        LEXICAL,
+        str, option("'lucene', 'none', or a file with one stop word a line."), LEXICAL
     ] = "lucene",
     threads: Annotated[options.Threads, without("weights")] = None,
     positions: Annotated[
         bool,
-        typer.Option(
-            "--positions/--no-positions",
-            help="Keep the positions of terms.",
-            rich_help_panel=KEPT,
-        ),
+        option("Keep the positions of terms.", "--positions/--no-positions", panel=KEPT),
         LUCENE,
         without("weights"),
     ] = True,
     vectors: Annotated[
         bool,
-        typer.Option(
-            "--vectors/--no-vectors",
-            help="Keep document vectors, for RM3.",
-            rich_help_panel=KEPT,
-        ),
+        option("Keep document vectors, for RM3.", "--vectors/--no-vectors", panel=KEPT),
         LUCENE,
         without("weights"),
     ] = True,
     accurate_length: Annotated[
         bool,
-        typer.Option(
-            "--accurate-length",
-            help="Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
-            rich_help_panel=KEPT,
+        option(
+            "Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.", panel=KEPT
         ),
         LEXICAL,
     ] = False,
     separate_fields: Annotated[
         bool,
-        typer.Option(
-            "--separate-fields",
-            help="Index each field by itself too, for `search --field-weights`.",
-        ),
+        option("Index each field by itself too, for `search --field-weights`."),
         LEXICAL,
         without("weights"),
     ] = False,
-    docno_field: Annotated[
-        str | None,
-        typer.Option(
-            "--docno-field",
-            help="The field of the docno, where it has none of the usual names.",
-        ),
-    ] = None,
-    format_name: Annotated[
-        str | None,
-        options.CorpusFormat,
-    ] = None,
+    docno_field: options.DocnoField = None,
+    format_name: options.CorpusFormat = None,
     engine: Annotated[
-        options.Engine | None,
-        typer.Option(
-            "--engine",
-            help="Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
-            show_default="lucene; with --weights memory",
+        Literal["lucene", "memory", "dense"] | None,
+        option(
+            "Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
+            shown="lucene; with --weights memory",
         ),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder",
-            metavar="MODEL",
-            rich_help_panel=DENSE_PANEL,
-            help="The encoder's folder or recipe, 'minilm', or a name of the Hub.",
-        ),
-        DENSE,
-    ] = None,
-    kind: Annotated[
-        options.DenseKind | None,
-        typer.Option(
-            "--kind",
-            rich_help_panel=DENSE_PANEL,
-            show_default="flat",
-            help="Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
-        ),
-        DENSE,
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            rich_help_panel=DENSE_PANEL,
-            help="A setting of the kind, as in links=16; can be repeated.",
-        ),
-        DENSE,
-    ] = None,
-    device: Annotated[
-        options.DeviceName | None,
-        typer.Option(
-            "--device",
-            rich_help_panel=DENSE_PANEL,
-            show_default="auto",
-            help="Where the encoder runs.",
-        ),
-        DENSE,
-    ] = None,
-    precision: Annotated[
-        options.AnyPrecision | None,
-        typer.Option(
-            "--precision",
-            rich_help_panel=DENSE_PANEL,
-            show_default="auto",
-            help="What the encoder computes in; 'auto' is bfloat16 where the device has it.",
-        ),
-        DENSE,
     ] = None,
     rebuild: options.Rebuild = False,
+    dense: Dense,
 ) -> None:
     """Build an index from a corpus.
 
@@ -194,55 +105,34 @@ def index(
     if source is None and weights is None:
         raise UsageError("name a SOURCE, or --weights.")
     source = source if source is not None else str(weights)
-    if engine == options.Engine.DENSE:
-        from adducir.cli.index_dense import Request, index_dense
+    named = tuple(options.listed(fields))
 
-        index_dense(
-            Request(
-                source,
-                output,
-                tuple(options.listed(fields)),
-                docno_field,
-                format_name,
-                encoder,
-                kind or options.DenseKind.FLAT,
-                tuple(changes or ()),
-                device or options.DeviceName.AUTO,
-                precision or options.AnyPrecision.AUTO,
-                threads,
-                rebuild,
-            )
-        )
-        return
     from adducir.cli.console import open_progress
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes.analysis import Analysis
-    from adducir.indexes.builders import builder
-    from adducir.indexes.languages.lucene import PRETOKENIZED
-    from adducir.indexes.lucene_builder import IndexSettings
 
-    settings = IndexSettings(
-        fields=tuple(options.listed(fields)),
-        analysis=Analysis.of(
-            stemmer.value if stemmer else "",
-            stopwords,
-            language or ("en" if weights is None else PRETOKENIZED),
-        ),
-        positions=positions,
-        vectors=vectors,
-        accurate_length=accurate_length,
-        weights=weights,
-        separate_fields=separate_fields,
-    )
     with open_progress() as progress:
-        corpus = open_corpus(
-            source,
-            docno_field=docno_field,
-            format=format_name,
-            progress=progress,
+        corpus = open_corpus(source, docno_field=docno_field, format=format_name, progress=progress)
+        if engine == "dense":
+            build_dense(dense, corpus, output, named, threads, rebuild, progress)
+            return
+
+        from adducir.indexes.analysis import Analysis
+        from adducir.indexes.builders import builder
+        from adducir.indexes.languages.lucene import PRETOKENIZED
+        from adducir.indexes.lucene_builder import IndexSettings
+
+        settings = IndexSettings(
+            fields=named,
+            analysis=Analysis.of(
+                stemmer or "", stopwords, language or ("en" if weights is None else PRETOKENIZED)
+            ),
+            positions=positions,
+            vectors=vectors,
+            accurate_length=accurate_length,
+            weights=weights,
+            separate_fields=separate_fields,
         )
-        in_memory = engine == options.Engine.MEMORY or weights is not None
-        build = builder("memory" if in_memory else "lucene")
+        build = builder("memory" if engine == "memory" or weights is not None else "lucene")
         manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )

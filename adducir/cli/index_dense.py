@@ -1,72 +1,101 @@
 """``adducir index --engine dense``."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import options
+from adducir.cli.effects import where
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
+from adducir.models.machine import AnyPrecision
+
+if TYPE_CHECKING:
+    from adducir.core.progress import Progress
+    from adducir.corpora.documents import Corpus
+
+PANEL = "Dense (--engine dense)"
+DENSE = where("engine", "dense")
 
 
-class Request(NamedTuple):
-    """What the user asked for; see the options of ``adducir index``."""
+@dataclass(frozen=True, kw_only=True)
+class Dense:
+    """What determines a dense index."""
 
-    source: str
-    output: Path
-    fields: tuple[str, ...]
-    docno_field: str | None
-    format: str | None
-    encoder: str | None
-    kind: options.DenseKind
-    changes: tuple[str, ...]
-    device: options.DeviceName
-    precision: options.AnyPrecision
-    threads: int | None
-    rebuild: bool
+    encoder: Annotated[
+        str | None,
+        option(
+            "The encoder's folder or recipe, 'minilm', or a name of the Hub.",
+            metavar="MODEL",
+            panel=PANEL,
+        ),
+        DENSE,
+    ] = None
+    kind: Annotated[
+        Literal["flat", "hnsw", "ivf-pq"],
+        option("Exact (flat), or approximate with recall measured (hnsw, ivf-pq).", panel=PANEL),
+        DENSE,
+    ] = "flat"
+    changes: Annotated[
+        list[str] | None,
+        option(
+            "A setting of the kind, as in links=16; can be repeated.",
+            "--set",
+            metavar="KEY=VALUE",
+            panel=PANEL,
+        ),
+        DENSE,
+    ] = None
+    device: Annotated[options.DeviceName, option("Where the encoder runs.", panel=PANEL), DENSE] = (
+        "auto"
+    )
+    precision: Annotated[
+        AnyPrecision,
+        option(
+            "What the encoder computes in; 'auto' is bfloat16 where the device has it.", panel=PANEL
+        ),
+        DENSE,
+    ] = "auto"
 
 
-def index_dense(request: Request) -> None:
+def build_dense(
+    dense: Dense,
+    corpus: "Corpus",
+    output: Path,
+    fields: tuple[str, ...],
+    threads: int | None,
+    rebuild: bool,
+    progress: "Progress",
+) -> None:
     """Build a dense index and say what it holds.
 
     Raises:
         UsageError: No encoder, or settings that mean nothing.
     """
-    from adducir.cli.console import near, open_progress
-    from adducir.corpora.sources import open_corpus
+    from adducir.cli.console import near
     from adducir.encoders.sources import encoder_source
     from adducir.indexes.dense.builder import Running, build_dense_index
     from adducir.indexes.dense.settings import dense_settings
 
-    if request.encoder is None:
+    if dense.encoder is None:
         raise UsageError(
             "--engine dense needs --encoder.", hint="'--encoder minilm' needs no download."
         )
-    settings = dense_settings(request.kind.value, request.changes)
-    with open_progress() as progress:
-        corpus = open_corpus(
-            request.source,
-            docno_field=request.docno_field,
-            format=request.format,
-            progress=progress,
-        )
-        manifest = build_dense_index(
-            corpus,
-            request.output,
-            encoder_source(request.encoder),
-            settings,
-            fields=request.fields,
-            running=Running(
-                device=request.device.value,
-                threads=request.threads,
-                precision=request.precision.value,
-            ),
-            rebuild=request.rebuild,
-            progress=progress,
-        )
-        counts = manifest.counts
-        measured = counts.get("recall") or {}
-        recall = f", recall@{measured['at']} {measured['recall']:.3f}" if measured else ""
-        progress.note(
-            f"{near(request.output)}: {counts['documents']:,} documents, vectors of "
-            f"{counts['width']:,} numbers computed in {manifest.recipe['precision']}, "
-            f"{request.kind.value}{recall}"
-        )
+    manifest = build_dense_index(
+        corpus,
+        output,
+        encoder_source(dense.encoder),
+        dense_settings(dense.kind, dense.changes or ()),
+        fields=fields,
+        running=Running(device=dense.device, threads=threads, precision=dense.precision),
+        rebuild=rebuild,
+        progress=progress,
+    )
+    counts = manifest.counts
+    measured = counts.get("recall") or {}
+    recall = f", recall@{measured['at']} {measured['recall']:.3f}" if measured else ""
+    progress.note(
+        f"{near(output)}: {counts['documents']:,} documents, vectors of "
+        f"{counts['width']:,} numbers computed in {manifest.recipe['precision']}, "
+        f"{dense.kind}{recall}"
+    )

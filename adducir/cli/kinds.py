@@ -2,19 +2,14 @@
 
 from typing import Annotated
 
-import typer
-
+from adducir.cli.parameters import argument
 from adducir.families import FAMILIES
 
 
 def kinds(
     families: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[FAMILY]...",
-            help=f"Families: {', '.join(FAMILIES)}.",
-            show_default="all of them",
-        ),
+        argument(f"Families: {', '.join(FAMILIES)}.", "[FAMILY]...", shown="all of them"),
     ] = None,
 ) -> None:
     """List formats, methods, measures and models with their hyperparameters.

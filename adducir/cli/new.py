@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from adducir.cli.parameters import argument
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")],
+    folder: Annotated[Path, argument("A new or empty folder.", "FOLDER", shown=True)],
 ) -> None:
     """Create the folders of a new study.
 

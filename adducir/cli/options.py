@@ -6,17 +6,18 @@ nothing heavy.
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from adducir.cli.choices import kind_of
 from adducir.cli.outputs import RUN, TABLE
+from adducir.cli.parameters import argument, option
 from adducir.core.numbers import whole_number
 from adducir.core.standard_output import is_standard_output
 from adducir.corpora.readers import FORMATS
+from adducir.models.machine import AnyPrecision, Precision
 from adducir.tables.formats import TABLES
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
@@ -33,67 +34,10 @@ def format_of(output: Path | None, wanted: str | None = None) -> str:
     return next((kind for kind, one in kinds if one.ending == ending), "terminal")
 
 
-class Family(StrEnum):
-    """Scope of the multiple-testing correction."""
-
-    MEASURE = "measure"
-    TABLE = "table"
-    PAIRS = "pairs"
-
-
-class Negative(StrEnum):
-    """How negative grades are treated."""
-
-    ZERO = "zero"
-    TREC_EVAL = "trec_eval"
-
-
-class Stemmer(StrEnum):
-    """Stemmers."""
-
-    PORTER = "porter"
-    KROVETZ = "krovetz"
-    NONE = "none"
-
-
-class Engine(StrEnum):
-    """Lexical engines, and the dense one."""
-
-    LUCENE = "lucene"
-    MEMORY = "memory"
-    DENSE = "dense"
-
-
-class DenseKind(StrEnum):
-    """Kinds of dense indexes."""
-
-    FLAT = "flat"
-    HNSW = "hnsw"
-    IVF_PQ = "ivf-pq"
-
-
-class DeviceName(StrEnum):
-    """Where a model runs."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    CUDA = "cuda"
-    MPS = "mps"
-
-
-class Precision(StrEnum):
-    """What a model computes in."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-
-
-class AnyPrecision(StrEnum):
-    """The same, or what is fastest on the device."""
-
-    AUTO = "auto"
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
+NegativeGrades = Literal["zero", "trec_eval"]
+NEGATIVE_GRADES = (
+    "Count negative grades as judged and not relevant, or leave them to trec_eval's rule."
+)
 
 
 def _without_metadata(paths: list[Path]) -> list[Path]:
@@ -117,65 +61,61 @@ def depth_of(text: str) -> int | None:
 
 RunPaths = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="RUN",
-        help=f"TREC runs, plain or .gz; metadata beside them ({METADATA_ENDING}) is ignored.",
-        show_default=False,
+    argument(
+        f"TREC runs, plain or .gz; metadata beside them ({METADATA_ENDING}) is ignored.",
+        "RUN",
         callback=_without_metadata,
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to the terminal."),
-    TABLE,
-]
+Output = Annotated[Path | None, option("Write there instead of to the terminal.", "-o"), TABLE]
 RunOutput = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="The run to write, such as runs/X.trec.gz; '-' is standard output.",
-    ),
-    RUN,
+    Path, option("The run to write, such as runs/X.trec.gz; '-' is standard output.", "-o"), RUN
 ]
-CorpusFormat = typer.Option(
-    "--format", help="The format of the files, if their names do not show it.", **kind_of(FORMATS)
-)
+CorpusFormat = Annotated[
+    str | None,
+    option(
+        "The format of the files, if their names do not show it.", "--format", **kind_of(FORMATS)
+    ),
+]
 TableFormat = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "What to print; by default what the ending of --output says.",
         "--format",
+        shown="terminal",
         **kind_of(TABLES),
-        help="What to print; by default what the ending of --output says.",
-        show_default="terminal",
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Threads.", show_default="one per core")
-]
+Threads = Annotated[int | None, option("Threads.", min=1, shown="one per core")]
 TrainingThreads = Annotated[
     int | None,
-    typer.Option(
-        "--threads",
+    option(
+        "Threads: the same as --set training.threads=N, which determines the weights.",
         min=1,
-        help="Threads: the same as --set training.threads=N, which determines the weights.",
-        show_default="the recipe's, or 1",
+        shown="the recipe's, or 1",
     ),
 ]
 Depth = Annotated[
     int | None,
-    typer.Option(
-        "--depth",
+    option(
+        "Documents a topic, at most; 'all' for every document found.",
         metavar="N|all",
         parser=depth_of,
-        help="Documents a topic, at most; 'all' for every document found.",
     ),
 ]
-Tag = Annotated[
-    str | None, typer.Option("--tag", help="The run's tag.", show_default="the file's name")
+Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
+QrelsSources = Annotated[
+    list[str], option("Judgements: a file or an ir_datasets id; can be repeated.", "-q")
 ]
-Rebuild = Annotated[bool, typer.Option("--rebuild", help="Build even what is there already.")]
+DocnoField = Annotated[
+    str | None, option("The field of the docno, where it has none of the usual names.")
+]
+Rebuild = Annotated[bool, option("Build even what is there already.")]
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """Those that are not None: what the user said."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def listed(values: Sequence[str] | None) -> list[str]:
@@ -190,19 +130,16 @@ def tag_of(output: Path, wanted: str | None) -> str:
     return wanted or ("adducir" if is_standard_output(output) else "_".join(stem(output).split()))
 
 
-Device = Annotated[
-    DeviceName, typer.Option("--device", help="Where the model runs; 'auto' takes a GPU if any.")
-]
+DeviceName = Literal["auto", "cpu", "cuda", "mps"]
+Device = Annotated[DeviceName, option("Where the model runs; 'auto' takes a GPU if any.")]
 PrecisionOption = Annotated[
-    Precision,
-    typer.Option("--precision", help="What the model computes in; bfloat16 is faster and coarser."),
+    Precision, option("What the model computes in; bfloat16 is faster and coarser.")
 ]
 EncodingPrecision = Annotated[
     AnyPrecision,
-    typer.Option(
-        "--precision",
-        help="What the encoder computes in; 'auto' is what vectors that are there have, or else "
-        "what is faster on this machine, which is tried.",
+    option(
+        "What the encoder computes in; 'auto' is what vectors that are there have, or else "
+        "what is faster on this machine, which is tried."
     ),
 ]
 
@@ -214,9 +151,9 @@ def training_changes(changes: Sequence[str] | None, threads: int | None) -> list
 
 Changes = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Change the recipe for this time, as in training.epochs=2; can be repeated.",
         "--set",
         metavar="KEY=VALUE",
-        help="Change the recipe for this time, as in training.epochs=2; can be repeated.",
     ),
 ]

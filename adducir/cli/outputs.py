@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError, UsageError
+from adducir.core.folders import results_folder
 from adducir.core.origins import Origin, refuse_other
 from adducir.core.standard_output import is_standard_output
 from adducir.core.writable import refuse_unwritable
@@ -40,7 +41,8 @@ class Writes:
 
     Attributes:
         what: ``run``, ``table``, ``file``; ``folder`` for files in a folder; ``artifact`` for a
-            folder that shows its own origin; ``study``.
+            folder that shows its own origin; ``study``; ``results`` for the tables of the
+            experiment file that is named.
         endings: Those that a file's name may have, ``.gz`` apart; none where any will do.
         chosen_by: The parameter that chooses the format where it is given, whatever the ending.
         parts: The parameter with the shares of the parts that the file is divided into.
@@ -60,12 +62,19 @@ class Writes:
         return tuple(one.ending for one in TABLES.kinds().values())
 
     @property
+    def metavar(self) -> str:
+        """What stands for its name in the help."""
+        return "FILE" if self.is_file else "FOLDER"
+
+    @property
     def is_file(self) -> bool:
         """Whether it is a single file."""
         return self.what in ("run", "table", "file")
 
     def paths(self, path: Path, values: Mapping[str, Any]) -> list[Path]:
-        """The files that are written in its name."""
+        """The files and folders that are written in its name."""
+        if self.what == "results":
+            return [results_folder(path)]
         from adducir.cli.shares import part_path, shares_of
 
         shares = shares_of(values.get(self.parts)) if self.parts else None
@@ -91,6 +100,7 @@ LINES_IN_PARTS = Writes("file", (".jsonl", ".ndjson", ".json"), parts="shares")
 JSON_IN_PARTS = Writes("file", (".json",), parts="shares")
 ARTIFACT = Writes("artifact")
 STUDY = Writes("study")
+RESULTS = Writes("results")
 FILES = Writes("folder")
 SOURCE = Source()
 READ = Source(is_principal=False)
@@ -174,7 +184,7 @@ def claiming(paths: Sequence[Path], what: str, origin: Origin) -> Iterator[None]
 
     kept = [path for path in paths if _can_be_lost(path)]
     with ExitStack() as ended:
-        for path in sorted(kept) if what != "results" else ():  # an experiment has its own lock
+        for path in sorted(kept):
             ended.enter_context(register.held(path, partial(_report_waiting, path)))
         _refuse_others(kept, what, origin)
         for path in kept:
@@ -247,7 +257,7 @@ def _origin_of_results(folder: Path) -> Origin | None:
             continue
         name = words[2] if words[:2] == ["adducir", "experiment"] else _at(facts, "file")
         if isinstance(name, str):
-            return Origin("adducir experiment", {"file": (name,)})
+            return Origin.of("adducir experiment", {"file": [folder.parent.parent / name]})
     return None
 
 

@@ -1,67 +1,46 @@
 """What the commands that make collections share: options, and tables of counts."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Literal
 
 from adducir.cli.outputs import LINES, QRELS, SOURCE
-
-
-class TextFormat(StrEnum):
-    """Formats of texts."""
-
-    AUTO = "auto"
-    ELI5 = "eli5"
-    KILT = "kilt"
-    NQ = "nq"
-    QA = "qa"
-    BOOK = "book"
-
-    @property
-    def wanted(self) -> str | None:
-        """The format, or None where the files show it."""
-        return None if self is TextFormat.AUTO else self.value
-
+from adducir.cli.parameters import argument, option
 
 Texts = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="SOURCE",
-        help="Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
-        show_default=False,
+    argument(
+        "Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
+        "SOURCE",
     ),
     SOURCE,
 ]
-Spans = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="FILE", help="The spans to write, such as X.jsonl.gz."),
-    LINES,
-]
+Spans = Annotated[Path, option("The spans to write, such as X.jsonl.gz.", "-o"), LINES]
 Form = Annotated[
-    TextFormat,
-    typer.Option("--format", help="What the sources are; auto: by beginning and name of each."),
+    Literal["auto", "eli5", "kilt", "nq", "qa", "book"],
+    option("What the sources are; auto: by beginning and name of each.", "--format"),
 ]
 ContextWords = Annotated[
-    int,
-    typer.Option(
-        "--words", min=0, help="Keep sentences on each side until they have so many words."
+    int, option("Keep sentences on each side until they have so many words.", min=0)
+]
+Shares = Annotated[
+    str | None,
+    option(
+        "Shares of training, validation and test: a file for each that is not 0.",
+        metavar="T,V,T",
+        shown="one file",
     ),
 ]
 
 GoldQrels = Annotated[
     Path | None,
-    typer.Option(
-        "--qrels", metavar="FILE", help="Write the gold passages as qrels, too: X.qrels, X.txt."
-    ),
+    option("Write the gold passages as qrels, too: X.qrels, X.txt.", "--qrels"),
     QRELS,
 ]
 
 
 def counts_of(rows: Sequence[tuple[str, int]]) -> str:
     """Names and counts as two columns."""
-    cells = [(name, f"{count:,}") for name, count in rows]
-    widths = [max(len(cell[side]) for cell in cells) for side in (0, 1)]
-    return "\n".join(f"{name:{widths[0]}}  {count:>{widths[1]}}" for name, count in cells)
+    from adducir.cli.console import columns
+
+    return "\n".join(columns([(name, f"{count:,}") for name, count in rows]))

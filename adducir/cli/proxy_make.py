@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import with_any, without
 from adducir.cli.outputs import READ, SOURCE, Writes
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,74 +19,42 @@ KEY = Writes("file", (".csv",))
 
 
 def proxy_make(
-    run: Annotated[
-        Path,
-        typer.Option("--run", help="The run whose best other candidates are offered: BM25's, say."),
-    ],
-    corpus: Annotated[
-        str,
-        typer.Option("--corpus", "-c", help="The candidates: file, folder or ir_datasets id."),
-        SOURCE,
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="What judges get: a .csv or .jsonl file."
-        ),
-        TASK,
-    ],
-    key: Annotated[
-        Path,
-        typer.Option("--key", metavar="FILE", help="Where the answers go: a .csv file."),
-        KEY,
-    ],
+    run: Annotated[Path, option("The run whose best other candidates are offered: BM25's, say.")],
+    corpus: Annotated[str, option("The candidates: file, folder or ir_datasets id.", "-c"), SOURCE],
+    output: Annotated[Path, option("What judges get: a .csv or .jsonl file.", "-o"), TASK],
+    key: Annotated[Path, option("Where the answers go: a .csv file."), KEY],
     topics: Annotated[
         str | None,
-        typer.Option("--topics", "-t", help="The contexts, as topics; they need --qrels."),
+        option("The contexts, as topics; they need --qrels.", "-t"),
         without("spans"),
         SOURCE,
     ] = None,
     qrels: Annotated[
         list[str] | None,
-        typer.Option("--qrels", "-q", help="The gold items: one relevant document per topic."),
+        option("The gold items: one relevant document per topic.", "-q"),
         READ,
         without("spans"),
     ] = None,
     spans: Annotated[
-        Path | None,
-        typer.Option(
-            "--spans", help="Masked spans, which name their gold items, instead of topics."
-        ),
-        SOURCE,
+        Path | None, option("Masked spans, which name their gold items, instead of topics."), SOURCE
     ] = None,
     others: Annotated[
-        int, typer.Option("--num-distractors", min=1, help="Distractors beside the gold item.")
+        int, option("Distractors beside the gold item.", "--num-distractors", min=1)
     ] = 2,
-    sample: Annotated[
-        int | None,
-        typer.Option("--sample", min=1, help="Items to take at random.", show_default="all"),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the order and of the sample.")
-    ] = 0,
+    sample: Annotated[int | None, option("Items to take at random.", min=1, shown="all")] = None,
+    seed: Annotated[int, option("Seed of the order and of the sample.", min=0)] = 0,
     topic_field: Annotated[
-        str | None,
-        typer.Option("--topic-field", help="The field of the contexts."),
-        with_any("topics"),
+        str | None, option("The field of the contexts."), with_any("topics")
     ] = None,
     group_field: Annotated[
         str | None,
-        typer.Option(
-            "--group-field", help="A field of the topics to break the results down by later."
-        ),
+        option("A field of the topics to break the results down by later."),
         with_any("topics"),
     ] = None,
     fields: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fields",
-            help="Fields of the candidates to show, with commas or repeated.",
-            show_default="the corpus's texts",
+        option(
+            "Fields of the candidates to show, with commas or repeated.", shown="the corpus's texts"
         ),
     ] = None,
 ) -> None:

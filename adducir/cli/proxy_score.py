@@ -1,15 +1,14 @@
 """``adducir proxy score``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 import adducir
-from adducir.cli import agreement_options as opts
-from adducir.cli import options
+from adducir.cli.agreement_options import Drawing
+from adducir.cli.evaluate_options import Printing, digests
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,32 +17,21 @@ if TYPE_CHECKING:
 
 
 def proxy_score(
-    key: Annotated[
-        Path, typer.Option("--key", metavar="FILE", help="The key of the task."), SOURCE
-    ],
+    key: Annotated[Path, option("The key of the task.", metavar="FILE"), SOURCE],
     choices: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="CHOICES",
-            help="The task file filled in, one per judge, or all judges' with a column rater.",
-            show_default=False,
+        argument(
+            "The task file filled in, one per judge, or all judges' with a column rater.", "CHOICES"
         ),
     ] = None,
     runs: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--run", help="A model's run: it chooses the candidate it scores highest; repeatable."
-        ),
+        option("A model's run: it chooses the candidate it scores highest; repeatable.", "--run"),
     ] = None,
-    by_group: Annotated[
-        bool, typer.Option("--by-group", help="Also show the groups of the items.")
-    ] = False,
-    confidence: opts.Confidence = 0.95,
-    samples: opts.Samples = 2000,
-    seed: opts.Seed = 0,
-    decimals: opts.Decimals = 3,
-    format_name: options.TableFormat = None,
-    output: options.Output = None,
+    by_group: Annotated[bool, option("Also show the groups of the items.")] = False,
+    *,
+    drawing: Drawing,
+    printing: Printing,
 ) -> None:
     """Score the choices of judges and models: accuracy, intervals and agreement.
 
@@ -53,23 +41,20 @@ def proxy_score(
     if not choices and not runs:
         raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
 
-    from adducir.cli.tables import show_table
-    from adducir.evaluation.agreement.summary import Drawing
     from adducir.evaluation.proxy.files import read_key
     from adducir.tables.proxy import Look, proxy_table
-    from adducir.tables.style import Style
 
     answers = read_key(key)
     judges = _judges(choices or [], answers)
     models, notes = _models(runs or [], answers)
     look = Look(
         by_group=by_group,
-        drawing=Drawing(samples, seed, confidence),
+        drawing=drawing.drawing(),
         notes=notes,
-        style=Style(decimals=decimals),
-        provenance={"adducir": adducir.__version__, **_digests(inputs)},
+        style=printing.style(),
+        provenance={"adducir": adducir.__version__, "files": digests(inputs)},
     )
-    show_table(proxy_table(answers, judges, models, look), format_name, output)
+    printing.show(proxy_table(answers, judges, models, look))
 
 
 def _judges(paths: Sequence[Path], key: "Key") -> "list[Choices]":
@@ -106,9 +91,3 @@ def _models(paths: Sequence[Path], key: "Key") -> "tuple[list[Choices], list[str
                 f"{name} lacks scores of candidates of {partial:,} items; these come last there."
             )
     return found, notes
-
-
-def _digests(paths: Iterable[Path]) -> dict[str, dict[str, str]]:
-    from adducir.core.files import file_digest
-
-    return {"files": {str(path): file_digest(path) for path in paths}}

@@ -1,128 +1,65 @@
 """``adducir ranks``."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-import adducir
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.evaluation.gold_ranks import GoldRanks
 
 
-class Ties(StrEnum):
-    """How ties count (:mod:`adducir.evaluation.gold_ranks`)."""
-
-    PESSIMISTIC = "pessimistic"
-    EXPECTED = "expected"
-
-
-Baselines = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--baseline",
-        "-b",
-        metavar="SYSTEM",
-        help="The system that all others are tested against; can be repeated.",
-        rich_help_panel=opts.TESTING,
-    ),
-]
-
-
 def ranks(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RANKS",
-            help="TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
-            show_default=False,
+        argument(
+            "TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
+            "RANKS",
         ),
         SOURCE,
     ],
     cutoffs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cutoffs",
-            help="The k of R@k, with commas or repeated.",
-            show_default="1,3,5,10,50,100",
-        ),
+        list[str] | None, option("The k of R@k, with commas or repeated.", shown="1,3,5,10,50,100")
     ] = None,
     ties: Annotated[
-        Ties,
-        typer.Option(
-            "--ties",
-            help="Count candidates that tie with the gold item as "
+        Literal["pessimistic", "expected"],
+        option(
+            "Count candidates that tie with the gold item as "
             "better, or take the exact mean over "
-            "all orders.",
+            "all orders."
         ),
-    ] = Ties.PESSIMISTIC,
-    random: Annotated[
-        bool, typer.Option("--random", help="Add the expectation of a random ranking.")
-    ] = False,
+    ] = "pessimistic",
+    random: Annotated[bool, option("Add the expectation of a random ranking.")] = False,
     by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="KEY", help="Show groups of queries by a further column."),
+        str | None, option("Show groups of queries by a further column.", metavar="KEY")
     ] = None,
-    baseline: Baselines = None,
-    test: opts.TestName = None,
-    correction: opts.CorrectionName = None,
-    family: opts.FamilyName = None,
-    alpha: opts.Alpha = None,
-    permutations: opts.Permutations = None,
-    seed: opts.Seed = None,
-    confidence: opts.Confidence = None,
-    show: opts.Shown = None,
-    decimals: opts.Decimals = 3,
-    format_name: options.TableFormat = None,
-    output: options.Output = None,
+    *,
+    testing: opts.Testing,
+    printing: opts.Printing,
 ) -> None:
     """Evaluate known-item search from the ranks of the gold items.
 
     R@k, mean reciprocal rank, mean and median rank. A file without a column system is of one
     system, named after the file.
     """
-    testing = opts.Testing(
-        tuple(baseline or ()),
-        test,
-        correction,
-        family,
-        alpha,
-        None,
-        None,
-        permutations,
-        seed,
-        confidence,
-    )
-    details = testing.details(show)
-
-    from adducir.cli.tables import show_table
-    from adducir.core.files import file_digest
     from adducir.evaluation.gold_ranks import CUTOFFS
-    from adducir.tables.builder import Layout
     from adducir.tables.ranks import rank_table
-    from adducir.tables.style import Style
 
-    digests = {str(path): file_digest(path) for path in files}
     table = rank_table(
         _systems(files),
         by=by,
         cutoffs=numbers_of(cutoffs) or CUTOFFS,
-        ties=ties.value,
+        ties=ties,
         random=random,
-        testing=testing.arguments() if testing.differences else {},
-        layout=Layout(
-            style=Style(decimals=decimals, details=details),
-            provenance={"adducir": adducir.__version__, "ranks": digests},
-        ),
+        testing=testing.arguments(),
+        layout=printing.layout(testing, ranks=opts.digests(files)),
     )
-    show_table(table, format_name, output)
+    printing.show(table)
 
 
 def _systems(files: Sequence[Path]) -> "dict[str, GoldRanks]":

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import without
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,68 +18,42 @@ if TYPE_CHECKING:
 
 
 def rerank(
-    run: Annotated[
-        Path,
-        typer.Option("--run", "-r", metavar="RUN", help="The run with the candidates."),
-        SOURCE,
-    ],
-    topics: Annotated[
-        str,
-        typer.Option("--topics", "-t", help="The topics that were searched; as for search."),
-        SOURCE,
-    ],
+    run: Annotated[Path, option("The run with the candidates.", "-r", metavar="RUN"), SOURCE],
+    topics: Annotated[str, option("The topics that were searched; as for search.", "-t"), SOURCE],
     model: Annotated[
         str,
-        typer.Option(
-            "--model",
+        option(
+            "A recipe (rerankers/NAME.yaml), the folder of a trained model, or a pretrained "
+            "model by folder or Hub name, its kind before it where need be: maxsim:minilm.",
             "-m",
             metavar="MODEL",
-            help="A recipe (rerankers/NAME.yaml), the folder of a trained model, or a pretrained "
-            "model by folder or Hub name, its kind before it where need be: maxsim:minilm.",
         ),
     ],
     output: options.RunOutput,
     index: Annotated[
-        Path | None,
-        typer.Option("--index", "-i", metavar="FOLDER", help="The index that holds the texts."),
+        Path | None, option("The index that holds the texts.", "-i", metavar="FOLDER")
     ] = None,
     corpus: Annotated[
-        str | None,
-        typer.Option(
-            "--corpus", "-c", metavar="SOURCE", help="The corpus with the texts, without an index."
-        ),
+        str | None, option("The corpus with the texts, without an index.", "-c", metavar="SOURCE")
     ] = None,
-    depth: Annotated[
-        int, typer.Option("--depth", min=1, help="Documents a topic that are put in a new order.")
-    ] = 100,
+    depth: Annotated[int, option("Documents a topic that are put in a new order.", min=1)] = 100,
     topic_field: Annotated[
-        str | None,
-        typer.Option(
-            "--topic-field", help="Topic field used as the query.", show_default="as for search"
-        ),
+        str | None, option("Topic field used as the query.", shown="as for search")
     ] = None,
     fields: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fields",
-            help="The documents' fields to read, with commas or repeated.",
-            show_default="the recipe's, or those indexed",
+        option(
+            "The documents' fields to read, with commas or repeated.",
+            shown="the recipe's, or those indexed",
         ),
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option(
-            "--cache",
-            metavar="FOLDER",
-            help="Where scores are kept.",
-            show_default="rerankers/.scores of the study",
-        ),
+        option("Where scores are kept.", metavar="FOLDER", shown="rerankers/.scores of the study"),
         without("no_cache"),
     ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Neither look for known scores nor keep them.")
-    ] = False,
-    device: options.Device = options.DeviceName.AUTO,
+    no_cache: Annotated[bool, option("Neither look for known scores nor keep them.")] = False,
+    device: options.Device = "auto",
     threads: options.Threads = None,
     tag: options.Tag = None,
 ) -> None:
@@ -103,7 +76,7 @@ def rerank(
 
     kept = None if no_cache else cache or study_folder(output) / "rerankers" / ".scores"
     candidates = read_run(run)
-    reranker = open_reranker(model, device=device.value)
+    reranker = open_reranker(model, device=device)
     wanted = options.listed(fields) or list(reranker.fields)
     with open_progress() as progress, using_threads(threads):
         queries = load_topics(topics, field=topic_field, progress=progress)

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import SOURCE, Writes
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,69 +16,40 @@ if TYPE_CHECKING:
 
 
 def retrieve(
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            help="An encoder, as for `adducir encode`.",
-        ),
-    ],
+    model: Annotated[str, option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="A run; with --relic a name that ends in .json is a submission.",
-        ),
+        option("A run; with --relic a name that ends in .json is a submission.", "-o"),
         Writes("file"),
     ],
     spans: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--spans", metavar="FILE", help="Masked spans, all candidates; can be repeated."
-        ),
+        option("Masked spans, all candidates; can be repeated.", metavar="FILE"),
         SOURCE,
     ] = None,
     candidates: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--candidates",
-            metavar="FILE",
-            help="With --spans: spans that are candidates only; can be repeated.",
-        ),
+        option("With --spans: spans that are candidates only; can be repeated.", metavar="FILE"),
         SOURCE,
         with_any("spans"),
     ] = None,
     relic: Annotated[
         Path | None,
-        typer.Option(
-            "--relic",
+        option(
+            "RELiC's JSON instead: the passages of a quotation's book are its candidates.",
             metavar="FILE",
-            help="RELiC's JSON instead: the passages of a quotation's book are its candidates.",
         ),
         SOURCE,
     ] = None,
     left: Annotated[
-        int | None,
-        typer.Option(
-            "--left",
-            min=0,
-            help="Sentences on the left of the mask.",
-            show_default="as it was trained",
-        ),
+        int | None, option("Sentences on the left of the mask.", min=0, shown="as it was trained")
     ] = None,
     right: Annotated[
-        int | None,
-        typer.Option(
-            "--right", min=0, help="Sentences on the right.", show_default="as it was trained"
-        ),
+        int | None, option("Sentences on the right.", min=0, shown="as it was trained")
     ] = None,
-    depth: Annotated[int, typer.Option("--depth", min=1, help="Candidates of a context.")] = 100,
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    depth: Annotated[int, option("Candidates of a context.", min=1)] = 100,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     tag: options.Tag = None,
 ) -> None:
@@ -98,9 +68,9 @@ def retrieve(
     from adducir.encoders.ranking import relic_rankings, run_tasks
     from adducir.models.machine import using_threads
 
-    encoder = _opened(model, left, right, device.value)
+    encoder = _opened(model, left, right, device)
     with open_progress() as progress, using_threads(threads):
-        how: dict[str, Any] = {"precision": precision.value, "progress": progress}
+        how: dict[str, Any] = {"precision": precision, "progress": progress}
         if relic is not None and submits:
             from adducir.datasets.quotations import read_relic, write_submission
 
@@ -111,7 +81,7 @@ def retrieve(
 
             tasks = list(_tasks(spans or [], candidates or [], relic))
             run = run_tasks(encoder, tasks, depth, tag=options.tag_of(output, tag), **how)
-            about = {"name": model, "precision": precision.value, "depth": depth}
+            about = {"name": model, "precision": precision, "depth": depth}
             write_run(run, output, {"method": {"retrieval": [about]}})
             count = sum(len(task.spans) for task in tasks)
     note(f"{near(output)}: the best {depth} candidates of {count:,} contexts")

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.effects import with_any
-from adducir.cli.hyperparameters import Choices, chosen, kind_option, with_hyperparameters
+from adducir.cli.hyperparameters import Choices, chosen, hyperparameters_of, kind_option
 from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import option
 from adducir.cli.search_notes import metadata, notes
 from adducir.core.errors import UsageError
 from adducir.indexes.feedback import FEEDBACK
@@ -21,68 +20,55 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Model
 
 
-@with_hyperparameters(MODELS, FEEDBACK)
 def search(
-    index: Annotated[
-        Path, typer.Option("--index", "-i", metavar="FOLDER", help="The index."), SOURCE
-    ],
+    index: Annotated[Path, option("The index.", "-i", metavar="FOLDER"), SOURCE],
     topics: Annotated[
         str,
-        typer.Option(
-            "--topics",
-            "-t",
-            help="An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL.",
-        ),
+        option("An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL.", "-t"),
         SOURCE,
     ],
     output: options.RunOutput,
     topic_field: Annotated[
         str | None,
-        typer.Option(
-            "--topic-field",
-            help="The field to search with, such as title, description or title+narrative.",
-            show_default="title, query or text",
+        option(
+            "The field to search with, such as title, description or title+narrative.",
+            shown="title, query or text",
         ),
     ] = None,
-    model: Annotated[str | None, kind_option(MODELS, "--model", show_default="bm25")] = None,
+    model: Annotated[str | None, kind_option(MODELS, shown="bm25")] = None,
     feedback: Annotated[
         str | None,
-        typer.Option(
-            "--feedback",
-            metavar="NAME",
-            help=f"Expand queries by their best documents: one of {', '.join(FEEDBACK)}.",
+        option(
+            f"Expand queries by their best documents: one of {', '.join(FEEDBACK)}.", metavar="NAME"
         ),
     ] = None,
     field_weights: Annotated[
         list[str] | None,
-        typer.Option(
-            "--field-weights",
+        option(
+            "BM25F: weights of separate fields, as in title=2,text=1; can be repeated.",
             metavar="FIELD=WEIGHT",
-            help="BM25F: weights of separate fields, as in title=2,text=1; can be repeated.",
         ),
     ] = None,
     show_expansion: Annotated[
-        bool,
-        typer.Option("--show-expansion", help="Print the terms that feedback added."),
-        with_any("feedback"),
+        bool, option("Print the terms that feedback added."), with_any("feedback")
     ] = False,
     depth: options.Depth = 1000,
     threads: options.Threads = None,
     tag: options.Tag = None,
     *,
-    hyperparameters: dict[str, str],
+    hyperparameters: Annotated[dict[str, str], hyperparameters_of(MODELS, FEEDBACK)],
 ) -> None:
     """Search an index for every topic and write a TREC run.
 
     The run's metadata is written beside it. A topic without hits cannot stand in a run: it is
     reported here and named in the metadata.
     """
-    from adducir.cli.search_dense import Request, is_dense, search_dense
+    from adducir.cli.search_dense import is_dense, search_dense
 
     if is_dense(index):
         given = {"model": model, "feedback": feedback, "field_weights": field_weights}
         _refuse_lexical({**given, **hyperparameters})
-        search_dense(Request(index, topics, output, topic_field, depth, threads, tag))
+        search_dense(index, topics, output, topic_field, depth, threads, tag)
         return
 
     from adducir.cli.console import open_progress, show

@@ -1,4 +1,4 @@
-"""What is reported of a search: beside its run, and to the user."""
+"""What is reported about a search: beside its run, and to the user."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -3,47 +3,35 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
-from adducir.cli.hyperparameters import with_hyperparameters
+from adducir.cli.hyperparameters import hyperparameters_of
 from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.parameters import option
 from adducir.selectors.selector import SELECTORS
 
 
-@with_hyperparameters(SELECTORS, default="the model's")
 def select(
     model: Annotated[
         Path,
-        typer.Option(
-            "--model",
+        option(
+            "A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
             "-m",
             metavar="MODEL",
-            help="A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
         ),
     ],
     questions: Annotated[
         list[Path],
-        typer.Option(
-            "--questions",
-            "-q",
-            metavar="FILE",
-            help="Questions with their passages, JSONL; can be repeated.",
-        ),
+        option("Questions with their passages, JSONL; can be repeated.", "-q", metavar="FILE"),
         SOURCE,
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The selected sets, JSONL, such as X.jsonl.gz."
-        ),
-        LINES,
-    ],
-    device: options.Device = options.DeviceName.AUTO,
-    precision: options.PrecisionOption = options.Precision.FLOAT32,
+    output: Annotated[Path, option("The selected sets, JSONL, such as X.jsonl.gz.", "-o"), LINES],
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     *,
-    hyperparameters: dict[str, str],
+    hyperparameters: Annotated[
+        dict[str, str], hyperparameters_of(SELECTORS, default="the model's")
+    ],
 ) -> None:
     """Select the set of passages that together answer a question.
 
@@ -56,14 +44,14 @@ def select(
     from adducir.models.machine import choose_device, using_threads
     from adducir.selectors import selecting
 
-    requested = [question for path in questions for question in read_questions(path)]
+    asked = [question for path in questions for question in read_questions(path)]
     with open_progress() as progress, using_threads(threads):
-        loaded = selecting.load_evidence_model(model, choose_device(device.value))
+        loaded = selecting.load_evidence_model(model, choose_device(device))
         chosen = selecting.select(
             loaded,
-            requested,
+            asked,
             selecting.changed(loaded.settings.selection, hyperparameters),
-            precision=precision.value,
+            precision=precision,
             progress=progress,
         )
         count = write_selected(chosen, output)

@@ -3,82 +3,41 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-import adducir
 from adducir.cli import evaluate_options as opts
-from adducir.cli import options
 from adducir.cli.outputs import SOURCE
-from adducir.cli.ranks import Baselines
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 
 def sets(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="CHOSEN",
-            help="Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
-            show_default=False,
+        argument(
+            "Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
+            "CHOSEN",
         ),
     ],
     questions: Annotated[
         list[Path],
-        typer.Option(
-            "--questions",
-            "-q",
-            metavar="FILE",
-            help="The questions with their gold sets, JSONL; can be repeated.",
-        ),
+        option("The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"),
         SOURCE,
     ],
     upper_bound: Annotated[
-        bool,
-        typer.Option(
-            "--upper-bound", help="Add what the best selection from each question's pool reaches."
-        ),
+        bool, option("Add what the best selection from each question's pool reaches.")
     ] = False,
-    baseline: Baselines = None,
-    test: opts.TestName = None,
-    correction: opts.CorrectionName = None,
-    family: opts.FamilyName = None,
-    alpha: opts.Alpha = None,
-    permutations: opts.Permutations = None,
-    seed: opts.Seed = None,
-    confidence: opts.Confidence = None,
-    show: opts.Shown = None,
-    decimals: opts.Decimals = 3,
-    format_name: options.TableFormat = None,
-    output: options.Output = None,
+    *,
+    testing: opts.Testing,
+    printing: opts.Printing,
 ) -> None:
     """Evaluate selected sets of passages against the gold sets.
 
     EM (exact match), F1, and Cover (a whole gold set is among what was chosen), over all questions
     that have a gold set; a question without a selected set counts 0 and is reported.
     """
-    testing = opts.Testing(
-        tuple(baseline or ()),
-        test,
-        correction,
-        family,
-        alpha,
-        None,
-        None,
-        permutations,
-        seed,
-        confidence,
-    )
-    details = testing.details(show)
-
     from adducir.cli.names import stem
-    from adducir.cli.tables import show_table
-    from adducir.core.files import file_digest
     from adducir.evaluation.set_files import read_gold_sets, read_sets
-    from adducir.tables.builder import Layout
     from adducir.tables.sets import set_table
-    from adducir.tables.style import Style
 
-    digests = {str(path): file_digest(path) for path in (*files, *questions)}
     gold = read_gold_sets(questions)
     chosen: dict[str, dict[str, tuple[str, ...]]] = {}
     for path in files:
@@ -93,10 +52,7 @@ def sets(
     table = set_table(
         {"": [gold.scores(name, some) for name, some in chosen.items()]},
         bounds=bounds,
-        testing=testing.arguments() if testing.differences else {},
-        layout=Layout(
-            style=Style(decimals=decimals, details=details),
-            provenance={"adducir": adducir.__version__, "files": digests},
-        ),
+        testing=testing.arguments(),
+        layout=printing.layout(testing, files=opts.digests([*files, *questions])),
     )
-    show_table(table, format_name, output)
+    printing.show(table)

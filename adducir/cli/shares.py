@@ -1,22 +1,9 @@
 """Outputs in parts: training, validation and test, a file for each."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from adducir.core.errors import UsageError
 from adducir.core.standard_output import is_standard_output
-
-Shares = Annotated[
-    str | None,
-    typer.Option(
-        "--shares",
-        metavar="T,V,T",
-        help="Shares of training, validation and test: a file for each that is not 0.",
-        show_default="one file",
-    ),
-]
 
 
 def shares_of(text: str | None) -> dict[str, float] | None:
@@ -27,7 +14,7 @@ def shares_of(text: str | None) -> dict[str, float] | None:
     """
     if text is None:
         return None
-    from adducir.datasets.spans.splitting import PARTS, check_shares
+    from adducir.datasets.splitting import PARTS, check_shares
 
     try:
         numbers = [float(one) for one in text.split(",")]

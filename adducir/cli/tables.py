@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,45 +17,46 @@ WIDTH = 100
 """Columns of the terminal format where it does not go to a terminal."""
 
 
-def show_table(
-    table: "ResultTable",
-    wanted: str | None = None,
-    output: Path | None = None,
-    *,
-    per_topic: bool = False,
-) -> None:
+def show_table(table: "ResultTable", wanted: str | None = None, output: Path | None = None) -> None:
     """Print a table, or write it to a file.
 
     Args:
-        table: What to print.
         wanted: The format; by default what the ending of ``output`` says, or else ``terminal``.
         output: The file, None for stdout.
-        per_topic: Show the values of each topic as well (CSV: instead of the means).
     """
-    format_name = format_of(output, wanted)
-    text = "\n".join(_texts(table, format_name, output, per_topic))
-    show(text, output, styled=format_name == "terminal")
+    _show([table], format_of(output, wanted), output)
 
 
-def _texts(
-    table: "ResultTable", format_name: str, output: Path | None, per_topic: bool
-) -> Iterator[str]:
-    from adducir.tables.formats import TABLES, render
+def show_topics(table: "ResultTable", wanted: str | None, output: Path | None) -> None:
+    """Print a table with the values of each topic (CSV: instead of the means).
+
+    Raises:
+        UsageError: The format has no place for them.
+    """
+    from adducir.tables.formats import TABLES
     from adducir.tables.topics import topic_table
 
+    format_name = format_of(output, wanted)
     topics = TABLES.kind(format_name).topics
-    options = _terminal_options(output) if format_name == "terminal" else {}
-    if topics == "per_topic":
-        options["per_topic"] = per_topic
-    yield render(table, format_name, **options)
-    if per_topic and topics == "nowhere":
+    if topics == "nowhere":
         raise UsageError(
             "the values of all topics are too many for a LaTeX table.",
             hint="Take --format csv for them.",
         )
-    if per_topic and topics == "tables":
-        for column in table.columns:
-            yield render(topic_table(table, column), format_name, **options)
+    more = [topic_table(table, column) for column in table.columns] if topics == "tables" else []
+    options = {"per_topic": True} if topics == "per_topic" else {}
+    _show([table, *more], format_name, output, **options)
+
+
+def _show(
+    tables: Sequence["ResultTable"], format_name: str, output: Path | None, **options: Any
+) -> None:
+    from adducir.tables.formats import TABLES
+
+    if format_name == "terminal":
+        options |= _terminal_options(output)
+    form = TABLES.make(format_name, options)
+    show("\n".join(map(form.render, tables)), output, styled=format_name == "terminal")
 
 
 def _terminal_options(output: Path | None) -> dict[str, Any]:

@@ -3,32 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli.outputs import ARTIFACT
+from adducir.cli.parameters import argument, option
 
 
 def train(
-    recipe: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECIPE", help="The recipe, such as encoders/NAME.yaml.", show_default=False
-        ),
-    ],
+    recipe: Annotated[Path, argument("The recipe, such as encoders/NAME.yaml.", "RECIPE")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="The model's folder.",
-            show_default="the recipe's name without its ending",
-        ),
+        option("The model's folder.", "-o", shown="the recipe's name without its ending"),
         ARTIFACT,
     ] = None,
     changes: options.Changes = None,
-    device: options.Device = options.DeviceName.AUTO,
+    device: options.Device = "auto",
     threads: options.TrainingThreads = None,
     rebuild: options.Rebuild = False,
 ) -> None:
@@ -46,9 +34,7 @@ def train(
     target = output or recipe.with_suffix("")
     with open_progress() as progress:
         plan = open_training(recipe, options.training_changes(changes, threads), progress=progress)
-        manifest = train_model(
-            plan, target, device=device.value, rebuild=rebuild, progress=progress
-        )
+        manifest = train_model(plan, target, device=device, rebuild=rebuild, progress=progress)
     counts = manifest.counts
     loss = counts["validation_loss"]
     loss_text = (

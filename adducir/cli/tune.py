@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from adducir.cli import options
 from adducir.cli import tune_options as opts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import FILES, SOURCE
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,27 +19,17 @@ if TYPE_CHECKING:
 
 def tune(
     topics: Annotated[opts.TopicsSources, SOURCE],
-    qrels: opts.QrelsSources,
+    qrels: options.QrelsSources,
     grid: opts.GridRanges,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where the files go."),
-        FILES,
-    ],
-    index: opts.Index = None,
+    output: Annotated[Path, option("Where the files go.", "-o"), FILES],
     topic_field: opts.TopicField = None,
-    model: opts.ModelName = None,
-    feedback: opts.Feedback = None,
-    fuse: opts.Fuse = None,
-    method: opts.FusionMethod = None,
-    rerank: opts.Rerank = None,
     measure: opts.Objective = opts.DEFAULT_OBJECTIVE,
-    negative_grades: opts.NegativeGrades = options.Negative.ZERO,
-    folds: opts.FoldsRule = None,
-    folds_file: opts.FoldsFile = None,
-    seed: opts.Seed = None,
+    negative_grades: opts.NegativeGrades = "zero",
     depth: Annotated[options.Depth, with_any("index", "fuse")] = 1000,
     threads: Annotated[options.Threads, with_any("index")] = None,
+    *,
+    system: opts.System,
+    division: opts.Division,
 ) -> None:
     """Tune parameters by cross-validated grid search.
 
@@ -48,9 +37,7 @@ def tune(
     Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
     map, the settings, the folds, and the pooled run, to be evaluated like any other.
     """
-    system = opts.System(index, model, feedback, tuple(fuse or ()), method, rerank)
-    system.check()
-    rule = opts.rule_of(folds, folds_file, seed, several=len(topics) > 1)
+    rule = division.rule(several=len(topics) > 1)
 
     from adducir.cli.console import open_progress, show
     from adducir.core.results import refuse_other_folder
@@ -72,7 +59,7 @@ def tune(
             pool,
             rule(pool),
             objective,
-            negative=negative_grades.value,
+            negative=negative_grades,
             tag=output.name,
             progress=progress,
         )
@@ -111,23 +98,18 @@ def _topic_sets(
 
 def summary(tuning: "Tuning") -> str:
     """A line for each fold, and the pooled figure."""
+    from adducir.cli.console import columns
     from adducir.experiments.tuning.values import plain
 
     names = tuning.grid.names
-    head = ["fold", "topics", *names, "training", "held out"]
-    lines = [head]
+    lines = [["fold", "topics", *names, "training", "held out"]]
     for fold, name in enumerate(tuning.folds.names):
         setting = [plain(value) for value in tuning.setting(fold).values()]
         means = (part[fold, tuning.chosen[fold]] for part in (tuning.training, tuning.test))
         topics = str(len(tuning.folds.test(fold)))
         lines.append([name, topics, *setting, *(f"{value:.4f}" for value in means)])
-    widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
-    rows = [
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
-        for line in lines
-    ]
     summary = (
         f"{tuning.objective}, held out: {tuning.result:.4f} over {len(tuning.pool)} topics "
         f"({tuning.folds.rule}; {len(tuning.grid)} settings)"
     )
-    return "\n".join([*rows, "", summary])
+    return "\n".join([*columns(lines), "", summary])

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.hyperparameters import kind_option, numbers_of
-from adducir.cli.options import Negative
+from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
@@ -27,135 +26,79 @@ FOLDS = "Folds"
 
 TopicsSources = Annotated[
     list[str],
-    typer.Option(
-        "--topics",
-        "-t",
-        help="An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL; can be repeated, "
+    option(
+        "An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL; can be repeated, "
         "each with its --qrels.",
+        "-t",
     ),
-]
-QrelsSources = Annotated[
-    list[str],
-    typer.Option("--qrels", "-q", help="Judgements: a file or an ir_datasets id; can be repeated."),
 ]
 TopicField = Annotated[
     str | None,
-    typer.Option(
-        "--topic-field",
-        help="The field to search with, such as title or description.",
-        show_default="title, query or text",
-    ),
+    option("The field to search with, such as title or description.", shown="title, query or text"),
 ]
 GridRanges = Annotated[
     list[str],
-    typer.Option(
-        "--grid",
-        "-g",
-        metavar="NAME=VALUES",
-        help="A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
+    option(
+        "A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
         "b=0.2,0.4; can be repeated. Of equal settings the one with the smallest values is chosen, "
         f"the first parameter first. Parameters of --model and --feedback: "
         f"{numbers_of(MODELS, FEEDBACK)}; of --fuse: weights.NAME, and those of 'adducir fuse', "
         "such as k; of --rerank: rerank_depth.",
+        "-g",
+        metavar="NAME=VALUES",
     ),
 ]
-Index = Annotated[
-    Path | None,
-    typer.Option(
-        "--index", "-i", metavar="FOLDER", help="The index to search.", rich_help_panel=SYSTEM
-    ),
-]
-ModelName = Annotated[
-    str | None,
-    kind_option(MODELS, "--model", show_default="bm25", rich_help_panel=SYSTEM),
-    with_any("index"),
-]
-Feedback = Annotated[
-    str | None,
-    kind_option(FEEDBACK, "--feedback", rich_help_panel=SYSTEM),
-    with_any("index"),
-]
-Fuse = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--fuse",
-        metavar="RUN",
-        help="Instead of searching, fuse runs; repeat it for each of them. A run's weight is "
-        "called by the name of its file: weights.bm25.",
-        rich_help_panel=SYSTEM,
-    ),
-]
-FusionMethod = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help="How runs are fused: see 'adducir fuse --help'.",
-        show_default="rrf",
-        rich_help_panel=SYSTEM,
-    ),
-    with_any("fuse"),
-]
-Rerank = Annotated[
-    tuple[Path, Path] | None,
-    typer.Option(
-        "--rerank",
-        metavar="FIRST RERANKED",
-        help="Instead of searching, tune how many documents of a run are reranked: the run, and "
-        "the same run reranked.",
-        rich_help_panel=SYSTEM,
-    ),
-]
-Objective = Annotated[
-    str, typer.Option("--measure", "-m", help="The measure whose mean is to be greatest.")
-]
-NegativeGrades = Annotated[
-    Negative,
-    typer.Option(
-        "--negative-grades",
-        help="Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
-    ),
-]
-FoldsRule = Annotated[
-    str | None,
-    typer.Option(
-        "--folds",
-        metavar="K|topics",
-        help="How many folds to cut the topics into, or 'topics': each source of topics is a fold.",
-        show_default="topics if there are several, else 5",
-        rich_help_panel=FOLDS,
-    ),
-]
-FoldsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--folds-file",
-        metavar="FILE",
-        help="Folds from a file: JSON (a list of lists of qids, as Anserini has it) or lines "
-        "'qid fold'.",
-        rich_help_panel=FOLDS,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed", help="Decides which topics make a fold.", show_default="42", rich_help_panel=FOLDS
-    ),
-]
+Objective = Annotated[str, option("The measure whose mean is to be greatest.", "-m")]
+NegativeGrades = Annotated[options.NegativeGrades, option(options.NEGATIVE_GRADES)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class System:
     """What the user wants to tune."""
 
-    index: Path | None
-    model: str | None
-    feedback: str | None
-    fuse: tuple[Path, ...]
-    method: str | None
-    rerank: tuple[Path, Path] | None
+    index: Annotated[
+        Path | None, option("The index to search.", "-i", metavar="FOLDER", panel=SYSTEM)
+    ] = None
+    model: Annotated[
+        str | None,
+        kind_option(MODELS, shown="bm25", panel=SYSTEM),
+        with_any("index"),
+    ] = None
+    feedback: Annotated[
+        str | None,
+        kind_option(FEEDBACK, panel=SYSTEM),
+        with_any("index"),
+    ] = None
+    fuse: Annotated[
+        list[Path] | None,
+        option(
+            "Instead of searching, fuse runs; repeat it for each of them. A run's weight is "
+            "called by the name of its file: weights.bm25.",
+            metavar="RUN",
+            panel=SYSTEM,
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        option(
+            "How runs are fused: see 'adducir fuse --help'.",
+            metavar="NAME",
+            shown="rrf",
+            panel=SYSTEM,
+        ),
+        with_any("fuse"),
+    ] = None
+    rerank: Annotated[
+        tuple[Path, Path] | None,
+        option(
+            "Instead of searching, tune how many documents of a run are reranked: the run, and "
+            "the same run reranked.",
+            metavar="FIRST RERANKED",
+            panel=SYSTEM,
+        ),
+    ] = None
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse to tune several things at once, or none.
 
         Raises:
@@ -187,7 +130,7 @@ class System:
             )
         if self.rerank is not None:
             return RerankDepth(*(read_run(path) for path in self.rerank))
-        runs = {name: read_run(path) for path, name in system_names(self.fuse).items()}
+        runs = {name: read_run(path) for path, name in system_names(self.fuse or ()).items()}
         return Fusion(runs, self.method or "rrf", depth=depth)
 
 
@@ -210,32 +153,56 @@ def ranges(grid: Sequence[str]) -> "dict[str, list[Decimal]]":
     return found
 
 
-def rule_of(
-    folds: str | None, file: Path | None, seed: int | None, *, several: bool
-) -> "Callable[[Pool], Folds]":
-    """What makes the folds that the user wants.
+@dataclass(frozen=True, kw_only=True)
+class Division:
+    """How topics are cut into folds."""
 
-    Raises:
-        UsageError: The options do not go together.
-    """
-    wanted = folds or ("topics" if several else "5")
-    if file is not None and folds is not None:
-        raise UsageError("folds come from --folds or from --folds-file, not from both.")
-    if seed is not None and (file is not None or wanted == "topics"):
-        raise UsageError("--seed means nothing unless topics are cut into folds: --folds K.")
-    if wanted != "topics" and not wanted.isdecimal():
-        raise UsageError(f"--folds takes a number or 'topics', not {wanted!r}.")
+    folds: Annotated[
+        str | None,
+        option(
+            "How many folds to cut the topics into, or 'topics': each source of topics is a fold.",
+            metavar="K|topics",
+            shown="topics if there are several, else 5",
+            panel=FOLDS,
+        ),
+    ] = None
+    folds_file: Annotated[
+        Path | None,
+        option(
+            "Folds from a file: JSON (a list of lists of qids, as Anserini has it) or lines "
+            "'qid fold'.",
+            metavar="FILE",
+            panel=FOLDS,
+        ),
+    ] = None
+    seed: Annotated[
+        int | None, option("Decides which topics make a fold.", shown="42", panel=FOLDS)
+    ] = None
 
-    def made(pool: "Pool") -> "Folds":
-        from adducir.experiments.tuning.folds import by_topic_set, from_file, k_fold
+    def rule(self, *, several: bool) -> "Callable[[Pool], Folds]":
+        """What makes the folds that the user wants.
 
-        if file is not None:
-            return from_file(pool, file)
-        if wanted == "topics":
-            return by_topic_set(pool)
-        return k_fold(pool, int(wanted), 42 if seed is None else seed)
+        Raises:
+            UsageError: The options do not go together.
+        """
+        file, wanted = self.folds_file, self.folds or ("topics" if several else "5")
+        if file is not None and self.folds is not None:
+            raise UsageError("folds come from --folds or from --folds-file, not from both.")
+        if self.seed is not None and (file is not None or wanted == "topics"):
+            raise UsageError("--seed means nothing unless topics are cut into folds: --folds K.")
+        if wanted != "topics" and not wanted.isdecimal():
+            raise UsageError(f"--folds takes a number or 'topics', not {wanted!r}.")
 
-    return made
+        def made(pool: "Pool") -> "Folds":
+            from adducir.experiments.tuning.folds import by_topic_set, from_file, k_fold
+
+            if file is not None:
+                return from_file(pool, file)
+            if wanted == "topics":
+                return by_topic_set(pool)
+            return k_fold(pool, int(wanted), 42 if self.seed is None else self.seed)
+
+        return made
 
 
 def set_names(sources: Sequence[str]) -> list[str]:

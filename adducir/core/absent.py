@@ -63,7 +63,7 @@ def fetched_later(what: str, is_here: Callable[[], bool], fetch: Callable[[], ob
 
 @contextmanager
 def watching() -> Iterator[list[Later]]:
-    """Collect what is reported by :func:`fetched_later` within the block."""
+    """Collect what :func:`fetched_later` announces within the block."""
     found: list[Later] = []
     token = _watching.set(found)
     try:

@@ -87,7 +87,7 @@ class _Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in vars(builtins):
             raise KeyError(name)
-        for node in _for_type_checkers(str(self.get("__name__"))):
+        for node in imports_for_types(str(self.get("__name__"))):
             for one in node.names:
                 if name == (one.asname or one.name.split(".")[0]):
                     if isinstance(node, ast.ImportFrom):
@@ -97,7 +97,7 @@ class _Names(dict[str, Any]):
 
 
 @functools.cache
-def _for_type_checkers(module: str) -> list[ast.Import | ast.ImportFrom]:
+def imports_for_types(module: str) -> list[ast.Import | ast.ImportFrom]:
     """The imports below ``if TYPE_CHECKING:`` in a module."""
     tree = ast.parse(inspect.getsource(import_module(module)))
     blocks = [node for node in tree.body if isinstance(node, ast.If)]

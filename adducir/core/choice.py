@@ -1,19 +1,17 @@
 """Entries of a recipe whose kind is chosen by one of their keys: ``{fuse: [A, B]}`` is a fusion.
 
 The kinds are those of a :class:`~adducir.core.registry.Family`, so that installed packages add
-theirs. Faults of an entry are reported at their places, as those of any recipe.
+theirs. Errors of an entry are reported at their places, as those of any recipe.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from adducir.core.errors import AdducirError
-from adducir.core.nearest import nearest
 from adducir.core.recipe import Recipe
-from adducir.core.recipe_errors import ErrorsAt, errors_of, slips_in
+from adducir.core.recipe_errors import ErrorsAt, validated
 from adducir.core.registry import Family
+from adducir.core.texts import nearest
 
 R = TypeVar("R", bound=Recipe)
 
@@ -43,7 +41,7 @@ def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
 
 
 def keys_of(family: Family[Any], name: str) -> Collection[str]:
-    """The keys that an entry of a kind can have; none of a kind that are not available."""
+    """The keys that an entry of a kind can have; none where the kind is not available."""
     try:
         kind = family.kind(name)
     except AdducirError:
@@ -60,19 +58,15 @@ def entry(kind_of: Callable[[str], type[R]], name: str, value: Mapping[str, Any]
         value: The entry.
 
     Raises:
-        ValueError: The kind are not available.
+        ValueError: The kind is not available.
         ErrorsAt: What is wrong with the entry, at its places.
     """
     try:
         kind = kind_of(name)
     except AdducirError as error:
         raise ValueError(error.paragraph().rstrip(".")) from error
-    errors = slips_in(dict(value), kind)
-    try:
-        found = kind.model_validate(value)
-    except ValidationError as error:
-        errors += errors_of(error, kind)
-    if errors:
+    found, errors = validated(kind, dict(value))
+    if found is None:
         raise ErrorsAt(*((problem.path, problem.what) for problem in errors))
     return found
 

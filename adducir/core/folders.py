@@ -18,6 +18,11 @@ def study_folder(recipe: Path) -> Path:
     return folder.parent if folder.name in FOLDERS else folder
 
 
+def results_folder(recipe: Path) -> Path:
+    """Where the tables of an experiment file go: ``experiments/demo`` of the study."""
+    return study_folder(recipe) / "experiments" / recipe.stem
+
+
 def name_in_study(recipe: Path) -> str:
     """A recipe's path from the folder of its study, such as ``experiments/demo.yaml``."""
     whole = Path(os.path.normpath(recipe.absolute()))

@@ -7,7 +7,7 @@ would be right there, the model is walked along ``loc``.
 """
 
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -24,48 +24,23 @@ class Place:
 
     Attributes:
         path: The keys and indexes that lead there in the data.
-        around: The types of what holds it, one step above.
-        kinds: The types that may stand there.
+        keys: The keys that may stand beside its own; none where any may.
+        keys_below: Those one level further down, with dots.
+        choices: The texts that may stand there, where only certain ones may.
         branches: For each union on the way, its path and the branch taken.
     """
 
     path: KeyPath
-    around: tuple[Any, ...]
-    kinds: tuple[Any, ...]
+    keys: Sequence[str]
+    keys_below: Sequence[str]
+    choices: Sequence[str]
     branches: tuple[tuple[KeyPath, str], ...]
-
-    def keys(self) -> list[str]:
-        """The keys that may stand beside this place's own, none where any may."""
-        models = [kind for kind in self.around if _is_model(kind)]
-        return sorted({key for model in models for key in _fields(model)})
-
-    def keys_below(self) -> list[str]:
-        """The keys one level further down from where this place's own stands, with dots."""
-        models = [kind for kind in self.around if _is_model(kind)]
-        return sorted(
-            f"{key}.{inner}"
-            for model in models
-            for key, field in _fields(model).items()
-            for kind in _leaves([field.annotation])
-            if _is_model(kind)
-            for inner in _fields(kind)
-        )
-
-    def choices(self) -> list[str]:
-        """The texts that may stand here, where only certain ones may."""
-        found: list[str] = []
-        for kind in self.kinds:
-            if get_origin(kind) is Literal:
-                found += [str(value) for value in get_args(kind)]
-            elif isinstance(kind, type) and issubclass(kind, Enum):
-                found += [str(member.value) for member in kind]
-        return found
 
 
 def locate(model: type[BaseModel], loc: KeyPath) -> Place:
     """Walk ``model`` along pydantic's ``loc``."""
     path: KeyPath = ()
-    around: tuple[Any, ...] = ()
+    around: list[Any] = []
     here: list[Any] = [model]
     branches: list[tuple[KeyPath, str]] = []
     for part in loc:
@@ -78,24 +53,47 @@ def locate(model: type[BaseModel], loc: KeyPath) -> Place:
         around = _leaves(here)
         here = [inner for kind in around for inner in _below(kind, part)]
         path = (*path, part)
-    return Place(path, around, _leaves(here), tuple(branches))
+    keys = _keys(around)
+    below = [f"{key}.{inner}" for key, kinds in keys.items() for inner in _keys(_leaves(kinds))]
+    return Place(path, sorted(keys), sorted(below), _choices(_leaves(here)), tuple(branches))
 
 
-def leaves_of(
-    data: Any, kinds: tuple[Any, ...], path: KeyPath = ()
-) -> Iterator[tuple[KeyPath, Any, tuple[Any, ...]]]:
-    """Every single value in ``data``: its path, itself, the types that may stand there."""
+def _keys(kinds: Iterable[Any]) -> dict[str, list[Any]]:
+    """The keys of those kinds that are models, and the types that may stand there."""
+    found: dict[str, list[Any]] = {}
+    for model in filter(_is_model, kinds):
+        for key, field in _fields(model).items():
+            found.setdefault(key, []).append(field.annotation)
+    return found
+
+
+def _choices(kinds: Iterable[Any]) -> list[str]:
+    found: list[str] = []
+    for kind in kinds:
+        if get_origin(kind) is Literal:
+            found += [str(value) for value in get_args(kind)]
+        elif isinstance(kind, type) and issubclass(kind, Enum):
+            found += [str(member.value) for member in kind]
+    return found
+
+
+def slips(data: Any, kinds: Sequence[Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, bool]]:
+    """Each ``true`` or ``false`` where a number is needed, with its path.
+
+    Pydantic takes them for 1 and 0, which in a recipe is a slip of the pen.
+    """
     items: Iterable[tuple[str | int, Any]]
     if isinstance(data, dict):
         items = data.items()
     elif isinstance(data, list):
         items = enumerate(data)
     else:
-        yield path, data, kinds
+        if isinstance(data, bool) and kinds and set(kinds) <= {int, float}:
+            yield path, data
         return
     for part, value in items:
         below = [inner for kind in kinds for inner in _below(kind, part)]
-        yield from leaves_of(value, _leaves(below), (*path, part))
+        yield from slips(value, _leaves(below), (*path, part))
 
 
 def _alternatives(kind: Any) -> list[Any]:
@@ -108,13 +106,13 @@ def _alternatives(kind: Any) -> list[Any]:
     return [kind]
 
 
-def _leaves(kinds: list[Any]) -> tuple[Any, ...]:
+def _leaves(kinds: list[Any]) -> list[Any]:
     """All types that are no unions among and inside ``kinds``."""
     found: list[Any] = []
     for kind in kinds:
         members = _alternatives(kind)
         found += members if members == [kind] else _leaves(members)
-    return tuple(found)
+    return found
 
 
 def _branch(kind: Any, tag: str) -> list[Any]:

@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import ValidationError
 
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.nearest import nearest
 from adducir.core.overrides import Override, OverrideError, apply
-from adducir.core.recipe_errors import ErrorDetail, ErrorsAt, errors_of, slips_in
+from adducir.core.recipe_errors import ErrorDetail, ErrorsAt, validated
 from adducir.core.recipe_model import Recipe
+from adducir.core.texts import nearest
 from adducir.core.yaml import Document, KeyPath
 
 __all__ = ["ErrorDetail", "ErrorsAt", "Reading", "Recipe", "nearest", "read", "validate"]
@@ -99,12 +99,8 @@ def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R
             refused.append((text, f"{error}"))
         else:
             done.append(override)
-    try:
-        recipe, errors = model.model_validate(data), []
-    except ValidationError as error:
-        recipe, errors = None, errors_of(error, model)
-    errors += slips_in(data, model)
-    if errors or refused:
+    recipe, errors = validated(model, data)
+    if refused:
         recipe = None
     return Reading(document, model, data, recipe, tuple(errors), tuple(done), tuple(refused))
 
@@ -123,7 +119,7 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
     return cast("R", reading.recipe)  # no error, hence a recipe
 
 
-# Faults of overrides stand last, in the order of the command line.
+# Errors of overrides stand last, in the order of the command line.
 _AFTER_THE_FILE = 1 << 62
 
 

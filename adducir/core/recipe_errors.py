@@ -4,13 +4,13 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from adducir.core.nearest import nearest
 from adducir.core.overrides import dotted
-from adducir.core.places import Place, leaves_of, locate
+from adducir.core.places import Place, locate, slips
+from adducir.core.texts import nearest
 from adducir.core.yaml import KeyPath
 
 _WORDS = {
@@ -35,6 +35,8 @@ _BOUNDS = {
     "less_than_equal": ("le", "at most"),
 }
 
+
+M = TypeVar("M", bound=BaseModel)
 
 _SUBJECT = re.compile(r"^\w+ should")
 
@@ -72,24 +74,26 @@ class ErrorDetail:
         return f"at `{dotted(self.path)}`: {self.what}" if self.path else self.what
 
 
+def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
+    """Plain values as a model, and what is wrong with them; None where anything is."""
+    found, errors = None, list[ErrorDetail]()
+    try:
+        found = model.model_validate(data)
+    except ValidationError as error:
+        errors = errors_of(error, model)
+    errors += [
+        ErrorDetail(path, f"should be a number, not {str(value).lower()}")
+        for path, value in slips(data, [model])
+    ]
+    return (None if errors else found), errors
+
+
 def errors_of(error: ValidationError, model: type[BaseModel]) -> list[ErrorDetail]:
     """One error for each thing that is wrong, however many errors pydantic makes of it."""
     found: list[ErrorDetail] = []
     for detail in error.errors(include_url=False):
         found += _errors(detail, model)
     return _joined(_best_branches(found, 0))
-
-
-def slips_in(data: Any, model: type[BaseModel]) -> list[ErrorDetail]:
-    """An error for each ``true`` or ``false`` where a number is needed.
-
-    Pydantic takes them for 1 and 0, which in a recipe is a slip of the pen.
-    """
-    return [
-        ErrorDetail(path, f"should be a number, not {str(value).lower()}")
-        for path, value, kinds in leaves_of(data, (model,))
-        if isinstance(value, bool) and kinds and set(kinds) <= {int, float}
-    ]
 
 
 def _errors(detail: Mapping[str, Any], model: type[BaseModel]) -> list[ErrorDetail]:
@@ -121,8 +125,8 @@ def _described(detail: Mapping[str, Any], place: Place, stem: str) -> str:
             return f"the key `{key}` is needed and missing"
         tags = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
         return f"`{key}` {one_of(tags, context['tag'])}"
-    if kind in ("literal_error", "enum") and place.choices():
-        return one_of(place.choices(), given)
+    if kind in ("literal_error", "enum") and place.choices:
+        return one_of(place.choices, given)
     if stem in _WORDS:
         quotes = stem == "string" and isinstance(given, int | float)
         hint = "; put it in quotes if it is text" if quotes else ""
@@ -139,12 +143,10 @@ def _described(detail: Mapping[str, Any], place: Place, stem: str) -> str:
 
 
 def _unknown(key: str, place: Place) -> str:
-    known = place.keys()
-    below = [name for name in place.keys_below() if name.endswith(f".{key}")]
-    guess = f"; did you mean `{below[0]}`?" if below else nearest(key, known)
-    if guess or not known:
-        return f"there is no such key here{guess}"
-    return f"there is no such key here; the keys are {', '.join(f'`{name}`' for name in known)}"
+    below = [name for name in place.keys_below if name.endswith(f".{key}")]
+    guess = f"; did you mean `{below[0]}`?" if below else nearest(key, place.keys)
+    known = ", ".join(f"`{name}`" for name in place.keys)
+    return "there is no such key here" + (guess or (f"; the keys are {known}" if known else ""))
 
 
 def one_of(choices: Sequence[str], given: Any) -> str:

@@ -22,8 +22,8 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import AfterValidator, ValidationError
 
 from adducir.core.errors import MachineError, UsageError
-from adducir.core.nearest import nearest
 from adducir.core.recipe_model import Recipe
+from adducir.core.texts import nearest
 
 K = TypeVar("K")
 

@@ -1,5 +1,6 @@
-"""Texts from users' files: cut for a message, made harmless for a terminal, found repeated."""
+"""Texts from users' files: cut for a message, harmless for a terminal, found repeated or alike."""
 
+import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -34,3 +35,14 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 def repeated(items: Iterable[Item]) -> list[Item]:
     """What comes more than once, in order of first appearance."""
     return [item for item, count in Counter(items).items() if count > 1]
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """``; did you mean `x`?`` for the word of ``words`` most like ``word``, else nothing."""
+    folded = {_folded(other): other for other in sorted(words, reverse=True)}
+    found = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.5)
+    return f"; did you mean `{folded[found[0]]}`?" if found else ""
+
+
+def _folded(word: str) -> str:
+    return word.casefold().replace("-", "_").replace(" ", "_")

@@ -22,7 +22,7 @@ from adducir.core.manifest import MANIFEST, Manifest, read_manifest
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"
 """Set to 1, it makes every process read every file of what it opens; ``--verify`` sets it."""
 
-# A model's card is for its owner to edit; it determines no figure.
+# A model's card is for its owner to edit; no figure depends on it.
 _FREE = frozenset({"README.md"})
 _SECOND = 1_000_000_000
 _MOST_KEPT = 1000

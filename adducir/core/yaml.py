@@ -108,16 +108,21 @@ def parse(text: str, path: Path) -> Document:
     Raises:
         InputError: As :func:`load`.
     """
-    root = _composed(text, path)
+    try:
+        root = _mapping(text)
+        return Document(Values().of(root), path, root)
+    except InputError as error:
+        raise InputError(error.what, path=path, line=error.line, hint=error.hint) from error
+
+
+def _mapping(text: str) -> MappingNode:
+    root = _composed(text)
     if root is None:
-        raise InputError("the file is empty: it should hold 'key: value' lines.", path=path)
+        raise InputError("the file is empty: it should hold 'key: value' lines.")
     if not isinstance(root, MappingNode):
-        raise InputError(
-            f"the file holds {named(root)}, where 'key: value' lines are needed.",
-            path=path,
-            line=root.start_mark.line + 1,
-        )
-    return Document(Values(path).of(root), path, root)
+        what = f"the file holds {named(root)}, where 'key: value' lines are needed."
+        raise InputError(what, line=root.start_mark.line + 1)
+    return root
 
 
 def parse_value(text: str) -> Any:
@@ -126,29 +131,28 @@ def parse_value(text: str) -> Any:
     Raises:
         InputError: The text is not YAML.
     """
-    root = _composed(text, None)
-    return None if root is None else Values(None).of(root)
+    root = _composed(text)
+    return None if root is None else Values().of(root)
 
 
-def _composed(text: str, path: Path | None) -> Node | None:
+def _composed(text: str) -> Node | None:
     """The node tree of ``text``."""
     try:
-        _refuse_depth(text, path)
+        _refuse_depth(text)
         loader = _Loader(text)
         try:
             node: Node | None = loader.get_single_node()
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        raise _error_of(error, text, path) from error
+        raise _error_of(error, text) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        what = f"this is not YAML: {error.reason}."
-        raise InputError(what, path=path, line=line) from error
+        raise InputError(f"this is not YAML: {error.reason}.", line=line) from error
     return node
 
 
-def _refuse_depth(text: str, path: Path | None) -> None:
+def _refuse_depth(text: str) -> None:
     """Refuse deep nesting before nodes are made, where libyaml's binding would crash."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -159,10 +163,10 @@ def _refuse_depth(text: str, path: Path | None) -> None:
         if depth > _DEEPEST:
             what = f"values are nested more than {_DEEPEST} deep."
             line = event.start_mark.line + 1 if event.start_mark else None
-            raise InputError(what, path=path, line=line)
+            raise InputError(what, line=line)
 
 
-def _error_of(error: yaml.MarkedYAMLError, text: str, path: Path | None) -> InputError:
+def _error_of(error: yaml.MarkedYAMLError, text: str) -> InputError:
     """PyYAML's complaint, with our place and, where the cause is plain, the hint."""
     mark = error.problem_mark or error.context_mark
     line = None if mark is None else mark.line + 1
@@ -180,7 +184,7 @@ def _error_of(error: yaml.MarkedYAMLError, text: str, path: Path | None) -> Inpu
         hint = "Put a text that holds ': ' in quotes, or check the indentation."
     elif "cannot start any token" in words:
         hint = "Put a text that begins with one of @ ` % in quotes."
-    return InputError(f"this is not YAML: {words}.", path=path, line=line, hint=hint)
+    return InputError(f"this is not YAML: {words}.", line=line, hint=hint)
 
 
 def _entry(node: Node | None, part: str | int) -> tuple[Node, Node] | None:

@@ -1,6 +1,5 @@
 """YAML nodes made into plain values."""
 
-from pathlib import Path
 from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -24,8 +23,7 @@ def named(node: Node) -> str:
 class Values:
     """Makes plain values of one file's nodes, each node once."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
+    def __init__(self) -> None:
         self.made: dict[Node, tuple[Any, int]] = {}
         self.open: set[Node] = set()
 
@@ -73,10 +71,9 @@ class Values:
                 continue
             key = self._key(key_node)
             if key in lines:
-                where = f"{self.path}:{lines[key]}" if self.path else f"line {lines[key]}"
                 raise InputError(
-                    f"the key {key!r} stands here for the second time; the first is at {where}.",
-                    path=self.path,
+                    f"the key {key!r} stands here for the second time; the first is on line "
+                    f"{lines[key]}.",
                     line=line,
                     hint="Remove or rename one of the two.",
                 )
@@ -115,7 +112,7 @@ class Values:
         return value
 
     def _error(self, node: Node, what: str) -> InputError:
-        return InputError(what, path=self.path, line=node.start_mark.line + 1)
+        return InputError(what, line=node.start_mark.line + 1)
 
 
 def _short(tag: str) -> str:

@@ -79,9 +79,7 @@ def open_dataset(name: str, part: str, progress: Progress = SILENT) -> Any:
     """The ir_datasets object of an id; nothing is downloaded yet.
 
     Args:
-        name: The id.
         part: What it must have: ``docs``, ``queries`` or ``qrels``.
-        progress: Receives what ir_datasets logs.
 
     Raises:
         InputError: There is no such id, or it lacks the part; near ids are named.

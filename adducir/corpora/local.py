@@ -27,8 +27,6 @@ class LocalCorpus:
     """Documents in files of one format, in the order of ``paths``.
 
     Attributes:
-        source: The source as the user named it.
-        paths: The files to read.
         format: A kind of :data:`adducir.corpora.readers.FORMATS`.
         docno_field: The field of the docno, where the user named it.
         skipped: Files of the folder that are not read.

@@ -36,7 +36,6 @@ class Qrels:
 
     Attributes:
         frame: Columns ``qid`` (String), ``docno`` (String), ``grade`` (Int64), in file order.
-        source: The source as the user named it.
     """
 
     frame: pl.DataFrame
@@ -109,7 +108,6 @@ def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress 
 
     Args:
         source: See the module's text.
-        progress: Receives what ir_datasets has to say while it downloads.
 
     Raises:
         InputError: A source is malformed or empty, is a run, or a pair of qid and docno is

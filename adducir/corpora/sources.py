@@ -82,7 +82,6 @@ def open_corpus(
         docno_field: The field that holds the docno, where it has none of the usual names
             (local files only).
         format: A kind of :data:`adducir.corpora.readers.FORMATS`, if the name does not show it.
-        progress: Receives what ir_datasets has to say while it downloads.
 
     Raises:
         InputError: The source is nothing that can be read.

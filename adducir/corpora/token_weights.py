@@ -71,8 +71,6 @@ def weights_in(
 
     Args:
         record: An object of JSON.
-        path: Where it stands.
-        line: ...
         keys: The names that weights may have; the first that is there counts.
 
     Raises:

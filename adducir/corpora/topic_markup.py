@@ -19,8 +19,6 @@ class RawTopic(NamedTuple):
     """A topic.
 
     Attributes:
-        qid: Its id.
-        fields: All its fields.
         line: The 1-based line it begins in, where it is known.
         vector: The weights of tokens that it gives in place of a text, or beside one.
     """

@@ -50,7 +50,6 @@ class Topics:
     Attributes:
         qids: The topics' ids, each once.
         queries: One query a topic; may be empty.
-        source: The source as the user named it.
         field: The field or fields (``title+description``) the queries were taken from.
         vectors: Token weights, one mapping a topic, that are searched in place of the queries.
     """
@@ -143,7 +142,6 @@ def load_topics(
         source: See the module's text.
         field: The field to search with, the token weights or ``title`` by default; several are
             joined by ``+``, and a topic that lacks one of them is searched with the others.
-        progress: Receives what ir_datasets has to say while it downloads.
 
     Raises:
         InputError: The source cannot be read, a qid comes twice, or no topic has the field.

@@ -32,11 +32,7 @@ def evaluate_recovery(
 
     Args:
         opened: The recipe that the model was trained by.
-        model: The model's folder.
         device: See :func:`adducir.models.machine.choose_device`.
-        precision: What the networks compute in.
-        threads: Of torch.
-        progress: Notified of the examples.
 
     Returns:
         One entry each for the trained model, the untrained one, tf-idf and constant weights; and

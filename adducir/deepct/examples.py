@@ -127,15 +127,7 @@ def examples(
     """Make the training examples of a corpus, one after the other.
 
     Args:
-        corpus: The documents.
-        settings: How they are cut, and what is kept.
-        supervision: Gives a document's queries.
         count_pieces: Counts word pieces, see :mod:`adducir.deepct.passages`.
-        counts: Notified of what becomes of the documents.
-        stop_words: Words that match nothing.
-        excluded: Documents to leave out.
-        stemmer: Maps a lower-case word to its stem.
-        progress: Receives the advance, in documents.
 
     Raises:
         InputError: A document is malformed or there twice, no document has a field that is named,

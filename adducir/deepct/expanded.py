@@ -26,11 +26,7 @@ class ExpandedCorpus:
     """The documents of a corpus with their weighted words; see the module's text.
 
     Attributes:
-        base: The corpus.
         weights: The artifact with its weights, which need not be there until documents are read.
-        weights_fingerprint: That artifact's fingerprint.
-        settings: Of the model that made them.
-        rendering: How weights become counts.
     """
 
     base: Corpus

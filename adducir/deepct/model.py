@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.deepct.settings import Settings, load_settings, save_settings
+from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, seed_of
 from adducir.models.precision import computing_in, halved
@@ -43,12 +43,7 @@ class Encoded:
 
 
 class TermWeighter:
-    """A model with its tokenizer and its settings.
-
-    Attributes:
-        model: The network.
-        settings: How it reads texts.
-    """
+    """A model with its tokenizer and its settings."""
 
     def __init__(self, model: Any, tokenizer: Any, settings: Settings) -> None:
         self.model = model
@@ -83,7 +78,7 @@ class TermWeighter:
         Raises:
             InputError: There is none in the folder.
         """
-        settings = load_settings(folder)
+        settings = Settings.load(folder)
         source = ModelSource(str(folder), folder)
         return cls(load_model(source, _KIND), load_tokenizer(source), settings)
 
@@ -91,7 +86,7 @@ class TermWeighter:
         """Write weights (safetensors), tokenizer and settings."""
         self.model.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
-        save_settings(folder, self.settings)
+        self.settings.save(folder)
 
     def to(self, device: "torch.device") -> "TermWeighter":
         """Move the network to a device."""
@@ -119,8 +114,6 @@ class TermWeighter:
         """Token ids of passages, and where in them each word begins.
 
         Args:
-            texts: The passages.
-            words: The words of each.
             longest: Tokens of an input, the special ones included, beyond which a passage is cut
                 off; by default what the model can read.
         """
@@ -154,19 +147,9 @@ class TermWeighter:
 
     def logits(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """The head's value for every token: (passages, longest), what is padding included."""
-        import torch
-
-        longest = max(len(one.ids) for one in batch)
-        ids = np.full((len(batch), longest), self._tokenizer.pad_token_id or 0)
-        mask = np.zeros((len(batch), longest), dtype=np.int64)
-        for row, one in enumerate(batch):
-            ids[row, : len(one.ids)] = one.ids
-            mask[row, : len(one.ids)] = 1
-        device = self.model.device
-        found = self.model(
-            input_ids=torch.from_numpy(ids).to(device),
-            attention_mask=torch.from_numpy(mask).to(device),
-        )
+        padding = self._tokenizer.pad_token_id or 0
+        ids, mask = padded([one.ids for one in batch], padding, self.model.device)
+        found = self.model(input_ids=ids, attention_mask=mask)
         values: torch.Tensor = found.logits[..., 0].float()
         return values
 
@@ -184,7 +167,6 @@ class TermWeighter:
         """The weight of every word of some passages, 0 for a word without a piece.
 
         Args:
-            encoded: The passages.
             tokens: Padded tokens in a batch; no weight depends on it (to 1e-5).
             precision: What the network computes in; ``bfloat16`` is exact to about 1e-2. Its
                 weights are cast once, which is several times faster than casting as it runs.

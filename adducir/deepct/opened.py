@@ -29,12 +29,8 @@ class OpenedRecipe:
     """What a recipe says and names.
 
     Attributes:
-        recipe: What the file says.
         corpus: The documents to learn from.
-        supervision: Gives their queries.
-        without: The documents left out.
         stop_words: Words that are no terms.
-        base: The pretrained encoder.
     """
 
     recipe: DeepCTRecipe

@@ -15,8 +15,6 @@ class TopicsPart(Recipe):
     """Topics and judgements, for query term recall.
 
     Attributes:
-        source: The topics.
-        qrels: Their judgements.
         field: The topics' field that is the query.
         grade: The least grade of a judgement that makes the topic a query of the document.
     """
@@ -35,7 +33,6 @@ class HeldOutPart(Recipe):
         test: The share that training never sees, for `adducir deepct evaluate`.
         by: The field whose documents stay together, such as ``topic``; by default documents are
             held out one by one.
-        seed: Another one holds out others.
     """
 
     share: Annotated[float, Field(ge=0, lt=1)] = 0.1

@@ -30,11 +30,8 @@ class Recovery:
     """Average precision of one way to weight words.
 
     Attributes:
-        name: What weights them.
         mean: Over the passages that have a relevant word.
         low, high: The 95% percentile bootstrap interval of the mean; whole documents are drawn.
-        passages: How many passages.
-        documents: Of how many documents.
     """
 
     name: str

@@ -12,19 +12,14 @@ Two named settings:
 """
 
 from functools import cached_property
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe
-from adducir.core.verified import refuse_damaged
 from adducir.deepct.passages import Unit
 from adducir.deepct.targets import Keys
-from adducir.models.settings import settings_in, write_settings
-
-SETTINGS_FILE = "deepct.json"
+from adducir.models.settings import ModelSettings
 
 
 class PassageRecipe(Recipe):
@@ -41,17 +36,19 @@ class PassageRecipe(Recipe):
         return self
 
 
-class Settings(Recipe):
+class Settings(ModelSettings):
     """What a term weighter does.
 
     Attributes:
         text: The fields whose words are weighted.
         keys: What counts as a word: see :mod:`adducir.deepct.targets`.
         activation: What makes a weight of the logit of a word's first piece.
-        passages: How texts are cut.
         stop_words: Words whose weight is 0, since the loss left them out and nothing was learned
             about them; in lower case, sorted.
     """
+
+    file: ClassVar = "deepct.json"
+    what: ClassVar = "no term weighter"
 
     text: tuple[str, ...]
     keys: Keys = "words"
@@ -75,25 +72,3 @@ NAMED = {
     "adducir": {},
 }
 """What the named settings say; a recipe's own keys go before."""
-
-
-def save_settings(folder: Path, settings: Settings) -> None:
-    """Write the settings into a model's folder."""
-    write_settings(folder / SETTINGS_FILE, settings.model_dump(mode="json"))
-
-
-def load_settings(folder: Path) -> Settings:
-    """Read the settings of a term weighter.
-
-    Raises:
-        ArtifactError: The folder is an artifact that is damaged.
-        InputError: There are none.
-    """
-    refuse_damaged(folder)
-    if not (folder / SETTINGS_FILE).is_file():
-        raise InputError(
-            f"this is no term weighter: it holds no {SETTINGS_FILE}.",
-            path=folder,
-            hint="Name a folder that `adducir train` made.",
-        )
-    return settings_in(folder / SETTINGS_FILE, Settings)

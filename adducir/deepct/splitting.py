@@ -68,7 +68,6 @@ def split(
         examples: The examples; their order is kept in both parts.
         share: How many of the documents or groups are held out, from 0 to below 1. Where it is more
             than 0, at least one is.
-        seed: Another number holds out others.
         by: Whether documents stay together, or groups of documents (``group``), such
             as those of one topic.
 
@@ -101,9 +100,7 @@ def sample(examples: Sequence[E], most: int | None, seed: int = 0) -> list[E]:
     """At most so many examples, those whose seeded hash comes first; their order is kept.
 
     Args:
-        examples: The examples.
         most: How many; None for all.
-        seed: Another number takes others.
     """
     if most is None or most >= len(examples):
         return list(examples)

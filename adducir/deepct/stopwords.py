@@ -10,7 +10,7 @@ lucene    Lucene's 33 English stop words, which an index drops by default
 none      no word
 ========  ======================================================================================
 
-Any other name is a file with one word a line; lines that begin with ``#`` are passed over.
+Any other name is a file with one word per line; lines that begin with ``#`` are ignored.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,6 @@ class StopWords:
     """A stop list.
 
     Attributes:
-        name: What the user called it by.
         words: The words in lower case, with the plain apostrophe.
     """
 

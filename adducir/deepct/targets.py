@@ -56,7 +56,6 @@ class Matcher:
 
     Attributes:
         stop_words: Words that are no terms, in lower case.
-        stemmer: Maps a lower-case word to its stem.
         keys: See the module's text.
     """
 
@@ -115,28 +114,6 @@ class Matcher:
         return [form for form in forms if form not in self.stop_words]
 
 
-def reference_targets(
-    passage: str,
-    reference: str,
-    *,
-    stop_words: Container[str],
-    stemmer: Stemmer = porter,
-    keys: Keys = "words",
-) -> Targets:
-    """1.0 for each word of the passage whose stem the reference field has, else 0.0.
-
-    Args:
-        passage: The text whose words get targets.
-        reference: The field, or fields joined, that says what the document is about.
-        stop_words: Words that match nothing, on both sides; in lower case.
-        stemmer: Maps a lower-case word to its stem.
-        keys: ``words`` or ``original``, see the module's text.
-    """
-    return query_term_recall(
-        passage, [reference], stop_words=stop_words, stemmer=stemmer, keys=keys
-    )
-
-
 def query_term_recall(
     passage: str,
     queries: Sequence[str],
@@ -151,7 +128,6 @@ def query_term_recall(
         passage: The text whose words get targets.
         queries: All queries of the passage's document; with none, every target is 0.
         stop_words: Words that match nothing, on both sides; in lower case.
-        stemmer: Maps a lower-case word to its stem.
         keys: ``words`` or ``original``, see the module's text.
     """
     matcher = Matcher(stop_words, stemmer, keys)

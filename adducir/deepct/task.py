@@ -53,12 +53,7 @@ class Key(NamedTuple):
 
 
 class DeepCTTask(TrainingTask):
-    """Learns words' weights; the losses are the words' squared errors.
-
-    Args:
-        weighter: What is to learn.
-        opened: From what.
-    """
+    """Learns words' weights; the losses are the words' squared errors."""
 
     unit = "passages"
 
@@ -158,7 +153,7 @@ class DeepCTTask(TrainingTask):
         self._weighter.save(folder)
 
     def card(self, counts: Mapping[str, Any]) -> Card:
-        """What it weighs words by, and what it learnt from."""
+        """How it weights words, and what it was trained on."""
         opened, recipe = self._opened, self._opened.recipe
         weight = "the sigmoid of the logit" if recipe.activation == "sigmoid" else "the logit"
         target: dict[str, Any] = (
@@ -199,7 +194,6 @@ def squared_errors(
     """The sum of squared differences between words' weights and targets.
 
     Args:
-        weighter: Makes weights of logits.
         logits: (passages, tokens).
         rows: The passage of each word.
         columns: The place of each word's first piece.
@@ -225,9 +219,9 @@ def _raw(example: Example) -> dict[str, Array | float]:
     }
 
 
-def _example(details: Mapping[str, Array]) -> Example:
+def _example(record: Mapping[str, Array]) -> Example:
     """The example of :func:`_raw`, without what nothing is measured by."""
-    docno, values = unpacked(details["docno"]), tuple(details["values"].tolist())
+    docno, values = unpacked(record["docno"]), tuple(record["values"].tolist())
     return Example(
-        docno, 0, unpacked(details["text"]), values, tuple(details["is_stop"].tolist()), docno
+        docno, 0, unpacked(record["text"]), values, tuple(record["is_stop"].tolist()), docno
     )

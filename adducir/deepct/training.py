@@ -20,11 +20,7 @@ _SOURCES = ("kind", "corpus", "topics", "without", "settings", "stopwords")
 
 
 class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
-    """The training of a term weighter.
-
-    Attributes:
-        opened: What the recipe names.
-    """
+    """The training of a term weighter."""
 
     recipe_type = DeepCTRecipe
     artifact = "term-weighter"

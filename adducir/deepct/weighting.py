@@ -9,11 +9,8 @@ belongs to the first. Shards (:mod:`adducir.models.shards`) hold:
 ``texts``     int32, how many passages each field of each document has
 """
 
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +29,7 @@ from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word, match_key, words
 from adducir.models.artifacts import build_by_parts
 from adducir.models.machine import Precision, choose_device
-from adducir.models.shards import is_whole, read_shard, write_shard
+from adducir.models.shards import in_shards, is_whole, keep_shard, read_shard, write_shard
 from adducir.models.sources import ModelSource
 
 KIND = "term-weights"
@@ -47,8 +44,6 @@ class Weighted(NamedTuple):
     """The weights of one text.
 
     Attributes:
-        words: Its words.
-        weights: The weight of each.
         owned: How many of the words each passage owns, in order.
     """
 
@@ -77,10 +72,8 @@ def predict_weights(
     """Predict the weights of the words of texts of any length.
 
     Args:
-        weighter: The model.
         texts: The texts; one without a word has no weights.
         tokens: Padded tokens in a batch; no weight depends on it.
-        precision: What the network computes in.
         count_pieces: Counts word pieces; by default the model's own tokenizer.
     """
     cuts = [_cut(weighter, text, count_pieces or weighter.count_pieces) for text in texts]
@@ -158,14 +151,9 @@ def predict_corpus_weights(
     Args:
         model: The folder of a term weighter.
         corpus: The documents; they may lack some of the model's text fields.
-        output: The folder of the artifact.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in.
         shard: Documents in a shard; no weight depends on it.
-        rebuild: Predict the weights again even if the artifact is current.
-        progress: Notified of each document.
 
     Raises:
         InputError: The model or a document cannot be read.
@@ -174,8 +162,17 @@ def predict_corpus_weights(
 
     def make(folder: Path, parts: Path) -> dict[str, Any]:
         weighter = TermWeighter.load(model).to(choose_device(device))
-        work = _Work(weighter, corpus, parts, shard, tokens, precision, progress)
-        return work.collect(folder, work.run())
+        options = {"tokens": tokens, "precision": precision}
+        count_pieces = remembering(weighter.count_pieces)
+        documents, total = refuse_duplicates(corpus), corpus.size_hint()
+        count = 0
+        for batch in in_shards(documents, shard, progress, "weighting", total, "documents"):
+            path = parts / _NAME.format(count)
+            if not is_whole(path):
+                _write(path, batch, weighter, count_pieces=count_pieces, **options)
+            progress.advance(len(batch))
+            count += 1
+        return _collected(folder, parts, count, len(weighter.settings.text))
 
     return build_by_parts(
         output,
@@ -192,79 +189,34 @@ def predict_corpus_weights(
     )
 
 
-@dataclass
-class _Work:
-    """The weight prediction of one corpus."""
-
-    weighter: TermWeighter
-    corpus: Corpus
-    parts: Path
-    shard: int
-    tokens: int | None
-    precision: Precision
-    progress: Progress
-
-    def run(self) -> int:
-        """Make the shards that are not there; the number of all."""
-        count_pieces = remembering(self.weighter.count_pieces)
-        documents = iter(refuse_duplicates(self.corpus))
-        self.progress.start("weighting", self.corpus.size_hint(), "documents")
-        number = 0
-        try:
-            while batch := list(islice(documents, self.shard)):
-                path = self.parts / _NAME.format(number)
-                if not is_whole(path):
-                    self._write(path, batch, count_pieces)
-                self.progress.advance(len(batch))
-                number += 1
-        finally:
-            self.progress.finish()
-        return number
-
-    def _write(self, path: Path, batch: Sequence[Document], count_pieces: CountPieces) -> None:
-        fields = self.weighter.settings.text
-        texts = [document.fields.get(name, "") for document in batch for name in fields]
-        found = predict_weights(
-            self.weighter,
-            texts,
-            tokens=self.tokens,
-            precision=self.precision,
-            count_pieces=count_pieces,
-        )
-        none = np.zeros(0, dtype=np.float32)
-        arrays = {
-            "values": np.concatenate([none, *(one.weights for one in found)]),
-            "passages": np.array([size for one in found for size in one.owned], dtype=np.int32),
-            "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
-        }
-        write_shard(path, arrays)
-
-    def collect(self, folder: Path, count: int) -> dict[str, Any]:
-        """Put the shards into the artifact's folder; they stay where they are until it is there."""
-        totals = dict.fromkeys(("words", "passages", "texts"), 0)
-        for number in range(count):
-            path = self.parts / _NAME.format(number)
-            arrays = read_shard(path)
-            for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
-                totals[key] += len(arrays[name])
-            _link(path, folder / path.name)
-        documents = totals["texts"] // max(1, len(self.weighter.settings.text))
-        return {"documents": documents, "shards": count, **totals}
+def _write(path: Path, batch: Sequence[Document], weighter: TermWeighter, **options: Any) -> None:
+    """Make a shard of documents."""
+    fields = weighter.settings.text
+    texts = [document.fields.get(name, "") for document in batch for name in fields]
+    found = predict_weights(weighter, texts, **options)
+    none = np.zeros(0, dtype=np.float32)
+    arrays = {
+        "values": np.concatenate([none, *(one.weights for one in found)]),
+        "passages": np.array([size for one in found for size in one.owned], dtype=np.int32),
+        "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
+    }
+    write_shard(path, arrays)
 
 
-def _link(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(path, target)
+def _collected(folder: Path, parts: Path, count: int, fields: int) -> dict[str, Any]:
+    """Put the shards into the artifact's folder, and count what they hold."""
+    totals = dict.fromkeys(("words", "passages", "texts"), 0)
+    for number in range(count):
+        path = parts / _NAME.format(number)
+        arrays = read_shard(path)
+        for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
+            totals[key] += len(arrays[name])
+        keep_shard(path, folder)
+    return {"documents": totals["texts"] // max(1, fields), "shards": count, **totals}
 
 
 class TermWeights:
     """The weights of a corpus, read in its order.
-
-    Args:
-        folder: The artifact.
-        settings: Of the model that made it.
 
     Raises:
         ArtifactError: The folder holds no such artifact.

@@ -32,7 +32,6 @@ def words(text: str, *, whole: bool = True) -> list[Word]:
     """The words of a text in order; each word's text is the slice from its start to its end.
 
     Args:
-        text: Any text.
         whole: Words as an index has them. If false, :func:`basic_words`.
     """
     if not whole:

@@ -7,12 +7,7 @@ from adducir.training.division import DataPart, Division
 
 
 def spans_of(part: DataPart, folder: Path) -> Division[MaskedSpan]:
-    """The spans of a recipe, each with its part; a group is in one part only.
-
-    Args:
-        part: The recipe's data.
-        folder: The study's, where relative paths start.
-    """
+    """The spans of a recipe, each with its part; a group is in one part only."""
     return Division(
         part,
         folder,

@@ -1,10 +1,7 @@
 """Encodes a corpus or spans into an artifact of vectors, in shards that survive a kill."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +12,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.datasets.spans.record import MaskedSpan, candidates_of, read_spans
-from adducir.encoders.kinds import TextEncoder
+from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, Side, load_encoder
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import (
@@ -29,6 +26,7 @@ from adducir.encoders.vectors import (
 )
 from adducir.models.artifacts import build_by_parts, settled_precision
 from adducir.models.machine import AnyPrecision, Precision, choose_device
+from adducir.models.shards import in_shards, keep_shard
 
 SHARD = 2000
 """Texts in a shard: what a kill can lose."""
@@ -44,7 +42,6 @@ class Items:
     Attributes:
         what: What it is, as plain values: it determines the artifact with ``identity``.
         identity: The fingerprint of the source.
-        side: The tower.
         total: How many there are; None where that is not known.
         items: Gives docno and text, or docno and span for contexts, anew at each call.
         source: The name of the source; empty where it has none.
@@ -62,7 +59,6 @@ def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
     """Documents of a corpus, their fields joined by newlines.
 
     Args:
-        corpus: The documents.
         fields: Which; by default those that would be indexed.
     """
     chosen = fields or tuple(corpus.default_fields)
@@ -117,17 +113,12 @@ def encode(
 
     Args:
         source: The encoder, from :func:`adducir.encoders.sources.encoder_source`.
-        items: What to encode.
-        output: The folder of the artifact.
         encoder: The encoder itself where it is not to be as the source has it; its settings count.
         device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch; by default its own choice.
         tokens: Padded tokens in a batch.
         precision: What the network computes in; see
             :func:`adducir.models.artifacts.settled_precision` for ``auto``.
         shard: Texts in a shard.
-        rebuild: Encode anew even if the artifact is current.
-        progress: Notified of each text.
 
     Returns:
         The manifest. Its counts: ``vectors``, ``width``, ``shards``, ``shard`` and ``digest``,
@@ -189,78 +180,49 @@ def encode_shards(
     Raises:
         InputError: There is nothing to encode, or a text cannot be read.
     """
-    work = _Work(encoder, items.side, parts, tokens, precision, progress)
     docnos: list[str] = []
-    texts = items.items()
-    progress.start("encoding", items.total, "texts")
-    count = 0
-    try:
-        while batch := list(islice(texts, shard)):
-            names = [docno for docno, _ in batch]
-            work.shard(NAME.format(count), names, [text for _, text in batch])
-            docnos += names
-            count += 1
-    finally:
-        progress.finish()
+    files: list[Path] = []
+    for batch in in_shards(items.items(), shard, progress, "encoding", items.total, "texts"):
+        names = [docno for docno, _ in batch]
+        files.append(parts / NAME.format(len(files)))
+        if _is_of(files[-1], names):
+            progress.advance(len(batch))
+        else:
+            texts = [text for _, text in batch]
+            options = {"tokens": tokens, "precision": precision, "on_batch": progress.advance}
+            write_shard(files[-1], names, _vectors(encoder, texts, items.side, options))
+        docnos += names
     if not docnos:
         raise InputError("there is nothing to encode.")
-    files = [parts / NAME.format(number) for number in range(count)]
     digests = [digests_of_shard(path)["values"] for path in files]
     width = int(read_shard(files[0], docnos[:shard]).shape[1])
     for path in files:
-        _link(path, folder / path.name)
+        keep_shard(path, folder)
     write_docnos(folder, docnos)
     return {
         "vectors": len(docnos),
         "width": width,
-        "shards": count,
+        "shards": len(files),
         "shard": shard,
         "digest": tie_of(docnos, digests),
     }
 
 
-@dataclass
-class _Work:
-    """The encoding of one set of items."""
-
-    encoder: Any  # a DualEncoder or a TextEncoder, which has its methods
-    side: Side
-    parts: Path
-    tokens: int | None
-    precision: Precision
-    progress: Progress
-
-    def shard(self, name: str, docnos: list[str], texts: list[Any]) -> None:
-        """Make a shard, unless it is there, undamaged, and of these docnos."""
-        path = self.parts / name
-        if path.exists() and self._is_of(path, docnos):
-            self.progress.advance(len(docnos))
-            return
-        if isinstance(texts[0], MaskedSpan):
-            inputs = self.encoder.read_contexts(texts)
-        elif self.side == "query":
-            inputs = self.encoder.read_queries(texts)
-        else:
-            inputs = self.encoder.read_documents(texts)
-        values = self.encoder.vectors(
-            inputs,
-            self.side,
-            tokens=self.tokens,
-            precision=self.precision,
-            on_batch=self.progress.advance,
-        )
-        write_shard(path, docnos, values)
-
-    def _is_of(self, path: Path, docnos: list[str]) -> bool:
-        try:
-            read_shard(path, docnos)
-        except ArtifactError:
-            return False
-        return True
+def _vectors(encoder: Any, texts: list[Any], side: Side, options: dict[str, Any]) -> Floats:
+    """The vectors of a shard, by a DualEncoder or a TextEncoder, which has its methods."""
+    if isinstance(texts[0], MaskedSpan):
+        inputs = encoder.read_contexts(texts)
+    elif side == "query":
+        inputs = encoder.read_queries(texts)
+    else:
+        inputs = encoder.read_documents(texts)
+    values: Floats = encoder.vectors(inputs, side, **options)
+    return values
 
 
-def _link(path: Path, target: Path) -> None:
+def _is_of(path: Path, docnos: list[str]) -> bool:
+    """Whether a shard is there, undamaged, and of these docnos."""
     try:
-        os.link(path, target)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(path, target)
+        return path.exists() and len(read_shard(path, docnos)) > 0
+    except ArtifactError:
+        return False

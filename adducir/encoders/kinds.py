@@ -69,13 +69,13 @@ class TextEncoder(Recipe):
         inputs: Sequence[str],
         side: Side,
         *,
-        details: Callable[[int], None] | None = None,
+        on_batch: Callable[[int], None] | None = None,
         **_: Any,
     ) -> Floats:
-        """(n, D) vectors of what was read; ``reported`` is reported how many there were."""
+        """(n, D) vectors of what was read; ``on_batch`` is notified of how many there were."""
         found = np.ascontiguousarray(self.encode(inputs, side), dtype=np.float32)
-        if details is not None:
-            details(len(inputs))
+        if on_batch is not None:
+            on_batch(len(inputs))
         return found
 
     def encode_contexts(self, spans: "Sequence[MaskedSpan]", **options: Any) -> Floats:

@@ -47,9 +47,7 @@ class Layout:
     Attributes:
         pooling: None where it says nothing.
         dense: The folders of dense layers, in order.
-        normalise: Whether vectors are normalised.
         length: Tokens that texts are cut to.
-        similarity: What compares vectors.
         prompts: What is put before ``query`` and ``document``.
     """
 
@@ -162,9 +160,7 @@ def write_layout(
 
     Args:
         folder: Where the transformer was written.
-        network: The tower.
         length: Tokens that texts are cut to.
-        similarity: What compares vectors.
         prompts: Of queries and documents.
     """
     kinds = [("", "Transformer"), (_POOLING, "Pooling")]

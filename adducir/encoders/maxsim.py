@@ -32,7 +32,7 @@ def maxsim(
 
     The leading dimensions are broadcast. Pairs come as (B, Tq, D) with (B, Td, D), the documents
     of each query as (B, 1, Tq, D) with (B, K, Td, D), all queries with all documents as
-    (Q, 1, Tq, D) with (N, Td, D); see :func:`maxsim_all` for the last.
+    (Q, 1, Tq, D) with (N, Td, D).
 
     Args:
         queries: (..., Tq, D).
@@ -47,16 +47,6 @@ def maxsim(
     hidden = document_mask.bool().logical_not().unsqueeze(-2)
     best = products.masked_fill(hidden, float("-inf")).amax(dim=-1)
     return best.masked_fill(query_mask.bool().logical_not(), 0.0).sum(dim=-1)
-
-
-def maxsim_all(
-    queries: "torch.Tensor",
-    documents: "torch.Tensor",
-    query_mask: "torch.Tensor",
-    document_mask: "torch.Tensor",
-) -> "torch.Tensor":
-    """All queries (Q, Tq, D) with all documents (N, Td, D): scores (Q, N); see :func:`maxsim`."""
-    return maxsim(queries.unsqueeze(1), documents, query_mask.unsqueeze(1), document_mask)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from adducir.encoders.kinds import Floats as Floats
 from adducir.encoders.kinds import Side as Side
 from adducir.encoders.layout import Layout, read_dense, read_layout, write_layout
 from adducir.encoders.network import AnyPooling, Network, Pooling, pooler_of
-from adducir.encoders.reading import Ids, Reader, padded
+from adducir.encoders.reading import Ids, Reader
 from adducir.encoders.settings import (
     DOCUMENT_FOLDER,
     QUERY_FOLDER,
@@ -29,10 +29,9 @@ from adducir.encoders.settings import (
     Settings,
     Similarity,
     Towers,
-    save_settings,
 )
 from adducir.encoders.sources import EncoderSource
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, seed_of
 from adducir.models.precision import computing_in
@@ -46,8 +45,6 @@ class Tower:
     """One network with its tokenizer.
 
     Attributes:
-        network: Makes a vector of token ids.
-        reader: Makes token ids.
         layout: What its folder says beside the weights.
     """
 
@@ -62,7 +59,6 @@ class Tower:
         """A tower from a model.
 
         Args:
-            source: The model.
             pooling: None for the one that its folder names; of a plain transformer the mean of
                 the tokens, as sentence-transformers takes it.
             seed: Of a new pooler, where the tower is to be trained and its model lacks one.
@@ -97,11 +93,8 @@ class Tower:
 
     def forward(self, inputs: Sequence[Ids]) -> torch.Tensor:
         """Vectors (n, D) of some inputs, with gradient where there is one."""
-        ids, mask = padded(inputs, self.reader.padding)
-        device = self.network.device
-        found: torch.Tensor = self.network(
-            torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
-        )
+        ids, mask = padded(inputs, self.reader.padding, self.network.device)
+        found: torch.Tensor = self.network(ids, mask)
         return found
 
 
@@ -167,10 +160,7 @@ class DualEncoder(torch.nn.Module):
 
         Args:
             source: From :func:`adducir.encoders.sources.encoder_source`.
-            context: What is read of contexts.
-            lengths: How much is read.
             similarity: How vectors are compared; normalised ones are compared by cosine anyway.
-            pooling: How token vectors become one.
             towers: ``separate`` makes two towers of one.
             seed: Of new poolers, where the encoder is to be trained and its model lacks one.
 
@@ -225,7 +215,7 @@ class DualEncoder(torch.nn.Module):
             longest = max(one or tower.reader.longest for one in most)
             (folder / name).mkdir(exist_ok=True)
             tower.save(folder / name, min(longest, tower.reader.longest), self.settings.similarity)
-        save_settings(folder, self.settings)
+        self.settings.save(folder)
 
     def read_contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
         """Token ids of the contexts of spans."""
@@ -271,10 +261,7 @@ class DualEncoder(torch.nn.Module):
 
         Args:
             inputs: From one of the ``read_`` methods.
-            side: Which tower.
             tokens: Padded tokens in a batch; no vector depends on it (to 1e-5).
-            precision: What the network computes in.
-            on_batch: Notified of each batch how many texts it had.
 
         Returns:
             (n, D) float32; (0, 0) for no input.

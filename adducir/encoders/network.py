@@ -1,6 +1,6 @@
 """The network of a tower: a transformer, pooling, and what a sentence encoder puts behind it."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 
@@ -8,7 +8,6 @@ Pooling = Literal["first", "mean", "max", "mean_sqrt", "last", "own"]
 """How the vectors of a text's tokens become one: that of the first token ([CLS], <s>); their mean,
 their maximum, their sum over the root of their number; that of the last token; or the vector that
 the network itself gives (DPR)."""
-POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 AnyPooling = Pooling | Literal["pooler"]
 """The same, or BERT's pooler: a dense layer with tanh on the vector of the first token, which
@@ -19,8 +18,6 @@ class Network(torch.nn.Module):
     """Token ids in, one vector a text out.
 
     Args:
-        transformer: A model of transformers.
-        pooling: How token vectors become one.
         dense: Layers behind the pooling, of those sentence encoders that have some.
         normalise: Whether vectors get length 1, so that inner products are cosines.
     """

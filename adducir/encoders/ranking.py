@@ -37,7 +37,6 @@ class SpanTask:
     Attributes:
         spans: The Q contexts.
         texts: The N candidates.
-        docnos: Their names.
         gold: (Q,) the number of the gold item of each context; -1 where it is hidden.
         keys: Properties of the contexts, each (Q,), to break figures down by.
     """
@@ -157,7 +156,7 @@ def context_ranks(
     """
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
-        raise UsageError(f"a true candidate's number is not below {size:,}, the candidates.")
+        raise UsageError(f"a gold item's number is not below {size:,}, the candidates.")
     better, tied, tops = (np.zeros(queries, dtype=np.int64) for _ in range(3))
     step = max(1, block // max(size, 1))
     for first in range(0, queries, step):
@@ -233,10 +232,7 @@ def task_scores(
 
     Args:
         encoder: The encoder; its settings say what is read of contexts.
-        task: What is ranked.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in.
-        progress: Notified of each text.
 
     Returns:
         What :func:`context_ranks` and :func:`best` take.

@@ -45,7 +45,6 @@ class Reader:
         """Token ids of texts, cut at their ends.
 
         Args:
-            texts: The texts.
             length: Tokens, special ones included; None for as many as the network reads.
             prompt: What is put before each.
         """
@@ -162,14 +161,3 @@ def _special(tokenizer: Any) -> tuple[Ids, Ids]:
             after = full[start + len(bare) :]
             return np.array(full[:start], dtype=np.int64), np.array(after, dtype=np.int64)
     raise InputError("its tokenizer changes words beside special tokens.")
-
-
-def padded(inputs: Sequence[Ids], padding: int) -> tuple[Ids, Ids]:
-    """Ids (n, longest) and attention mask (n, longest) of texts, padded on the right."""
-    longest = max(len(one) for one in inputs)
-    ids = np.full((len(inputs), longest), padding, dtype=np.int64)
-    mask = np.zeros((len(inputs), longest), dtype=np.int64)
-    for row, one in enumerate(inputs):
-        ids[row, : len(one)] = one
-        mask[row, : len(one)] = 1
-    return ids, mask

@@ -1,14 +1,12 @@
 """What an encoder does with contexts and spans; it is kept beside the weights."""
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from adducir.core.recipe import Recipe
-from adducir.models.settings import settings_in, write_settings
+from adducir.models.settings import ModelSettings
 
-SETTINGS_FILE = "encoder.json"
 QUERY_FOLDER, DOCUMENT_FOLDER = "query", "document"
 """The folders of the two towers."""
 
@@ -47,31 +45,18 @@ class LengthPart(Recipe):
     span: Annotated[int, Field(ge=3)] | None = None
 
 
-class Settings(Recipe):
+class Settings(ModelSettings):
     """How an encoder reads and compares.
 
     Attributes:
         towers: Whether contexts and spans have a network each.
         similarity: What compares vectors; with ``cosine`` they have length 1.
-        context: What is read of a context.
-        lengths: How much is read.
     """
+
+    file: ClassVar = "encoder.json"
+    what: ClassVar = "no encoder that Adducir trained"
 
     towers: Towers = "shared"
     similarity: Similarity = "dot"
     context: ContextPart = ContextPart(mask=False)
     lengths: LengthPart = LengthPart()
-
-
-def save_settings(folder: Path, settings: Settings) -> None:
-    """Write the settings into a model's folder."""
-    write_settings(folder / SETTINGS_FILE, settings.model_dump(mode="json"))
-
-
-def load_settings(folder: Path) -> Settings:
-    """Read the settings of an encoder that Adducir trained.
-
-    Raises:
-        InputError: There are none, or they are damaged.
-    """
-    return settings_in(folder / SETTINGS_FILE, Settings)

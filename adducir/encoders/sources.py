@@ -9,13 +9,9 @@ from adducir.encoders.kinds import ENCODERS, NETWORK, TextEncoder
 from adducir.encoders.settings import (
     DOCUMENT_FOLDER,
     QUERY_FOLDER,
-    SETTINGS_FILE,
     Settings,
-    load_settings,
 )
-from adducir.models.sources import ModelSource, model_source
-
-RECIPES = (".yaml", ".yml")
+from adducir.models.sources import RECIPES, ModelSource, model_source, trained_folder
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,6 @@ class EncoderSource:
     """Where an encoder comes from.
 
     Attributes:
-        name: As the user wrote it.
         query: The model of queries and contexts.
         document: The model of documents and spans; the same object where both share one.
         folder: The folder of an encoder that Adducir trained; None for others.
@@ -91,8 +86,8 @@ def encoder_source(
         return EncoderSource(name, query, document)
     path = (folder or Path()) / Path(name).expanduser()
     if path.suffix in RECIPES:
-        path = _of_recipe(path)
-    elif not (path / SETTINGS_FILE).is_file():
+        path = trained_folder(path, "encoder", absent=path.is_file())
+    elif not (path / Settings.file).is_file():
         model = model_source(name, folder, tokenizer)
         return EncoderSource(name, model, model)
     if tokenizer is not None:
@@ -101,21 +96,9 @@ def encoder_source(
             path=path,
             hint="Leave `tokenizer` out.",
         )
-    settings = load_settings(path)
+    settings = Settings.load(path)
     if settings.towers == "shared":
         model = ModelSource(name, path)
         return EncoderSource(name, model, model, path, settings)
     query = ModelSource(name, path / QUERY_FOLDER)
     return EncoderSource(name, query, ModelSource(name, path / DOCUMENT_FOLDER), path, settings)
-
-
-def _of_recipe(path: Path) -> Path:
-    folder = path.with_suffix("")
-    if not folder.is_dir():
-        raise InputError(
-            "the encoder of this recipe is not trained.",
-            path=path,
-            hint=f"Train it: adducir train {path}",
-            absent=path.is_file(),
-        )
-    return folder

@@ -41,13 +41,7 @@ In Python, `SentenceTransformer(%s)` loads %s."""
 
 
 class EncoderTask(TrainingTask):
-    """Learns by the contrast within a batch.
-
-    Args:
-        encoder: What is to learn.
-        recipe: How.
-        folder: The study's.
-    """
+    """Learns by the contrast within a batch."""
 
     unit = "spans"
     adds_up = False

@@ -21,11 +21,7 @@ from adducir.training.plan import TrainingPlan
 
 
 class EncoderPlan(TrainingPlan[EncoderRecipe]):
-    """The training of a dual encoder.
-
-    Attributes:
-        base: The pretrained encoder.
-    """
+    """The training of a dual encoder."""
 
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"

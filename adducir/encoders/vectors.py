@@ -106,9 +106,6 @@ def write_docnos(folder: Path, docnos: Sequence[str]) -> None:
 class Vectors:
     """The vectors of an artifact, with their docnos.
 
-    Args:
-        folder: The artifact.
-
     Raises:
         ArtifactError: There is none, or docnos and vectors came apart.
     """

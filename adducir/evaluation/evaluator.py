@@ -60,8 +60,6 @@ class Evaluator:
     """Qrels and measures, checked and prepared for any number of runs.
 
     Args:
-        qrels: The judgements.
-        measures: Measures, or a text of them.
         negative: ``"zero"`` or ``"trec_eval"``: see the module's text.
 
     Raises:
@@ -120,6 +118,7 @@ class Evaluator:
             extra=ranked.extra,
             negative=judgements.negative,
             negatives=int((judgements.raw_grade < 0).sum()),
+            positives_only=bool(judgements.raw_grade.min() > 0),
         )
 
 
@@ -136,8 +135,6 @@ def evaluate(
 
     Args:
         run: The run; its order is the ranking.
-        qrels: The judgements.
-        measures: Measures, or a text of them.
         negative: ``"zero"`` counts negative grades as judged and not relevant,
             ``"trec_eval"`` leaves them as trec_eval takes them.
         system: Name of the system, the run's tag by default.

@@ -79,12 +79,6 @@ def compute(
 ) -> dict[Measure, Floats]:
     """Compute measures by their providers.
 
-    Args:
-        measures: Measures, each of which has a provider (:func:`provider_of`).
-        run: The run.
-        ranked: Its rows by topic.
-        judgements: The qrels.
-
     Returns:
         (T,) values for each measure; 0 for a topic that the run lacks.
 

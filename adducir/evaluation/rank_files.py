@@ -2,9 +2,8 @@
 
 ===============  ===============================================================================
 ``qid``          the query
-``rank``         1 + the candidates that score better than the gold item; empty (null): the system
-did
-                 not rank it, and it counts as the last
+``rank``         1 + the candidates that score better than the gold item; empty (null): the
+                 system did not rank it, and it counts as the last
 ``candidates``   how many candidates the query has
 ``system``       optional; without it the file is of one system, named after the file
 ``rouge_l``      optional: ROUGE-L of the candidate that is ranked first, with the gold text
@@ -13,18 +12,17 @@ any other        a property of the query, such as ``length``, to break the figur
 ===============  ===============================================================================
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_lines, writing_text
-from adducir.core.json_lines import json_value
-from adducir.core.nearest import nearest
+from adducir.core.files import writing_text
 from adducir.core.numbers import whole_number
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.judgements import Floats
+from adducir.evaluation.records import records
 
 REQUIRED = ("qid", "rank", "candidates")
 ROUGE = "rouge_l"
@@ -43,8 +41,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
             the line.
     """
     rows: dict[str, dict[str, tuple[int, dict[str, str]]]] = {}
-    for line, record in _records(path):
-        _check_columns(record, path, line)
+    for line, record in records(path, REQUIRED):
         one = rows.setdefault(record.get("system", system), {})
         qid = record["qid"]
         if not qid or not record.get("system", system):
@@ -94,58 +91,6 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                 if any(set(cell) & set("\t\n\r") for cell in cells):
                     raise UsageError(f"query {qid}: a text holds a tab or a line break.")
                 handle.write("\t".join(cells) + "\n")
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The records with their lines; JSON's null is an empty text."""
-    columns: list[str] | None = None
-    as_json: bool | None = None
-    for line, text in read_lines(path):
-        if not text.strip():
-            continue
-        if as_json is None:
-            as_json = text.lstrip().startswith("{")
-        if as_json:
-            yield line, _json(text, path, line)
-            continue
-        if "\r" in text:
-            raise InputError(
-                "this line holds a carriage return that ends no line.",
-                path=path,
-                line=line,
-                hint="End lines with \\n or \\r\\n.",
-            )
-        cells = [cell.strip() for cell in text.split("\t")]
-        if columns is None:
-            columns = cells
-            _check_columns(dict.fromkeys(columns, ""), path, line)
-        elif len(cells) != len(columns):
-            raise InputError(
-                f"there are {len(cells)} columns where the header names {len(columns)}.",
-                path=path,
-                line=line,
-            )
-        else:
-            yield line, dict(zip(columns, cells, strict=True))
-
-
-def _json(text: str, path: Path, line: int) -> dict[str, str]:
-    record = json_value(text, path, line)
-    if not isinstance(record, dict):
-        raise InputError("this is not a JSON object.", path=path, line=line)
-    return {key: "" if value is None else str(value) for key, value in record.items()}
-
-
-def _check_columns(record: Mapping[str, str], path: Path, line: int) -> None:
-    for name in REQUIRED:
-        if name not in record:
-            raise InputError(
-                f"there is no {name!r}{nearest(name, record)}.",
-                path=path,
-                line=line,
-                hint=f"Needed are {', '.join(REQUIRED)}, as a header of tab-separated columns or "
-                "in every JSON object.",
-            )
 
 
 def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRanks:

@@ -92,11 +92,6 @@ class RankedJudgements:
     def find(cls, run: Run, ranked: RankedTopics, judgements: Judgements) -> "RankedJudgements":
         """Find the judged documents of a run.
 
-        Args:
-            run: The run.
-            ranked: Its rows by topic.
-            judgements: The qrels.
-
         Raises:
             InputError: The run or the qrels hold a judged pair of topic and
                 document twice (files are checked when read; frames that come

@@ -46,7 +46,6 @@ class RougeL:
     """ROUGE-L between texts, each cut into tokens once.
 
     Args:
-        stem: Compare Porter stems.
         unicode: Letters and digits of all scripts make words.
         cut: Cuts a text into words in place of all that.
 
@@ -129,8 +128,6 @@ def rouge_scores(
     """ROUGE-L of the first text, and best and mean of the top k, for every query.
 
     Args:
-        system: The system's name.
-        references: The true text of each query.
         retrieved: The retrieved texts of each query, best first. A query without any counts 0 and
             is reported; the mean is over those retrieved where they are fewer than k.
         depth: The k of best and mean; with 1 there is the first alone.
@@ -178,14 +175,10 @@ def rouge_of_run(
     """ROUGE-L of the texts that a run ranks first for masked spans; see :func:`rouge_scores`.
 
     Args:
-        system: The system's name.
         run: Its qids are the spans' ids, its docnos their candidates.
         spans: The spans, whose texts are gold.
-        candidates: Spans that are candidates only.
-        depth: The k of best and mean.
         without_gold: Leave the gold candidate out, as where the study asks how near the others
             come.
-        rouge: How texts are compared.
 
     Raises:
         InputError: A docno of the run is no candidate, or a candidate has two texts.

@@ -33,6 +33,7 @@ class Scores:
         negative: How negative grades were treated (see
             :func:`adducir.evaluation.evaluator.evaluate`).
         negatives: How many judgements are negative.
+        positives_only: Whether all judgements are of relevant documents.
     """
 
     system: str
@@ -43,6 +44,7 @@ class Scores:
     extra: tuple[str, ...] = ()
     negative: NegativeGrades = "zero"
     negatives: int = 0
+    positives_only: bool = False
 
     def of(self, measure: Measure | str) -> Floats:
         """(T,) values of one measure.

@@ -36,7 +36,6 @@ def set_scores(
     """EM, F1 and Cover of every question, as comparisons and tables take them.
 
     Args:
-        system: The system's name.
         chosen: The set chosen for each question; one that is lacking counts 0 and is reported, one
             that ``gold`` lacks is ignored.
         gold: The right sets of each question, one or several, none of them empty.
@@ -73,9 +72,7 @@ def upper_bound(
 
     Args:
         pools: The candidates of each question; one that is lacking has none.
-        gold: The right sets of each question.
         size: How many passages must be chosen; None: as many as one likes.
-        system: The row's name.
 
     Raises:
         UsageError: As for :func:`set_scores`; or ``size`` below 1.

@@ -22,7 +22,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import cache_folder
-from adducir.core.nearest import nearest
+from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -200,7 +200,7 @@ def require_consent(names: list[str], folder: Path, allowed: bool) -> None:
         return
     if not allowed:
         raise UsageError(
-            f"this experiment runs Python code of its author: {', '.join(names)}.",
+            f"this experiment runs Python code of its author: {', '.join(dict.fromkeys(names))}.",
             hint="Read that code; if you trust it, run this with --allow-code, once per study.",
         )
     if path is not None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from adducir.core.progress import SILENT, Progress
@@ -37,12 +36,7 @@ class Context:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._opened.clear()
         self._latest.clear()
         self._closing.close()

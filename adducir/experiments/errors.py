@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from adducir.core.absent import Later, watching
+from adducir.core.absent import Later, watching, without_downloads
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.progress import Progress
 from adducir.core.recipe import ErrorDetail, Reading, Recipe
@@ -79,13 +79,15 @@ class ErrorList:
         self._error = reading.error
         self._are_own = bool(reading.errors or reading.refused)
         self._dry_run = dry_run
+        # Where the file has errors of its own nothing is downloaded, and that is no error.
+        self._is_offline = dry_run or self._are_own
         self._found: list[ErrorDetail] = []
         self._causes: list[AdducirError] = []
         self._missing: list[tuple[KeyPath, AdducirError]] = []
         self._later: list[tuple[KeyPath, Later]] = []
 
     def add(self, path: KeyPath, what: str) -> None:
-        """Keep an error for its place in the file."""
+        """Keep an error at its place in the file."""
         self._found.append(ErrorDetail(path, what))
 
     def extend(self, errors: Iterable[ErrorDetail]) -> None:
@@ -93,8 +95,11 @@ class ErrorList:
         self._found += errors
 
     def opening(self, path: KeyPath, opener: Callable[[], _Opened]) -> _Opened | None:
-        """What ``opener`` returns; None where it raises, with what was wrong or is not at hand."""
-        with watching() as later:
+        """What ``opener`` returns; None where it raises, and the error is kept.
+
+        In a dry run nothing is downloaded.
+        """
+        with without_downloads(self._is_offline), watching() as later:
             try:
                 return opener()
             except AdducirError as error:
@@ -119,7 +124,6 @@ class ErrorList:
         """
         found, causes = list(self._found), list(self._causes)
         if not self._dry_run:
-            # Where the file has errors of its own nothing is downloaded, and that is no error.
             missing = [
                 (path, error)
                 for path, error in self._missing

@@ -6,27 +6,23 @@ step whose artifact is there, unchanged and whole, is not done again; nor is an 
 nothing to be made needs.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from adducir.core.absent import without_downloads
 from adducir.core.checking import checked
 from adducir.core.errors import InputError
 from adducir.core.folders import study_folder
-from adducir.core.locks import locked
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import read
-from adducir.core.results import publishing_results, refuse_other_folder
+from adducir.core.results import publishing_results
 from adducir.core.yaml import load
-from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context
 from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps
 from adducir.experiments.outcome import Outcome, write_findings
 from adducir.experiments.plan import Plan
 from adducir.experiments.planner import Planner
-from adducir.experiments.step import Step
+from adducir.experiments.shown import with_steps
 from adducir.experiments.tasks import task_of
 
 
@@ -65,41 +61,10 @@ def plan_experiment(
         errors.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
     planner = Planner(document, reading.data, folder, overrides, errors, progress)
-    with without_downloads(dry_run or reading.recipe is None):
-        study = recipe.study(planner)
-    plan = Plan(path, folder, recipe, overrides, study, rebuild)
-    _refuse_files_for_folders(plan, errors)
+    study = recipe.study(planner)
+    planner.refuse_files_for_folders()
     needs = errors.check()
-    goals = study.goals()
-    steps = tuple(_in_order([*study.others(), *goals]))
-    plan = replace(plan, needs=needs, goals=tuple(goals), steps=steps)
-    return replace(plan, state=plan.current())
-
-
-def _in_order(steps: Sequence[Step]) -> list[Step]:
-    """The steps and all that they are made from, each after what it is made from."""
-    found: dict[Step, None] = {}
-
-    def add(step: Step) -> None:
-        if step not in found:
-            for one in step.inputs:
-                add(one)
-            found[step] = None
-
-    for step in steps:
-        add(step)
-    return list(found)
-
-
-def _refuse_files_for_folders(plan: Plan, errors: ErrorList) -> None:
-    """Refuse what would only fail when the table is written."""
-    for folder in (plan.output, plan.run_folder):
-        for place in (folder.parent, folder):
-            if place.exists() and not place.is_dir():
-                what = f"{place}: a file stands where a folder is needed"
-                if place.samefile(plan.path):
-                    what = f"{what}: the experiment file's name needs an ending, such as .yaml"
-                errors.add((), what)
+    return Plan(path, folder, recipe, overrides, study, needs, tuple(study.goals()), rebuild)
 
 
 @checked
@@ -116,7 +81,7 @@ def run_experiment(
     """Make the steps of a plan that are not made, evaluate, test, and write the tables.
 
     One process at a time is at work on an experiment; another waits, and then finds the artifacts
-    there. What is evaluated is what stands in the files.
+    there. What is evaluated is what stands in the files. The tables appear all at once.
 
     Args:
         plan: From :func:`plan_experiment`.
@@ -131,39 +96,21 @@ def run_experiment(
 
     Raises:
         UsageError: Code would run that nobody allowed to.
+        ArtifactError: Something else stands where the tables go.
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
-    refuse_other_folder(plan.output)
     if rebuild:
         plan = replace(plan, rebuild=True)
-        plan = replace(plan, state=plan.current())
-    code = [step.runs_code for step in plan.needed(plan.state) if step.runs_code is not None]
-    require_consent(list(dict.fromkeys(code)), plan.folder, allow_code)
-    plan.fetch(progress)
     with (
-        locked(plan.run_folder, progress),
+        publishing_results(plan.output, progress) as folder,
         Context(plan.shown, threads, device, plan.rebuild, progress) as context,
     ):
-        # Another process may have made some since the plan was made.
-        needed = plan.needed(plan.current())
-        _tell_kept(plan, needed, progress)
-        make_steps(plan, needed, context, jobs, plan_experiment)
-        findings = plan.study.findings(context)
-        with publishing_results(plan.output, progress) as folder:
-            written = write_findings(folder, findings)
-        files = {key: plan.output / path.relative_to(folder) for key, path in written.items()}
-    made, goals = [step.path for step in needed], set(plan.goals)
+        made = make_steps(plan, context, jobs, plan_experiment, allow_code=allow_code)
+        findings = [with_steps(one, plan) for one in plan.study.findings(context)]
+        written = write_findings(folder, findings)
     return Outcome(
         {one.name: one.table for one in findings if one.is_printed},
-        files,
-        made,
-        [step.path for step in needed if step in goals],
+        {key: plan.output / path.relative_to(folder) for key, path in written.items()},
+        [step.path for step in made],
+        [step.path for step in made if step in plan.goals],
     )
-
-
-def _tell_kept(plan: Plan, needed: Sequence[Step], progress: Progress) -> None:
-    steps = [step for step in plan.goals if step.kept == "keep"]
-    kept = len(steps) - sum(step in needed for step in steps)
-    if kept:
-        share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
-        progress.note(f"{share} {plan.study.makes} are there and kept")

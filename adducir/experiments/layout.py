@@ -5,6 +5,7 @@ from typing import Any
 
 from adducir.experiments.sections import TableRecipe
 from adducir.tables.builder import Layout
+from adducir.tables.material import Material
 from adducir.tables.style import Style
 
 
@@ -18,6 +19,7 @@ def layout_of(
     provenance: Mapping[str, Any],
     measure_names: Mapping[str, str] | None = None,
     sections: Mapping[str, str] | None = None,
+    material: Material | None = None,
 ) -> Layout:
     """The layout of a table.
 
@@ -30,15 +32,17 @@ def layout_of(
         provenance: How it was made.
         measure_names: Printed names of measures; by default those of the file.
         sections: The section of each system.
+        material: What the report shows beyond the table.
     """
     title = table.caption or description
     return Layout(
         title=f"{title.rstrip('.')}: {of}" if of else title,
         label=(table.label or f"tab:{name}") + (f"-{of}" if of else ""),
-        style=Style(decimals=table.decimals, leading_zero=table.leading_zero, details=table.show),
+        style=Style(table.decimals, table.leading_zero, table.show, table.fit, table.footer),
         measure_names=table.measure_names if measure_names is None else measure_names,
         system_names=table.system_names,
         sections=sections or {},
         notes=list(notes),
         provenance=provenance,
+        material=material or Material(),
     )

@@ -1,16 +1,17 @@
 """A planned experiment: the steps to its tables, and which of them are to be made."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from adducir.core.progress import Progress
 from adducir.core.recipe import Recipe
 from adducir.experiments.errors import Needs
 from adducir.experiments.sections import ComparisonRecipe
 from adducir.experiments.step import MISSING, REBUILD, Step, Unknown
+from adducir.statistics.presets import preset_of
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
@@ -76,11 +77,9 @@ class Plan:
         recipe: What the file says, overrides applied.
         overrides: The overrides.
         study: Its task's data, opened.
-        rebuild: Whether all is made anew, even what is there.
         needs: What is needed and not built here.
-        steps: All steps, each after those that it is made from.
-        goals: The last of them.
-        state: Why each step has to be made; None where it is there.
+        goals: The steps whose artifacts are evaluated.
+        rebuild: Whether all is made anew, even what is there.
     """
 
     path: Path
@@ -88,28 +87,45 @@ class Plan:
     recipe: Recipe
     overrides: tuple[str, ...]
     study: Study
+    needs: Needs
+    goals: tuple[Step, ...]
     rebuild: bool = False
-    needs: Needs = field(default_factory=Needs)
-    steps: tuple[Step, ...] = ()
-    goals: tuple[Step, ...] = ()
-    state: Mapping[Step, str | None] = field(default_factory=dict)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, each after those that it is made from."""
+        found: dict[Step, None] = {}
+
+        def add(step: Step) -> None:
+            if step not in found:
+                for one in step.inputs:
+                    add(one)
+                found[step] = None
+
+        for step in (*self.study.others(), *self.goals):
+            add(step)
+        return tuple(found)
+
+    @cached_property
+    def state(self) -> Mapping[Step, str | None]:
+        """Why each step has to be made, as things were when this was first asked; None if not.
+
+        Raises:
+            ArtifactError: Something else stands where a step's artifact goes.
+        """
+        return self.current()
 
     @property
     def output(self) -> Path:
         """The folder that takes the tables in all their formats."""
         return self.folder / "experiments" / self.path.stem
 
-    @property
-    def run_folder(self) -> Path:
-        """The folder that takes the runs; one process at a time is at work on it."""
-        return self.folder / "runs" / self.path.stem
-
     def shown(self, path: Path) -> str:
         """A path as the study's own, where it lies in it."""
         return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
 
     def current(self) -> dict[Step, str | None]:
-        """:attr:`state` as things are now."""
+        """:attr:`state` as things are now: another process may have made something."""
         return {step: self._why(step) for step in self.steps}
 
     def _why(self, step: Step) -> str | None:
@@ -124,14 +140,12 @@ class Plan:
                 wanted.update(one for one in step.inputs if state[one] is not None)
         return [step for step in self.steps if step in wanted]
 
-    def fetch(self, progress: Progress) -> None:
-        """Fetch what the steps to be made read, before the first of them is begun.
-
-        Raises:
-            AdducirError: Something cannot be fetched; all of it in one message.
-        """
-        steps = self.needed(self.state)
-        self.needs.fetch({place for step in steps for place in step.reads}, progress)
+    def kept(self, needed: Collection[Step]) -> str:
+        """A note on the goals that are there and kept; empty where there are none."""
+        steps = [step for step in self.goals if step.kept == "keep"]
+        kept = sum(step not in needed for step in steps)
+        share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
+        return f"{share} {self.study.makes} are there and kept" if kept else ""
 
     def lines(self) -> list[str]:
         """What running it would do, a line per artifact."""
@@ -155,11 +169,12 @@ def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
     if comparison is None:
         return
     scope = "table" if comparison.family == "table" else "measure"
-    how = f"{comparison.correction} over each {scope}"
+    test, correction = preset_of(comparison.preset, comparison.test, comparison.correction)
+    how = f"{correction} over each {scope}"
     if comparison.differences:
         all_pairs = comparison.family == "pairs"
         whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
-        yield "test", f"differences, {whom}: {comparison.test}, {how}, alpha {comparison.alpha:g}"
+        yield "test", f"differences, {whom}: {test}, {how}, alpha {comparison.alpha:g}"
     if comparison.equivalence is not None:
         whom = "the best" if comparison.against == "best" else comparison.against
         yield "test", f"equivalence with {whom} within {comparison.equivalence:g}: {how}"

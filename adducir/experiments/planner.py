@@ -44,6 +44,21 @@ class Planner:
         """The name of the folders that it gets."""
         return self.path.stem
 
+    @property
+    def output(self) -> Path:
+        """The folder that takes the tables in all their formats."""
+        return self.folder / "experiments" / self.name
+
+    def refuse_files_for_folders(self) -> None:
+        """Refuse what would only fail when the table is written."""
+        for folder in (self.output, self.folder / "runs" / self.name):
+            for place in (folder.parent, folder):
+                if place.exists() and not place.is_dir():
+                    what = f"{place}: a file stands where a folder is needed"
+                    if place.samefile(self.path):
+                        what = f"{what}: the experiment file's name needs an ending, such as .yaml"
+                    self.errors.add((), what)
+
     def opening(self, place: KeyPath, opener: Callable[[], T]) -> T | None:
         """What ``opener`` returns; None where it raises, and the error is kept."""
         return self.errors.opening(place, opener)

@@ -4,19 +4,26 @@ import re
 import unicodedata
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
+from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
+    BestName,
     CorrectionName,
+    EquivalenceTestName,
     FamilyName,
     IntervalName,
+    PresetName,
     TestName,
 )
-from adducir.tables.style import Detail
+from adducir.statistics.corrections import joint_fault
+from adducir.statistics.presets import preset_of
+from adducir.tables.material import Snippets
+from adducir.tables.style import Detail, Fit
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
 _LONGEST_NAME = 80
@@ -43,15 +50,30 @@ class ComparisonRecipe(Recipe):
     baseline: Name | tuple[Name, ...] | None = None
     test: TestName = "t"
     correction: CorrectionName = "holm"
+    preset: PresetName | None = None
     family: FamilyName = "measure"
     alpha: Probability = 0.05
     equivalence: Annotated[float, Field(gt=0)] | None = None
     against: Name = "best"
+    equivalence_test: EquivalenceTestName = "hall"
+    non_inferiority: bool = False
     confidence: Probability | None = None
     interval: IntervalName = "t"
+    best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "ComparisonRecipe":
+        try:
+            test, correction = preset_of(self.preset, self.test, self.correction)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        fault = joint_fault(correction, test, self.family)
+        if fault:
+            raise ValueError(fault)
+        return self
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -76,6 +98,14 @@ class TableRecipe(Recipe):
     show: tuple[Detail, ...] = ()
     measure_names: dict[str, str] = Field(default_factory=dict)
     system_names: dict[Name, str] = Field(default_factory=dict)
+    fit: Fit = "auto"
+    footer: bool = True
+
+
+class RunTableRecipe(TableRecipe):
+    """How a table of runs looks, and which texts its report may quote."""
+
+    snippets: Snippets = "none"
 
 
 def file_name(name: str) -> str:

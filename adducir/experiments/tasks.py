@@ -46,6 +46,7 @@ TASKS = Family(
         "retrieval": f"{_HERE}.retrieval.recipe:Retrieval",
         "known-item": f"{_HERE}.known_item.recipe:KnownItem",
         "evidence-sets": f"{_HERE}.evidence_sets.recipe:EvidenceSets",
+        "grounded-generation": f"{_HERE}.grounded_generation.recipe:GroundedGeneration",
     },
     what="task",
 )

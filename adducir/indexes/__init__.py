@@ -17,23 +17,7 @@ if TYPE_CHECKING:
     from adducir.indexes.lucene_builder import IndexSettings, build_index
     from adducir.indexes.memory.builder import build_memory_index
     from adducir.indexes.memory.index import MemoryIndex
-    from adducir.indexes.retriever import LexicalRetriever, LuceneRetriever, QueryExpansion
-
-_HOMES = {
-    "CandidateSet": "candidates.sets",
-    "DenseRetriever": "dense.retriever",
-    "DocumentStore": "documents",
-    "Index": "index",
-    "IndexSettings": "lucene_builder",
-    "LexicalRetriever": "retriever",
-    "LuceneIndex": "lucene",
-    "LuceneRetriever": "retriever",
-    "MemoryIndex": "memory.index",
-    "QueryExpansion": "retriever",
-    "build_index": "lucene_builder",
-    "build_memory_index": "memory.builder",
-    "open_index": "engine",
-}
+    from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
 
 __all__ = [  # noqa: RUF022  (in the order of use)
     "IndexSettings",
@@ -46,9 +30,8 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "CandidateSet",
     "DocumentStore",
     "LexicalRetriever",
-    "LuceneRetriever",
     "DenseRetriever",
     "QueryExpansion",
 ]
 
-__getattr__ = offering(__name__, _HOMES)
+__getattr__ = offering(__name__)

@@ -123,10 +123,10 @@ class Analysis:
     def settings(self) -> dict[str, Any]:
         """Plain values, for fingerprints and manifests; English goes without saying."""
         words = self.stopwords if isinstance(self.stopwords, str) else list(self.stopwords)
-        spec: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}
+        settings: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}
         if self.language != "en":
-            spec |= {"language": self.language, **LANGUAGES.origin(self.language)}
-        return spec
+            settings |= {"language": self.language, **LANGUAGES.origin(self.language)}
+        return settings
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> "Analysis":

@@ -39,7 +39,6 @@ class Passage:
     """A passage that was found.
 
     Attributes:
-        start: Its first sentence.
         text: Its sentences, joined by blanks.
         place: Where it begins, as a share of the book.
         chapter: The heading above it.
@@ -57,13 +56,10 @@ class SearchableBook:
     """A book that can be asked: its passages, ready for each ranking.
 
     Args:
-        book: The book.
         length: Sentences in a passage.
-        words: Whether BM25 ranks.
         encoders: Encoders that rank, by the names to show.
         keep: A folder for the passages' vectors, which the next prompts then need not wait for.
         precision: What encoders compute passages in; ``auto`` is what is faster here.
-        progress: Notified of each passage that is encoded.
 
     Raises:
         UsageError: Nothing ranks, or the book is shorter than a passage.

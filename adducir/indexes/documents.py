@@ -59,9 +59,6 @@ class DocumentWriter:
 class DocumentStore:
     """Documents by docno, read from disk as they are asked for.
 
-    Args:
-        folder: The artifact's folder.
-
     Raises:
         ArtifactError: The folder holds no document store.
     """

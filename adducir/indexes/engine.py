@@ -20,7 +20,6 @@ def open_index(path: Path | str, *, device: str = "auto") -> Index:
     """Open an index of any engine.
 
     Args:
-        path: Its folder.
         device: Where the encoder of a dense index runs.
 
     Raises:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from adducir.core.errors import UsageError
-from adducir.core.nearest import nearest
+from adducir.core.texts import nearest
 from adducir.indexes.models.bm25 import BM25
 from adducir.indexes.models.model import Model
 
@@ -37,8 +37,6 @@ def checked_fields(
     Args:
         weights: The weight of each field.
         fields: The fields that the index keeps by themselves.
-        model: The retrieval model.
-        index: The index's folder.
         exact_lengths: Whether BM25 is to read exact lengths.
         has_feedback: Whether queries are to be expanded.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.index import Hits, Query
 
 
 def ranked(inp: pd.DataFrame, search: Callable[[list[Query]], Hits]) -> pd.DataFrame:
@@ -14,7 +14,6 @@ def ranked(inp: pd.DataFrame, search: Callable[[list[Query]], Hits]) -> pd.DataF
 
     Args:
         inp: With the columns ``qid`` and ``query``, and perhaps ``query_toks``.
-        search: Finds the hits of queries.
 
     Returns:
         One row a hit, with ``docno``, ``score``, ``rank`` (from 0) and the query's other columns.

@@ -6,8 +6,7 @@ but with Lucene's whole scores, which Anserini rounds to four decimals.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,50 +19,21 @@ from adducir.core.checking import checked
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
-from adducir.indexes.analysis import Analysis
-from adducir.indexes.documents import DocumentStore
 from adducir.indexes.feedback.lucene import Found
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.feedback.weights import heaviest_first
-from adducir.indexes.field_weights import FieldWeights, checked_fields
+from adducir.indexes.field_weights import FieldWeights
+from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
 from adducir.indexes.java_errors import translated
 from adducir.indexes.lucene_builder import KIND, LUCENE, default_threads
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.refusing import refuse_unless_scored
 
 _QUERIES = 100  # whose documents' vectors are in memory at a time
-Query = str | Mapping[str, float]
-"""A query's text, or index terms with their weights."""
 
 
-@dataclass(frozen=True)
-class Hits:
-    """The rankings of q queries with n hits in all.
-
-    Attributes:
-        counts: (q,) int32: how many hits each query has.
-        docnos: (n,) docnos, query after query, best first.
-        scores: (n,) float32: Lucene's scores, not increasing within a query.
-    """
-
-    counts: np.ndarray
-    docnos: pl.Series
-    scores: np.ndarray
-
-    def frame(self, qids: Sequence[str]) -> pl.DataFrame:
-        """The columns qid, docno and score; ``qids`` names the queries in order."""
-        rows = np.repeat(np.arange(len(qids)), self.counts)
-        return pl.DataFrame(
-            {
-                "qid": pl.Series(qids, dtype=pl.String).gather(rows),
-                "docno": self.docnos,
-                "score": pl.Series(self.scores).cast(pl.Float64),
-            }
-        )
-
-
-class LuceneIndex:
+class LuceneIndex(Index):
     """An index that ``adducir index`` built, or a plain folder of Anserini's.
 
     Args:
@@ -79,15 +49,7 @@ class LuceneIndex:
 
     @checked
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        self.manifest = _manifest(self.path)
-        recipe: Mapping[str, Any] = self.manifest.recipe if self.manifest else {}
-        self.accurate_length = bool(recipe.get("accurate_length", False))
-        self.fields = tuple(recipe.get("fields", ()))
-        self.separate_fields = self.fields if recipe.get("separate_fields") else ()
-        self.analysis = (
-            Analysis.from_settings(recipe["analysis"]) if "analysis" in recipe else Analysis()
-        )
+        self._settle(Path(path), _manifest(Path(path)))
         self._bridge = jvm.java_class("adducir.BulkSearcher")
         with translated(self.path):
             folder = self.path / LUCENE if self.manifest else self.path
@@ -99,24 +61,12 @@ class LuceneIndex:
         """How many documents can be found (those without text are not indexed)."""
         return len(self.docnos)
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What the index is, for fingerprints and run metadata."""
-        if self.manifest:
-            return {"name": self.path.name, "fingerprint": self.manifest.fingerprint}
-        return {"name": self.path.name}
-
     @cached_property
     def docnos(self) -> pl.Series:
         """Every docno, in the order of Lucene's document numbers."""
         with translated(self.path):
             joined = jvm.bytes_of(self._java.docnos()).decode()
         return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
-
-    @cached_property
-    def documents(self) -> DocumentStore:
-        """The documents' texts."""
-        return DocumentStore(self.path)
 
     @checked
     def search(
@@ -129,34 +79,12 @@ class LuceneIndex:
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
-        """Rank the documents for each query.
-
-        Args:
-            queries: Texts, or weighted index terms (these take no ``feedback``).
-            model: The retrieval model.
-            feedback: Expand each query first.
-            fields: The weights of fields, where the index keeps them separate; BM25 alone.
-            depth: Hits a query, at most; None for all documents that hold a term of the query.
-            threads: Java threads; by default one per core.
-
-        Raises:
-            UsageError: ``feedback`` on an index without vectors or with weighted queries; a model
-                that Lucene has not, or not for exact lengths; ``depth`` below 1; ``fields`` that
-                the index or the model has not.
-        """
-        if depth is not None and depth < 1:
-            raise UsageError(f"a depth must be 1 or more, not {depth}.")
+        """See :class:`Index`."""
+        check_depth(depth)
         if fields is not None:
-            checked_fields(
-                fields,
-                self.separate_fields,
-                model,
-                self.path,
-                exact_lengths=self.accurate_length,
-                has_feedback=feedback is not None,
-            )
+            self._by_fields(fields, model, feedback)
         if feedback is not None and not isinstance(feedback, RM3):
-            queries = self.expand(_texts(queries), model, feedback, threads=threads)
+            queries = self.expand(texts_alone(queries), model, feedback, threads=threads)
             model, feedback = feedback.model(model), None
         packed = self._searched(queries, model, feedback, depth, threads, fields)
         return self._unpacked(packed, len(queries))
@@ -170,11 +98,7 @@ class LuceneIndex:
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        """The query that feedback makes of each query: index terms and weights, heaviest first.
-
-        Raises:
-            UsageError: As :meth:`search`.
-        """
+        """See :class:`Index`."""
         self._refuse_feedback_without_vectors()
         if not isinstance(feedback, RM3):
             return list(self._expanded(queries, model, feedback, threads))
@@ -191,18 +115,11 @@ class LuceneIndex:
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
-        """The query that feedback makes of ``query`` and given documents, best first, with scores.
-
-        Raises:
-            UsageError: The index has no vectors, or does not hold one of the documents.
-        """
-        numbers = self._numbers
-        unknown = next((docno for docno, _ in documents if docno not in numbers), None)
-        if unknown is not None:
-            raise UsageError(f"the index {self.path} holds no document {unknown!r}.")
+        """See :class:`Index`."""
+        numbers = [self._number(docno) for docno, _ in documents]
         self._refuse_feedback_without_vectors()
-        best = documents[: feedback.depth]
-        docs, scores = [numbers[docno] for docno, _ in best], [float(score) for _, score in best]
+        docs = numbers[: feedback.depth]
+        scores = [float(score) for _, score in documents[: feedback.depth]]
         if not isinstance(feedback, RM3):
             return self._expansions([query], [docs], [scores], feedback, 1)[0]
         with translated(self.path):
@@ -211,10 +128,6 @@ class LuceneIndex:
     def close(self) -> None:
         """Let go of the files."""
         self._java.close()
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {docno: number for number, docno in enumerate(self.docnos)}
 
     def _similarity(self, model: Model) -> Any:
         refuse_unless_scored(model, "lucene", self.path)
@@ -291,12 +204,19 @@ class LuceneIndex:
         """The query that a method makes of each query and its documents."""
         with translated(self.path):
             counts = [Counter(terms) for terms in self.analysis.terms(queries)]
-            found = Found.read(self._java, counts, docs, threads, documents=len(self))
+            found = Found.read(
+                self._java,
+                counts,
+                docs,
+                threads,
+                documents=len(self),
+                has_plain_feedback=self.analysis.has_plain_feedback,
+            )
         return found.expanded(counts, docs, scores, method)
 
     def _queries(self, queries: Sequence[Query], rm3: RM3 | None) -> tuple[list[str], list[Any]]:
         if rm3 is not None:
-            texts = _texts(queries)
+            texts = texts_alone(queries)
             return texts, [self._java.textQuery(query) for query in texts]
         built = []
         for query in queries:
@@ -339,13 +259,6 @@ def _manifest(path: Path) -> Manifest | None:
         path=path,
         hint="Build one with 'adducir index SOURCE --output indexes/NAME'.",
     )
-
-
-def _texts(queries: Sequence[Query]) -> list[str]:
-    texts = [query for query in queries if isinstance(query, str)]
-    if len(texts) < len(queries):
-        raise UsageError("feedback expands a query's text, not weighted terms.")
-    return texts
 
 
 def _weights(lines: str) -> dict[str, float]:

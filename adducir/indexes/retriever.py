@@ -17,8 +17,7 @@ from adducir.core.registry import Family
 from adducir.indexes.engine import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.frames import ranked
-from adducir.indexes.index import Index
-from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.index import Hits, Index, Query
 from adducir.indexes.models import MODELS, Model
 
 
@@ -56,8 +55,9 @@ class LexicalRetriever(_Adjustable):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; where there is a column ``query_toks`` (index terms and
-    weights, as :class:`QueryExpansion` makes it), that is searched instead of the text. Output: one
-    row a hit, with ``docno``, ``score`` and ``rank`` (from 0).
+    weights, as :class:`QueryExpansion` makes it), that is searched instead of the text, by the
+    model that the method in ``query_feedback`` searches with, if there is one. Output: one row per
+    hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
         index: An index of either engine, or its folder.
@@ -65,7 +65,6 @@ class LexicalRetriever(_Adjustable):
         feedback: The name of a feedback method, or a method itself, to search by twice at once;
             :class:`QueryExpansion` shows and changes what is in between.
         depth: Hits a query, at most; None for all documents that hold a term of the query.
-        threads: Threads; by default one per core.
         hyperparameters: Of the model; they are attributes afterwards.
     """
 
@@ -87,11 +86,14 @@ class LexicalRetriever(_Adjustable):
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Search every query of the frame."""
+        model = self._made()
+        if "query_feedback" in inp and len(inp):
+            model = inp["query_feedback"].iloc[0].model(model)
 
         def search(queries: list[Query]) -> Hits:
             return self.index.search(
                 queries,
-                self._made(),
+                model,
                 feedback=self.feedback,
                 depth=self.depth,
                 threads=self.threads,
@@ -100,16 +102,13 @@ class LexicalRetriever(_Adjustable):
         return ranked(inp, search)
 
 
-LuceneRetriever = LexicalRetriever
-"""The name from when Lucene was the only engine."""
-
-
 class QueryExpansion(_Adjustable):
     """Expands each query by its best documents: ``retriever >> QueryExpansion(...) >> retriever``.
 
-    Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row a query, with
-    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches) and
-    ``query`` unchanged.
+    Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row per query, with
+    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches), ``query``
+    unchanged and, where the method searches with a model of its own (BM25PRF has no idf),
+    ``query_feedback``: the method.
 
     Args:
         index: An index of either engine with document vectors, or its folder.
@@ -137,4 +136,6 @@ class QueryExpansion(_Adjustable):
             documents = list(zip(ranking["docno"], ranking["score"], strict=True))
             weights = self.index.expand_from(query, documents, method)
             rows.append({"qid": qid, "query": query, "query_toks": weights})
-        return pd.DataFrame(rows, columns=["qid", "query", "query_toks"])
+        found = pd.DataFrame(rows, columns=["qid", "query", "query_toks"])
+        has_own_model = type(method).model is not FeedbackMethod.model
+        return found.assign(query_feedback=[method] * len(found)) if has_own_model else found

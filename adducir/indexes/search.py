@@ -9,8 +9,7 @@ from adducir.core.checking import checked
 from adducir.corpora.topics import Topics
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.index import Index
-from adducir.indexes.lucene import Hits
+from adducir.indexes.index import Hits, Index
 from adducir.indexes.models import MODELS, Model
 from adducir.runs.run import Run
 
@@ -20,12 +19,10 @@ class Search:
     """A run, and what there is to say about it.
 
     Attributes:
-        run: The rankings.
         empty: Topics whose query has no term left after analysis; they have no hits.
         unanswered: Topics with terms, none of which is in the index.
         tied: Topics whose documents, two or more, all have one score: their order is that of the
             docnos, and says nothing.
-        seconds: The time that searching took.
         settings: Index, model, feedback and depth, for the run's metadata.
     """
 

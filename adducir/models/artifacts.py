@@ -35,19 +35,14 @@ def build_by_parts(
     For the rest it is as :func:`adducir.core.artifacts.build`, which says what is raised.
 
     Args:
-        output: The artifact's folder.
         make: Fills it, under torch's threads.
-        kind: What it is.
         recipe: All that determines its content.
         inputs: The fingerprints of what it is made from.
         builder_version: Raised whenever the builder's output changes.
         cut: How large parts are, where that determines nothing else: parts of another cut are not
             taken.
-        threads: Of torch; by default its own choice.
         versions: Of engines that take part beside torch and transformers.
         sources: The names of what it is made from.
-        rebuild: Build even if the artifact is current.
-        progress: Notified of what is waited for.
     """
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
 
@@ -83,11 +78,8 @@ def settled_precision(
     is faster on the device.
 
     Args:
-        wanted: What the user said.
         device: See :func:`adducir.models.machine.choose_device`.
-        output: The artifact's folder.
         fingerprint_in: The artifact's fingerprint, were it made in a precision.
-        progress: Notified of why, where the machine chooses.
     """
     if wanted != "auto":
         return wanted

@@ -64,7 +64,6 @@ def shuffled_batches(
     Args:
         lengths: Tokens of each item.
         size: Items in a batch; the last one of a run of batches may have fewer.
-        seed: Another one gives another order.
         pool: How many batches are sorted by length among themselves; 1 for none.
     """
     draw = np.random.default_rng(seed)
@@ -76,6 +75,25 @@ def shuffled_batches(
         run = run[np.argsort(sizes[run], kind="stable")]
         batches += [run[first : first + size] for first in range(0, len(run), size)]
     return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def padded(
+    batch: Sequence[NDArray[np.int64]], filler: int, device: "torch.device"
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """Ids in one array, with ``filler`` behind the shorter ones, and the mask of what is none.
+
+    Returns:
+        Ids and mask, each (inputs, longest), of whole numbers.
+    """
+    import torch
+
+    longest = max((len(one) for one in batch), default=0)
+    ids = np.full((len(batch), longest), filler, dtype=np.int64)
+    mask = np.zeros((len(batch), longest), dtype=np.int64)
+    for row, one in enumerate(batch):
+        ids[row, : len(one)] = one
+        mask[row, : len(one)] = 1
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
 def computed(

@@ -41,9 +41,6 @@ def convert(
 
     Args:
         source: The checkpoint; the files of a tokenizer that it names go into the result.
-        output: The folder of the result.
-        rebuild: Convert even if it is there.
-        progress: Notified of what the result lacks.
 
     Returns:
         The manifest. Its counts: ``source`` (the name), ``files`` that were converted.
@@ -90,7 +87,6 @@ class _Checkpoint:
     """The files of a checkpoint.
 
     Attributes:
-        folder: Where they lie.
         pickled: The names of the pickled files of each folder in it, the root's under an empty one.
         copied: The relative paths of all others that the result has.
     """

@@ -13,7 +13,6 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
 
     Args:
         what: What is read: ``tokenizer``, ``model``, ...
-        folder: Where it lies.
 
     Raises:
         InputError: It cannot be read.

@@ -94,7 +94,6 @@ def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
     """A model's configuration.
 
     Args:
-        source: Where it comes from.
         options: What is to be otherwise, such as ``num_labels``.
 
     Raises:
@@ -126,7 +125,6 @@ def load_model(
     saved either.
 
     Args:
-        source: Where it comes from.
         kind: The class in transformers that is wanted, such as ``AutoModel``,
             ``AutoModelForSequenceClassification`` or ``T5ForConditionalGeneration``.
         new_head: Whether a training follows, so that what stands behind the encoder (head and
@@ -238,8 +236,6 @@ def longest_input(model: Any, tokenizer: Any, wanted: int | None = None) -> int:
     """The tokens that an input may have, special ones included.
 
     Args:
-        model: The network.
-        tokenizer: Its tokenizer.
         wanted: As many are wanted; None for as many as the network can read, and 512 where its
             positions are relative, so that it could read any number.
     """

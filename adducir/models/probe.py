@@ -78,8 +78,6 @@ def fastest_precision(
     """The precision that is faster on a device; the reason is a note.
 
     Args:
-        device: The device.
-        progress: Notified of the reason.
         timer: What times; see :func:`probe`.
     """
     found = probe(device, timer=timer)
@@ -91,7 +89,6 @@ def probe(device: "torch.device", *, timer: Timer | None = None) -> Probe:
     """Time both precisions, unless the cache holds what was found on this machine.
 
     Args:
-        device: The device.
         timer: What times; by default the time that the process works, and the clock for devices
             beside the processor.
     """

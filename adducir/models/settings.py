@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -32,13 +32,37 @@ def read_settings(path: Path) -> dict[str, Any]:
     return json_object(path)
 
 
-def settings_in(path: Path, kind: type[Kind]) -> Kind:
-    """Settings as the object that they were.
+class ModelSettings(Recipe):
+    """Settings of a kind of model.
 
-    Raises:
-        ArtifactError, InputError: As :func:`read_settings`.
+    Attributes:
+        file: The file's name.
+        what: What a folder without the file is not: "no encoder", say.
     """
-    return as_settings(path, read_settings(path), kind)
+
+    file: ClassVar[str]
+    what: ClassVar[str]
+
+    def save(self, folder: Path) -> None:
+        """Write the settings into a model's folder."""
+        write_settings(folder / self.file, self.model_dump(mode="json"))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read the settings of a model that was trained here.
+
+        Raises:
+            ArtifactError: The folder is an artifact that is damaged.
+            InputError: There are none.
+        """
+        refuse_damaged(folder)
+        if not (folder / cls.file).is_file():
+            raise InputError(
+                f"this is {cls.what}: it holds no {cls.file}.",
+                path=folder,
+                hint="Name a folder that `adducir train` made of a recipe of that kind.",
+            )
+        return as_settings(folder / cls.file, read_settings(folder / cls.file), cls)
 
 
 def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:

@@ -6,17 +6,23 @@ for what it was not.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
 from adducir.core.errors import ArtifactError
 from adducir.core.files import publishing
+from adducir.core.progress import Progress
 
 if TYPE_CHECKING:
     import torch
+
+Item = TypeVar("Item")
 
 DIGEST = "sha256"
 
@@ -63,6 +69,27 @@ def is_whole(path: Path) -> bool:
     except (FileNotFoundError, ArtifactError):
         return False
     return True
+
+
+def in_shards(
+    items: Iterable[Item], size: int, progress: Progress, doing: str, total: int | None, unit: str
+) -> Iterator[list[Item]]:
+    """Items in runs of ``size``; the caller reports the advance."""
+    rest = iter(items)
+    progress.start(doing, total, unit)
+    try:
+        while batch := list(islice(rest, size)):
+            yield batch
+    finally:
+        progress.finish()
+
+
+def keep_shard(path: Path, folder: Path) -> None:
+    """Put a part into an artifact's folder; it stays where it is until the artifact is there."""
+    try:
+        os.link(path, folder / path.name)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(path, folder / path.name)
 
 
 def write_tensors(

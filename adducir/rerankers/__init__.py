@@ -13,17 +13,6 @@ if TYPE_CHECKING:
     from adducir.rerankers.retriever import RerankingTransformer
     from adducir.rerankers.texts import KnownTexts, StoredTexts, texts_of
 
-_HOMES = {
-    "KnownTexts": "texts",
-    "Reranked": "rerank",
-    "Reranker": "registry",
-    "RerankingTransformer": "retriever",
-    "StoredTexts": "texts",
-    "open_reranker": "registry",
-    "rerank": "rerank",
-    "texts_of": "texts",
-}
-
 __all__ = [  # noqa: RUF022  (in the order of use)
     "open_reranker",
     "Reranker",
@@ -35,4 +24,4 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "RerankingTransformer",
 ]
 
-__getattr__ = offering(__name__, _HOMES)
+__getattr__ = offering(__name__)

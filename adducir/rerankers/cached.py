@@ -1,7 +1,7 @@
 """What a reranker says, computed only where it is not in the cache."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 from adducir.core.errors import MachineError
 from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cache import ScoreCache, pair_keys
+from adducir.rerankers.passages import united
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.scoring import Listwise, Pair, Pointwise
+
+Asked = tuple[str, Sequence[str]]
+"""A query, and the texts of its documents."""
+
+Ranked = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""The numbers of a query's documents, the best first, and their scores in that order."""
 
 
 class _Counting:
@@ -44,6 +51,23 @@ class _Counting:
 
 class CachedScores(_Counting):
     """Scores of pairs."""
+
+    def ranked(self, asked: Iterable[Asked]) -> Iterator[Ranked]:
+        """The order of each query's documents by the scores of their passages, all at once."""
+        pairs: list[Pair] = []
+        counts: list[int] = []
+        sizes: list[int] = []
+        for query, texts in asked:
+            sizes.append(len(texts))
+            for text in texts:
+                parts = self.reranker.parts(text)
+                counts.append(len(parts))
+                pairs += [(query, part) for part in parts]
+        found = self.scores(pairs, np.repeat(np.arange(len(counts)), counts))
+        scores = united(found, counts, self.reranker.recipe.passages)
+        for some in np.split(scores, np.cumsum(sizes)[:-1]):
+            order = np.argsort(-some, kind="stable")
+            yield order, some[order]
 
     def scores(self, pairs: Sequence[Pair], documents: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n,) the scores of pairs, as they would be computed.
@@ -107,6 +131,12 @@ class CachedScores(_Counting):
 class CachedOrders(_Counting):
     """Orders of lists, window by window."""
 
+    def ranked(self, asked: Iterable[Asked]) -> Iterator[Ranked]:
+        """The order of each query's documents by their first passages, one query after another."""
+        for query, texts in asked:
+            order = self.order(query, [self.reranker.parts(text)[0] for text in texts])
+            yield order, 1.0 / np.arange(1, len(order) + 1)
+
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
         """The numbers of texts, the best first, after windows from the bottom up."""
         order = np.arange(len(texts))
@@ -140,3 +170,11 @@ def _digest(texts: Sequence[str]) -> str:
         encoded = text.encode("utf-8", "surrogatepass")
         digest.update(f"{len(encoded)}:".encode() + encoded)
     return digest.hexdigest()
+
+
+def cached(
+    reranker: Reranker, folder: Path | None, progress: Progress = SILENT
+) -> CachedScores | CachedOrders:
+    """What a reranker says of documents; ``folder`` is the cache's, None for none."""
+    kind = CachedOrders if reranker.is_listwise else CachedScores
+    return kind(reranker, folder, progress)

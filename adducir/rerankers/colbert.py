@@ -17,29 +17,28 @@ Padding never counts: it is minus infinity before the maximum (see :mod:`adducir
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
 from adducir.encoders.maxsim import maxsim
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.explaining import explaining
 from adducir.models.layouts import plain_name
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
-from adducir.rerankers.inputs import Ids, count_pieces, padded, token_ids
+from adducir.rerankers.inputs import Ids, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Pair, Pointwise, Scored
 
 if TYPE_CHECKING:
     import torch
 
-SCALE = "sum over the query's tokens of the greatest cosine"
-
+_SCORES = "sum over the query's tokens of the greatest cosine"
 _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
 _DENSE = "1_Dense/model.safetensors"
 _PRODUCTS = 1 << 22
@@ -56,6 +55,8 @@ class ColBERTRecipe(RerankerRecipe):
         attend_to_masks: Whether the other tokens attend to those that fill a query.
         skip_punctuation: Whether a text's punctuation marks do not count.
     """
+
+    scores: ClassVar[str] = _SCORES
 
     model: Literal["colbert"] = "colbert"
     base: str = "colbert-ir/colbertv2.0"
@@ -76,11 +77,6 @@ class ColBERTRecipe(RerankerRecipe):
         keys |= {"attend_to_masks", "skip_punctuation"}
         return LateInteraction.load(source, Reading(**self.model_dump(include=keys)))
 
-    def scale(self, source: ModelSource) -> str:
-        """See :class:`RerankerRecipe`."""
-        del source
-        return SCALE
-
 
 class MaxSimRecipe(RerankerRecipe):
     """ColBERT's score with the token vectors of any encoder.
@@ -90,6 +86,8 @@ class MaxSimRecipe(RerankerRecipe):
         document_length: Tokens of a text, at most; by default as many as the encoder reads.
         skip_punctuation: Whether a text's punctuation marks do not count.
     """
+
+    scores: ClassVar[str] = _SCORES
 
     model: Literal["maxsim"] = "maxsim"
     query_length: Length = 128
@@ -101,11 +99,6 @@ class MaxSimRecipe(RerankerRecipe):
         keys = {"query_length", "document_length", "skip_punctuation"}
         plain: dict[str, Any] = {"markers": None, "special": False, "fill": False}
         return LateInteraction.load(source, Reading(**self.model_dump(include=keys), **plain))
-
-    def scale(self, source: ModelSource) -> str:
-        """See :class:`RerankerRecipe`."""
-        del source
-        return SCALE
 
 
 @dataclass(frozen=True)
@@ -143,9 +136,7 @@ class LateInteraction(Pointwise):
 
     Args:
         network: An encoder of transformers.
-        tokenizer: Its fast tokenizer.
         projection: (dimensions, hidden) weights, or None.
-        reading: How texts become tokens.
 
     Raises:
         InputError: The vocabulary lacks a marker, or has no token to fill queries with.
@@ -158,7 +149,6 @@ class LateInteraction(Pointwise):
         self.tokenizer = tokenizer
         self.projection = projection
         self.reading = reading
-        self.scale = SCALE
         self._opening, self._closing = _specials(tokenizer)
         self._markers = [_marker(tokenizer, one) for one in reading.markers or ()]
         self._punctuation = _punctuation(tokenizer) if reading.skip_punctuation else np.zeros(0)
@@ -253,9 +243,9 @@ class LateInteraction(Pointwise):
         queries = list(dict.fromkeys(query for query, _ in pairs))
         texts = list(dict.fromkeys(text for _, text in pairs))
         rows = {query: row for row, query in enumerate(queries)}
-        requested: dict[str, list[int]] = {text: [] for text in texts}
+        pairs_of: dict[str, list[int]] = {text: [] for text in texts}
         for number, (_, text) in enumerate(pairs):
-            requested[text].append(number)
+            pairs_of[text].append(number)
         encoded = self.documents(texts)
         self.network.eval()
         query_vectors, query_mask = self._queries(queries)
@@ -263,7 +253,7 @@ class LateInteraction(Pointwise):
         def compute(numbers: NDArray[np.int64]) -> Scored:
             with torch.inference_mode(), computing_in(self.precision, self.network):
                 vectors, mask = self._encoded([encoded[number] for number in numbers])
-            known = [requested[texts[number]] for number in numbers]
+            known = [pairs_of[texts[number]] for number in numbers]
             which = np.array([number for some in known for number in some])
             left = torch.tensor([rows[pairs[number][0]] for number in which])
             right = torch.from_numpy(np.repeat(np.arange(len(known)), list(map(len, known))))
@@ -325,10 +315,6 @@ class LateInteraction(Pointwise):
                 parts.append(torch.where(torch.isinf(found), lowest, found))
             values: NDArray[np.float64] = torch.cat(parts).double().cpu().numpy()
         return values
-
-    def count_pieces(self, chunks: list[str]) -> list[int]:
-        """The tokens of each of some chunks of text."""
-        return count_pieces(self.tokenizer, chunks)
 
 
 def _specials(tokenizer: Any) -> tuple[Ids, Ids]:

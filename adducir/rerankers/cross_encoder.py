@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import InputError
+from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import config_of, has_architecture
 from adducir.rerankers.examples_recipe import ExamplesPart, HeldOutPart
-from adducir.rerankers.inputs import Encoded, PairReader, count_pieces, padded
+from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Joint, Pair
 from adducir.training.recipe import ModelRecipe
@@ -67,7 +68,6 @@ class CrossEncoder(Joint):
 
     Args:
         network: A model of transformers for sequence classification.
-        tokenizer: Its fast tokenizer.
         length: Tokens of an input, at most.
         label: The class whose log-probability is the score.
 
@@ -91,7 +91,6 @@ class CrossEncoder(Joint):
         self.label = label if label is not None else self.labels - 1
         if not 0 <= self.label < self.labels:
             raise InputError(f"there is no class {self.label}: the model has {self.labels}.")
-        self.scale = scale_of(self.labels, self.label)
         self._reader = PairReader(tokenizer, self.length)
         self._has_types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
 
@@ -170,10 +169,6 @@ class CrossEncoder(Joint):
         """(n,) the logit, or the log-probability of the class."""
         logits = self.logits(batch)
         return logits[:, 0] if self.labels == 1 else logits.log_softmax(dim=-1)[:, self.label]
-
-    def count_pieces(self, chunks: list[str]) -> list[int]:
-        """The tokens of each of some chunks of text."""
-        return count_pieces(self.tokenizer, chunks)
 
 
 def scale_of(labels: int, label: int | None) -> str:

@@ -66,17 +66,13 @@ def document_examples(
     memory are the docnos of all documents with digests of 16 bytes; texts lie in a file.
 
     Args:
-        corpus: The documents.
         query_field: The field that is the query.
         text_fields: The fields that make the text; by default the corpus' own. The query's field is
             left out.
         leaks: What is left out; documents with the text of one left out are, too.
-        counts: Notified of what became of the documents.
         folder: An empty folder, where texts are kept.
         negatives: For each document.
         most: Documents, at most: those whose seeded hash comes first.
-        seed: Another one chooses other documents and draws other negatives.
-        progress: Notified of documents read.
 
     Raises:
         InputError: The text has no field, or nothing is left to learn from.

@@ -43,7 +43,6 @@ class Counts:
     Attributes:
         queries: Queries with an example.
         positives: Examples with a label of one half or more.
-        negatives: The others.
         left_out_queries: Queries, or pairs of them, that leak control left out.
         left_out_documents: Documents of topics, or texts, that it left out; copies included.
         without_positive: Topics without a positive, or without a negative, which give no training
@@ -80,7 +79,6 @@ class Leaks:
 
     Attributes:
         queries: Queries, as :func:`normal` has them.
-        documents: Documents.
         copies: Whether documents with the text of one left out are left out too.
     """
 
@@ -120,8 +118,6 @@ def candidates(
         topics: The queries.
         qrels: Their judgements. Without runs the negatives are the documents judged lower.
         runs: Where negatives come from, down to ``depth``.
-        leaks: What is left out.
-        counts: Notified of what is left out.
         grade: The least grade of a positive.
         depth: See ``runs``.
         unjudged: Whether documents that nobody judged are negatives.
@@ -163,7 +159,6 @@ def examples(
         topics: From :func:`candidates`.
         text_of: The text of a document; None if the corpus lacks it.
         leaks: What is left out; its documents are looked up to find their copies.
-        counts: Notified of what is left out.
         negatives: For each positive, at most.
         seed: Another one draws others. What a topic draws depends on nothing but it, the query
             and the topic's negatives.
@@ -254,7 +249,6 @@ def held_out(queries: Iterable[str], share: float, seed: int) -> frozenset[str]:
     Args:
         queries: Queries, as :func:`normal` has them, each once.
         share: Of them.
-        seed: Another one holds out others.
 
     Raises:
         InputError: Nothing would be left to train on.

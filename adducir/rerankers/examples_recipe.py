@@ -26,17 +26,12 @@ class ExamplesPart(Recipe):
         pairs: JSON lines with ``query``, ``text`` and ``label`` (0 to 1).
         query_field: The documents' field that is the query; the rest is a positive of it.
         most: Documents that are learnt from so, at most.
-        topics: The queries.
         topic_field: The topics' field that is the query.
-        qrels: Their judgements.
-        corpus: The documents.
         runs: Where negatives come from.
         grade: The least grade of a positive.
         depth: How far down a run's documents are negatives.
         negatives: Negatives for each positive, at most.
         unjudged: Whether documents that nobody judged are negatives too.
-        seed: Another one draws other negatives.
-        without: What must not be learnt from.
     """
 
     pairs: str | None = None
@@ -76,7 +71,6 @@ class HeldOutPart(Recipe):
 
     Attributes:
         share: Of the queries; all examples of a query stay together.
-        seed: Another one holds out others.
     """
 
     share: Annotated[float, Field(ge=0, lt=1)] = 0.1

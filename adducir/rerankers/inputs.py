@@ -8,15 +8,12 @@ but the part that may be cut is known, and each query is read once.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-
-if TYPE_CHECKING:
-    import torch
 
 Ids = NDArray[np.int64]
 
@@ -48,25 +45,25 @@ def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
     """The first ids of texts, without special ones.
 
     Args:
-        tokenizer: A fast tokenizer of transformers.
         texts: The texts; of a long one only a part is read, up to a blank, where that suffices.
         most: How many ids are wanted of each.
     """
-    backend = tokenizer.backend_tokenizer
     starts = [_start(text, most * _CHARACTERS) for text in texts]
-    found = [_ids(one, most) for one in _encoded(backend, starts)]
+    found = [_ids(one, most) for one in encoded(tokenizer, starts)]
     short = [
         number
         for number, (text, start) in enumerate(zip(texts, starts, strict=True))
         if len(start) < len(text) and len(found[number]) < most
     ]
-    for number, one in zip(short, _encoded(backend, [texts[n] for n in short]), strict=True):
+    for number, one in zip(short, encoded(tokenizer, [texts[n] for n in short]), strict=True):
         found[number] = _ids(one, most)
     return found
 
 
-def _encoded(backend: Any, texts: list[str]) -> list[Any]:
-    return list(backend.encode_batch_fast(texts, add_special_tokens=False)) if texts else []
+def encoded(tokenizer: Any, texts: list[str]) -> list[Any]:
+    """What a fast tokenizer makes of texts, without special tokens."""
+    encode = tokenizer.backend_tokenizer.encode_batch_fast
+    return list(encode(texts, add_special_tokens=False)) if texts else []
 
 
 def _ids(encoding: Any, most: int) -> Ids:
@@ -80,17 +77,10 @@ def _start(text: str, characters: int) -> str:
     return text[: blank.start()] if blank else text
 
 
-def count_pieces(tokenizer: Any, chunks: list[str]) -> list[int]:
-    """The tokens of each of some chunks of text, without special ones."""
-    return [len(one) for one in _encoded(tokenizer.backend_tokenizer, chunks)]
-
-
 def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
     """Cut a text, and only a query that would leave it less than a quarter of the room.
 
     Args:
-        query: The query's ids.
-        text: The text's ids.
         room: How many ids the two may have together.
     """
     kept = min(len(text), room // _TO_TEXT)
@@ -102,7 +92,6 @@ class PairReader:
     """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them.
 
     Args:
-        tokenizer: A fast tokenizer of transformers.
         length: Ids of an input, the special ones included.
     """
 
@@ -140,25 +129,6 @@ class PairReader:
             three_types,
         )
         return Encoded(np.concatenate((one, query, two, text, three)), np.concatenate(types))
-
-
-def padded(
-    batch: Sequence[Ids], filler: int, device: "torch.device"
-) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Ids in one array, with ``filler`` behind the shorter ones, and the mask of what is none.
-
-    Returns:
-        Ids and mask, each (inputs, longest), of whole numbers.
-    """
-    import torch
-
-    longest = max((len(one) for one in batch), default=0)
-    ids = np.full((len(batch), longest), filler, dtype=np.int64)
-    mask = np.zeros((len(batch), longest), dtype=np.int64)
-    for row, one in enumerate(batch):
-        ids[row, : len(one)] = one
-        mask[row, : len(one)] = 1
-    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
 def special_id(tokenizer: Any, name: str) -> int:

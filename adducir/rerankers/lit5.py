@@ -20,17 +20,15 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import (
     Ids,
-    count_pieces,
     first_id,
     fitted,
-    padded,
     special_id,
     token_ids,
 )
@@ -40,9 +38,6 @@ from adducir.rerankers.windows import repaired
 
 if TYPE_CHECKING:
     import torch
-
-
-SCALE = "1 / rank"
 
 
 class LiT5Recipe(RerankerRecipe):
@@ -57,6 +52,7 @@ class LiT5Recipe(RerankerRecipe):
     """
 
     is_listwise: ClassVar[bool] = True
+    scores: ClassVar[str] = "1 / rank"
 
     model: Literal["lit5"] = "lit5"
     base: str = "castorini/LiT5-Distill-base"
@@ -82,18 +78,12 @@ class LiT5Recipe(RerankerRecipe):
         """See :meth:`LiT5.load`."""
         return LiT5.load(source, length=self.length, answer_length=self.answer_length)
 
-    def scale(self, source: ModelSource) -> str:
-        """See :class:`RerankerRecipe`."""
-        del source
-        return SCALE
-
 
 class LiT5(Listwise):
     """A T5 that reads passages apart and writes their order.
 
     Args:
         network: A model of transformers for conditional generation.
-        tokenizer: Its fast tokenizer.
         length: Tokens of one passage's input.
         answer_length: Tokens of the answer, at most.
     """
@@ -111,7 +101,6 @@ class LiT5(Listwise):
         self.network = network
         self.tokenizer = tokenizer
         self.length, self.answer_length = length, answer_length
-        self.scale = SCALE
         self._end = special_id(tokenizer, "eos_token")
         self._padding = special_id(tokenizer, "pad_token")
         # Not what the checkpoint's own file says: that may be damaged, or ask for another decoding.
@@ -142,14 +131,14 @@ class LiT5(Listwise):
         tokenizer, most = self.tokenizer, self.length
         opening, closing = token_ids(tokenizer, ["Search Query:", "Relevance Ranking:"], most)
         closing = np.append(closing, self._end)
-        (requested,) = token_ids(tokenizer, [query], most)
+        (query_ids,) = token_ids(tokenizer, [query], most)
         labels = [f"Passage: [{number}]" for number in range(1, len(texts) + 1)]
         found = []
         for label, text in zip(
             token_ids(tokenizer, labels, most), token_ids(tokenizer, texts, most), strict=True
         ):
             room = most - len(opening) - len(label) - len(closing)
-            cut, passage = fitted(requested, text, max(0, room))
+            cut, passage = fitted(query_ids, text, max(0, room))
             found.append(np.concatenate((opening, cut, label, passage, closing)))
         return found
 
@@ -193,7 +182,3 @@ class LiT5(Listwise):
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
         """The numbers of a window's texts, the best first."""
         return repaired(self.answer(query, texts), len(texts)) if texts else np.zeros(0, np.int64)
-
-    def count_pieces(self, chunks: list[str]) -> list[int]:
-        """The tokens of each of some chunks of text."""
-        return count_pieces(self.tokenizer, chunks)

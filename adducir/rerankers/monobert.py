@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from adducir.models.sources import ModelSource
-from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
+from adducir.rerankers.cross_encoder import CrossEncoderRecipe
 from adducir.rerankers.recipe import Length
 
 _BASE = "castorini/monobert-large-msmarco"
@@ -45,7 +45,3 @@ class MonoBERTRecipe(CrossEncoderRecipe):
         if isinstance(data, dict) and data.get("base", _BASE) == _BASE:
             return {"tokenizer": "bert-large-uncased", **data}
         return data
-
-
-MonoBERT = CrossEncoder
-"""The network is that of any cross-encoder."""

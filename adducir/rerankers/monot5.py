@@ -14,21 +14,20 @@ Which two tokens are asked for depends on the checkpoint; see :data:`TOKENS`.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from adducir.core.errors import InputError
+from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import (
     Encoded,
     Ids,
-    count_pieces,
     first_id,
     fitted,
-    padded,
     special_id,
     token_ids,
 )
@@ -37,8 +36,6 @@ from adducir.rerankers.scoring import Joint, Pair
 
 if TYPE_CHECKING:
     import torch
-
-SCALE = "log-probability of true against false"
 
 TOKENS = (
     ("ptt5", ("▁não", "▁sim")),
@@ -63,6 +60,8 @@ class MonoT5Recipe(RerankerRecipe):
         tokens: Those for "false" and "true"; by default known by the model's name.
     """
 
+    scores: ClassVar[str] = "log-probability of true against false"
+
     model: Literal["monot5"] = "monot5"
     base: str = "castorini/monot5-3b-msmarco-10k"
     length: Length = 512
@@ -79,18 +78,12 @@ class MonoT5Recipe(RerankerRecipe):
         """See :meth:`MonoT5.load`."""
         return MonoT5.load(source, length=self.length, tokens=self.tokens)
 
-    def scale(self, source: ModelSource) -> str:
-        """See :class:`RerankerRecipe`."""
-        del source
-        return SCALE
-
 
 class MonoT5(Joint):
     """A T5 that was trained to answer whether a document is relevant.
 
     Args:
         network: A model of transformers for conditional generation.
-        tokenizer: Its fast tokenizer.
         tokens: The vocabulary's entries for "false" and "true".
         length: Tokens of an input, at most.
 
@@ -109,7 +102,6 @@ class MonoT5(Joint):
         self.network = network
         self.tokenizer = tokenizer
         self.length = longest_input(network, tokenizer, length)
-        self.scale = SCALE
         known = tokenizer.get_vocab()
         for token in tokens:
             if token not in known:
@@ -172,10 +164,6 @@ class MonoT5(Joint):
         found = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
         answers: torch.Tensor = found.logits[:, 0, self._answers].float()
         return answers.log_softmax(dim=-1)[:, 1]
-
-    def count_pieces(self, chunks: list[str]) -> list[int]:
-        """The tokens of each of some chunks of text."""
-        return count_pieces(self.tokenizer, chunks)
 
 
 def tokens_of(name: str) -> tuple[str, str]:

@@ -19,8 +19,6 @@ def parts_of(text: str, part: PassagesPart, count_pieces: CountPieces) -> list[s
     """The passages of a document that are scored: one at least, which may be empty.
 
     Args:
-        text: The document.
-        part: Which passages are wanted.
         count_pieces: Counts the model's tokens; called only where lengths are in pieces.
     """
     cut = part.cut()
@@ -41,7 +39,6 @@ def united(
     Args:
         scores: (n,) of the passages of all documents, one document after another.
         counts: How many passages each document has.
-        part: How they are united.
     """
     if not len(counts):
         return np.zeros(0)

@@ -4,12 +4,14 @@ Each model's own keys stand in its file.
 """
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from adducir.core.recipe_model import Recipe
 from adducir.models.machine import Precision
+from adducir.models.settings import write_settings
 from adducir.training.recipe import Several
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 Length = Annotated[int, Field(ge=1)]
 
+SETTINGS_FILE = "reranker.json"
+"""How a trained reranker reads texts: kept beside its weights."""
+_OF_TRAINING = {"kind", "base", "tokenizer", "description", "examples", "held_out", "labels"}
 _NOT_DECIDING = frozenset(
     {"kind", "description", "base", "tokenizer", "fields", "passages", "batch_tokens"}
     | {"examples", "held_out", "labels", "training"}
@@ -63,6 +68,7 @@ class RerankerRecipe(Recipe):
     Attributes:
         is_listwise: Whether it puts lists in order rather than scores pairs; such a kind has the
             keys ``window`` and ``stride``.
+        scores: What :meth:`scale` says, where it is the same for all models of the kind.
         kind: What distinguishes this recipe from others.
         description: For readers.
         model: The kind of model.
@@ -76,6 +82,7 @@ class RerankerRecipe(Recipe):
     """
 
     is_listwise: ClassVar[bool] = False
+    scores: ClassVar[str] = ""
 
     kind: Literal["reranker"] = "reranker"
     description: str = ""
@@ -91,6 +98,11 @@ class RerankerRecipe(Recipe):
     def fingerprint_inputs(self) -> dict[str, Any]:
         """What determines the score of a pair, beside the weights."""
         return self.model_dump(mode="json", exclude=set(_NOT_DECIDING))
+
+    def save(self, folder: Path) -> None:
+        """Write what a trained model's use needs to know of its recipe."""
+        details = self.model_dump(mode="json", exclude={*_OF_TRAINING, "training"})
+        write_settings(folder / SETTINGS_FILE, details)
 
     @classmethod
     def fits(cls, source: "ModelSource") -> bool:
@@ -110,6 +122,7 @@ class RerankerRecipe(Recipe):
             MachineError: It cannot be fetched.
         """
 
-    @abstractmethod
     def scale(self, source: "ModelSource") -> str:
         """What its scores are, in a few words; the model is not loaded for that."""
+        del source
+        return self.scores

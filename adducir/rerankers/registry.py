@@ -18,12 +18,11 @@ from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
-from adducir.models.settings import as_settings
-from adducir.models.sources import ModelSource, model_source
+from adducir.models.settings import as_settings, read_settings
+from adducir.models.sources import RECIPES, ModelSource, model_source
 from adducir.rerankers.passages import parts_of, united
-from adducir.rerankers.recipe import RerankerRecipe
+from adducir.rerankers.recipe import SETTINGS_FILE, RerankerRecipe
 from adducir.rerankers.scoring import Listwise, Pointwise
-from adducir.rerankers.settings import SETTINGS_FILE, load_settings
 from adducir.rerankers.windows import windows
 from adducir.training.recipe import listed
 
@@ -44,21 +43,13 @@ RERANKERS = Family(
 )
 """Every kind by its name, in the order in which a model without a recipe is tried for them."""
 
-_RECIPES = (".yaml", ".yml")
 _VERSION = 2
 """Raised when some model's scores become others."""
 
 
 @dataclass(frozen=True)
 class Reranker:
-    """A reranker that is loaded when it is first needed.
-
-    Attributes:
-        name: As the user wrote it.
-        recipe: Its settings.
-        source: Its weights.
-        device: The device that it computes on.
-    """
+    """A reranker that is loaded when it is first needed."""
 
     name: str
     recipe: RerankerRecipe
@@ -148,7 +139,6 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
     """All that determines the score of a pair.
 
     Args:
-        recipe: The reranker's settings.
         weights: The identity of its model; of a model that is trained by the recipe, the
             fingerprint of the artifact, which need not be there yet.
     """
@@ -182,7 +172,7 @@ def open_reranker(
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
-    if path.suffix in _RECIPES:
+    if path.suffix in RECIPES:
         return _of_recipe(text, path, device)
     if (path / SETTINGS_FILE).is_file():
         return _trained(text, path, device)
@@ -267,8 +257,7 @@ def _trained(
     name: str, folder: Path, device: str, recipe: RerankerRecipe | None = None
 ) -> Reranker:
     """A model that was trained here; how it is used may be said anew by its recipe."""
-    kept = load_settings(folder)
-    settings = {**kept, "base": str(folder)}
+    settings = {**read_settings(folder / SETTINGS_FILE), "base": str(folder)}
     if recipe is not None:
         used = {"fields", "passages", "precision", "batch_tokens"}
         settings |= recipe.model_dump(include=used)

@@ -19,8 +19,7 @@ from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.topics import Topics
-from adducir.rerankers.cached import CachedOrders, CachedScores
-from adducir.rerankers.passages import united
+from adducir.rerankers.cached import Ranked, cached
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.texts import Texts
 from adducir.runs.run import Run
@@ -35,10 +34,8 @@ class Reranked:
     """A run in its new order, and what there is to say about it.
 
     Attributes:
-        run: The rankings.
         computed: Pairs of query and passage, or windows, that the model was asked for.
         cached: Those whose result was known.
-        seconds: The time that it took.
         settings: Model, depth, score scale and batches, for the run's metadata.
     """
 
@@ -75,12 +72,9 @@ def rerank(
     Args:
         run: The candidates.
         topics: Their queries; topics that the run lacks are ignored.
-        texts: The documents' texts.
-        reranker: The model.
         depth: Documents a topic whose order is made anew.
         tag: The new run's; by default the old one's with the reranker's name.
         cache: The folder for scores; None for none. Scores that are there are not computed again.
-        progress: Notified of each pair or window.
 
     Raises:
         UsageError: ``depth`` is less than 1.
@@ -124,22 +118,20 @@ def _orders(
     cache: Path | None,
     details: Reranked,
     progress: Progress,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+) -> Iterator[Ranked]:
     """For each topic the order of its best documents, and their scores in that order."""
+    sizes = [min(depth, len(topic.docnos)) for topic in topics]
     if reranker.is_listwise:
-        yield from _listwise(topics, texts, reranker, depth, cache, details, progress)
-        return
-    total = sum(min(depth, len(topic.docnos)) for topic in topics)
-    progress.start("reranking", total, "pairs")
-    scorer = CachedScores(reranker, cache, progress)
+        progress.start("reranking", sum(len(reranker.windows(size)) for size in sizes), "windows")
+    else:
+        progress.start("reranking", sum(sizes), "pairs")
+    asked = cached(reranker, cache, progress)
     try:
         for some in _chunks(topics, depth):
-            for scores in _scores(some, texts, reranker, scorer, depth):
-                order = np.argsort(-scores, kind="stable")
-                yield order, scores[order]
-            details.computed, details.cached = scorer.computed, scorer.cached
+            yield from asked.ranked((one.query, texts.get(one.docnos[:depth])) for one in some)
+            details.computed, details.cached = asked.computed, asked.cached
     finally:
-        scorer.close()
+        asked.close()
         progress.finish()
 
 
@@ -154,48 +146,6 @@ def _chunks(topics: Sequence[_Topic], depth: int) -> Iterator[list[_Topic]]:
             some, count = [], 0
     if some:
         yield some
-
-
-def _scores(
-    topics: Sequence[_Topic], texts: Texts, reranker: Reranker, scorer: CachedScores, depth: int
-) -> Iterator[NDArray[np.float64]]:
-    """The scores of each topic's best documents, in the old order."""
-    pairs: list[tuple[str, str]] = []
-    counts: list[int] = []
-    sizes: list[int] = []
-    for topic in topics:
-        found = texts.get(topic.docnos[:depth])
-        sizes.append(len(found))
-        for text in found:
-            parts = reranker.parts(text)
-            counts.append(len(parts))
-            pairs += [(topic.query, part) for part in parts]
-    documents = np.repeat(np.arange(len(counts)), counts)
-    scores = united(scorer.scores(pairs, documents), counts, reranker.recipe.passages)
-    yield from np.split(scores, np.cumsum(sizes)[:-1])
-
-
-def _listwise(
-    topics: Sequence[_Topic],
-    texts: Texts,
-    reranker: Reranker,
-    depth: int,
-    cache: Path | None,
-    details: Reranked,
-    progress: Progress,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    sizes = [min(depth, len(topic.docnos)) for topic in topics]
-    progress.start("reranking", sum(len(reranker.windows(size)) for size in sizes), "windows")
-    orders = CachedOrders(reranker, cache, progress)
-    try:
-        for topic in topics:
-            found = texts.get(topic.docnos[:depth])
-            order = orders.order(topic.query, [reranker.parts(text)[0] for text in found])
-            yield order, 1.0 / np.arange(1, len(order) + 1)
-            details.computed, details.cached = orders.computed, orders.cached
-    finally:
-        orders.close()
-        progress.finish()
 
 
 def _rows(

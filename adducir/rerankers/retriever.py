@@ -1,7 +1,6 @@
 """Rerankers as PyTerrier transformers: ``retriever >> RerankingTransformer("minilm-ce")``."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,8 +10,7 @@ from adducir.core.checking import checked
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engine import open_index
 from adducir.indexes.index import Index
-from adducir.rerankers.cached import CachedOrders, CachedScores
-from adducir.rerankers.passages import united
+from adducir.rerankers.cached import cached
 from adducir.rerankers.registry import Reranker, open_reranker
 from adducir.rerankers.texts import StoredTexts
 
@@ -64,7 +62,15 @@ class RerankingTransformer(pt.Transformer):
         groups = [frame for _, frame in inp.groupby("qid", sort=False)]
         if not groups:
             return inp.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
-        ranked = self._ordered(groups) if self.reranker.is_listwise else self._scored(groups)
+        asked = ((str(frame["query"].iloc[0]), self._of(frame)) for frame in groups)
+        by = cached(self.reranker, self.cache)
+        try:
+            ranked = [
+                frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
+                for frame, (order, scores) in zip(groups, by.ranked(asked), strict=True)
+            ]
+        finally:
+            by.close()
         return pd.concat(ranked, ignore_index=True)
 
     def _of(self, frame: pd.DataFrame) -> list[str]:
@@ -72,44 +78,5 @@ class RerankingTransformer(pt.Transformer):
             return self._texts.get([str(docno) for docno in frame["docno"]])
         return [str(text) for text in frame[self.text_attr]]
 
-    def _scored(self, groups: list[pd.DataFrame]) -> list[pd.DataFrame]:
-        scorer = CachedScores(self.reranker, self.cache)
-        pairs: list[tuple[str, str]] = []
-        counts: list[int] = []
-        for frame in groups:
-            query = str(frame["query"].iloc[0])
-            for text in self._of(frame):
-                parts = self.reranker.parts(text)
-                counts.append(len(parts))
-                pairs += [(query, part) for part in parts]
-        try:
-            found = scorer.scores(pairs, np.repeat(np.arange(len(counts)), counts))
-        finally:
-            scorer.close()
-        scores = united(found, counts, self.reranker.recipe.passages)
-        ends = np.cumsum([len(frame) for frame in groups])[:-1]
-        ranked = []
-        for frame, some in zip(groups, np.split(scores, ends), strict=True):
-            order = np.argsort(-some, kind="stable")
-            ranked.append(_reordered(frame, order, some[order]))
-        return ranked
-
-    def _ordered(self, groups: list[pd.DataFrame]) -> list[pd.DataFrame]:
-        orders = CachedOrders(self.reranker, self.cache)
-        ranked = []
-        try:
-            for frame in groups:
-                texts = [self.reranker.parts(text)[0] for text in self._of(frame)]
-                order = orders.order(str(frame["query"].iloc[0]), texts)
-                ranked.append(_reordered(frame, order, 1.0 / np.arange(1, len(order) + 1)))
-        finally:
-            orders.close()
-        return ranked
-
     def __repr__(self) -> str:
         return f"RerankingTransformer({self.reranker.name!r})"
-
-
-def _reordered(frame: pd.DataFrame, order: Any, scores: Any) -> pd.DataFrame:
-    found: pd.DataFrame = frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
-    return found

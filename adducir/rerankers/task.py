@@ -17,13 +17,12 @@ from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.examples import Counts, Example, held_out, normal
 from adducir.rerankers.inputs import Encoded
-from adducir.rerankers.settings import save_settings
 from adducir.training.card import Card
 from adducir.training.store import Array, StoreWriter
 from adducir.training.task import TrainingTask, in_chunks, write_parts
 
 Made = Callable[[Counts, Path, Progress], Iterator[Example]]
-"""Makes examples, reported what to count in and where to keep texts meanwhile."""
+"""Makes examples, given what to count in and where to keep texts meanwhile."""
 
 _SUMMARY = (
     "A cross-encoder: it reads a query and a text in one input and gives the text a score, which "
@@ -44,9 +43,6 @@ class CrossEncoderTask(TrainingTask):
     """Learns pairs' labels; the losses are the pairs'.
 
     Args:
-        reranker: What is to learn.
-        recipe: How.
-        made: From what.
         data: What the model card shows of that.
     """
 
@@ -108,7 +104,7 @@ class CrossEncoderTask(TrainingTask):
         """Write weights, tokenizer and settings."""
         self._reranker.network.save_pretrained(folder)
         self._reranker.tokenizer.save_pretrained(folder)
-        save_settings(folder, self._stated)
+        self._stated.save(folder)
 
     def card(self, counts: Mapping[str, Any]) -> Card:
         """What its scores are, and what it learnt from."""

@@ -31,7 +31,6 @@ class StoredTexts:
     """Texts from the store beside an index, read as they are asked for.
 
     Args:
-        store: The store.
         fields: The fields that make a document's text.
     """
 
@@ -115,11 +114,9 @@ def texts_of(
     """Read the texts of some documents in one pass over a corpus.
 
     Args:
-        corpus: The corpus.
         docnos: The documents; those that are not there are an error only when they are asked for.
         fields: The fields that make a document's text; by default the corpus' own.
         folder: Where to keep them; by default in memory.
-        progress: Notified of documents read.
 
     Raises:
         InputError: The corpus cannot be read.

@@ -39,13 +39,7 @@ _SOURCES = ("kind", "examples", "batch_tokens", "passages")
 
 
 class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
-    """The training of a cross-encoder.
-
-    Attributes:
-        part: The recipe's examples.
-        leaks: What must not be learnt from.
-        base: The pretrained model.
-    """
+    """The training of a cross-encoder."""
 
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
@@ -143,9 +137,7 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
         """Make the examples, one after the other.
 
         Args:
-            counts: Notified of what is left out.
             folder: An empty folder, where texts are kept meanwhile.
-            progress: Notified of documents read.
 
         Raises:
             InputError: A source cannot be read, or there is no example.
@@ -245,7 +237,7 @@ def _leaks(part: LeaksPart, folder: Path, progress: Progress) -> Leaks:
         return load_topics(source_path(source, folder), progress=progress).queries
 
     with gathering() as each:
-        requested = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
+        queries = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
         documents = each(partial(part.excluded, folder, progress))
-    queries = frozenset(normal(query) for some in requested for query in some)
-    return Leaks(queries, documents, part.copies)
+    excluded = frozenset(normal(query) for some in queries for query in some)
+    return Leaks(excluded, documents, part.copies)

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from adducir.runs.run import Run
     from adducir.runs.write import write_run
 
-_HOMES = {
-    "Run": "run",
-    "check_file": "check",
-    "check_runs": "check",
-    "metadata_for": "metadata",
-    "read_metadata": "metadata",
-    "read_run": "read",
-    "strictly_decreasing": "order",
-    "write_run": "write",
-}
-
 __all__ = [  # noqa: RUF022  (in the order of use)
     "Run",
     "read_run",
@@ -38,4 +27,4 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "strictly_decreasing",
 ]
 
-__getattr__ = offering(__name__, _HOMES)
+__getattr__ = offering(__name__)

@@ -18,7 +18,6 @@ def check_docnos(run: Run, known: pl.Series | None, judged: pl.Series | None) ->
     """Suspicious docnos.
 
     Args:
-        run: The run.
         known: The docnos of the collection or index.
         judged: The docnos of the qrels.
     """

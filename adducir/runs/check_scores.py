@@ -17,7 +17,6 @@ def check_scores(run: Run, qrels: pl.DataFrame | None) -> Iterator[Finding]:
     """Everything that scores can be suspected of.
 
     Args:
-        run: The run.
         qrels: Columns qid, docno and grade, to see whether ties matter.
     """
     yield from _duplicates(run)

@@ -9,7 +9,6 @@ def check_topics(qids: Sequence[str], wanted: Sequence[str], holder: str) -> Ite
     """Missing, unknown and differently written topics.
 
     Args:
-        qids: The run's topics.
         wanted: The topics that it should have.
         holder: What has them: ``the qrels`` or ``the topics``.
     """

@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from adducir.core.checking import checked
-from adducir.core.files import read_text, writing_text
+from adducir.core.files import read_text
 from adducir.core.yaml import parse
 from adducir.version import __version__
 
@@ -50,16 +50,6 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
         r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z", "\n", read_text(place), flags=re.M
     )
     return parse(text, place).data
-
-
-def write_metadata(path: Path | str, *layers: Mapping[str, Any]) -> None:
-    """Write the metadata of the run at ``path``; see :func:`metadata_text`.
-
-    Raises:
-        MachineError: The disk is full, or the place cannot be written.
-    """
-    with writing_text(metadata_for(path)) as handle:
-        handle.write(metadata_text(*layers))
 
 
 def metadata_text(*layers: Mapping[str, Any]) -> str:

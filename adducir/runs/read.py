@@ -39,7 +39,6 @@ def read_run(
     rank is not read: scores make the order. The run's tag is that of the first line.
 
     Args:
-        path: The file.
         ties: Whose order equal scores get: trec_eval's (docno descending), which gives other
             systems' runs the figures that trec_eval gives them, or Anserini's (ascending).
         allow_empty: Whether a file without lines is a run without documents.
@@ -85,9 +84,9 @@ def parsed(data: bytes, names: Sequence[str]) -> pl.DataFrame | None:
             must be among them.
     """
     lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
-    for hint in (_with_blanks, _with_single_blanks):
+    for cleaned in (_with_blanks, _with_single_blanks):
         if lines is None:
-            data = hint(data)
+            data = cleaned(data)
             lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
     if lines is None:
         return None
@@ -150,7 +149,7 @@ def _with_single_blanks(data: bytes) -> bytes:
 
 
 def _exact(path: Path, data: bytes, extra_columns: bool) -> tuple[pl.DataFrame, str]:
-    """The same by the slow way, or the first error as an error."""
+    """The same by the slow way, or the first error raised."""
     good = []
     # Not from the file again: it may be a pipe.
     lines = enumerate(data.decode("utf-8").split("\n"), 1)

@@ -66,7 +66,6 @@ class Run:
 
         Args:
             rows: Columns qid, docno, score, which are cast; others are dropped.
-            tag: The system's name.
             path: The file it was read from.
             ties: The order of docnos that share a score, see :func:`adducir.runs.order.ordered`.
 
@@ -99,7 +98,6 @@ class Run:
             data: A frame of pandas or polars with the columns qid, docno and score (or query_id
                 and doc_id), such as PyTerrier's, whose rank column is not read; or a dict
                 ``{qid: {docno: score}}``.
-            tag: The system's name.
 
         Raises:
             UsageError: As for :meth:`ranked`.

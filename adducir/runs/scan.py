@@ -52,7 +52,7 @@ class ErrorDetail:
     hint: str | None = None
 
     def error(self, path: Path) -> InputError:
-        """The error as the error to raise."""
+        """The exception to raise."""
         return InputError(self.message, path=path, line=self.line, hint=self.hint)
 
 

@@ -50,8 +50,6 @@ def write_run(
     (``-`` is standard output) has no metadata.
 
     Args:
-        run: The run.
-        path: The file.
         metadata: Sections of ir_metadata to add, see :mod:`adducir.runs.metadata`.
         topics: All topics that were searched. Those without documents cannot stand in a run;
             the metadata names them.

@@ -120,7 +120,7 @@ class _Pool(NamedTuple):
     Attributes:
         relevance: (Q, N) P(p|q); 0 at padding.
         towards: (Q, N) inner products with the question's unit vector.
-        artifacts: (Q, N, N) inner products.
+        products: (Q, N, N) inner products.
         apart: (Q, N, N) bounded distances.
         there: (Q, N) bool, False at padding.
     """

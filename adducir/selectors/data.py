@@ -14,10 +14,6 @@ def questions_of(part: EvidenceData, folder: Path) -> Division[EvidenceQuestion]
     """The questions of a recipe, each with its part.
 
     A question is left out, or in two parts, if its text is, whatever its id.
-
-    Args:
-        part: The recipe's data.
-        folder: The study's, where relative paths start.
     """
     return Division(
         part,
@@ -32,7 +28,7 @@ def questions_of(part: EvidenceData, folder: Path) -> Division[EvidenceQuestion]
 def split_examples(
     part: EvidenceData, found: Division[EvidenceQuestion]
 ) -> Iterator[tuple[EvidenceQuestion, str]]:
-    """Those questions that teach something, since they have a true passage; with their part."""
+    """Those questions that can be learnt from, since they have a true passage; with their part."""
     for question, name in found:
         if name in ("train", "validation") and question.relevant:
             is_cut = name == "train" and part.passages == "sets"

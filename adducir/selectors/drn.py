@@ -29,14 +29,13 @@ from torch.nn import functional
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.models.loading import load_tokenizer
-from adducir.models.machine import Precision, seed_of
-from adducir.models.precision import computing_in
+from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
 from adducir.selectors.losses import relevance_loss
-from adducir.selectors.model import HEAD_FILE, length_of, load_head, mask_of
+from adducir.selectors.model import HEAD_FILE, EvidenceModel, load_head, vectors_of
 from adducir.selectors.network import Vectoriser
-from adducir.selectors.reading import EncodedQuestion, Reader
-from adducir.selectors.settings import DRNSelection, Settings, load_settings, save_settings
+from adducir.selectors.reading import EncodedQuestion
+from adducir.selectors.settings import DRNSelection, Settings
 
 NOVELTY = "novelty"
 PARTS = ("relevance", NOVELTY)
@@ -89,21 +88,19 @@ class Side(torch.nn.Module):
         self.head = TensorNetwork(encoder.width, slices, third=third)
 
 
-class DRNModel(torch.nn.Module):
+class DRNModel(EvidenceModel[DRNStates]):
     """The two models; they share nothing.
 
     Args:
         relevance: Encoder and tensor network of (q, p).
         novelty: Encoder and tensor network of (p1, p2).
-        tokenizer: Their fast tokenizer.
-        settings: How they read and select.
     """
 
+    reads_together = False
+
     def __init__(self, relevance: Side, novelty: Side, tokenizer: Any, settings: Settings) -> None:
-        super().__init__()
-        self.relevance, self.novelty, self.settings = relevance, novelty, settings
-        self._tokenizer = tokenizer
-        self._reader = Reader(tokenizer, length_of(relevance.encoder, tokenizer, settings))
+        super().__init__(relevance.encoder, tokenizer, settings)
+        self.relevance, self.novelty = relevance, novelty
 
     @classmethod
     def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> "DRNModel":
@@ -126,7 +123,7 @@ class DRNModel(torch.nn.Module):
         Raises:
             InputError: There is none in the folder.
         """
-        settings = load_settings(folder)
+        settings = Settings.load(folder)
         relevance, novelty = (_side(folder / name, settings) for name in PARTS)
         tokenizer = load_tokenizer(ModelSource(str(folder), folder / PARTS[0]))
         return cls(relevance, novelty, tokenizer, settings).eval()
@@ -137,60 +134,55 @@ class DRNModel(torch.nn.Module):
             side.encoder.network.save_pretrained(folder / name)
             self._tokenizer.save_pretrained(folder / name)
             save_file(side.head.state_dict(), folder / name / HEAD_FILE)
-        save_settings(folder, self.settings)
-
-    def read(self, question: EvidenceQuestion) -> EncodedQuestion:
-        """What the networks read: the question and its passages, each alone."""
-        return self._reader.read(question, together=False)
+        self.settings.save(folder)
 
     def forward(self, batch: Sequence[EncodedQuestion], tokens: int | None = None) -> DRNStates:
         """The logits of questions.
 
         Args:
-            batch: The questions.
             tokens: Padded tokens that are computed at a time.
         """
-        inputs = [one.question for one in batch]
-        inputs += [passage for one in batch for passage in one.passages]
-        mask = mask_of([len(one.passages) for one in batch], self.relevance.encoder.device)
         logits = []
         for side in (self.relevance, self.novelty):
-            found = side.encoder.vectors(inputs, tokens)
-            question = found[: len(batch)]
-            passages = found.new_zeros((*mask.shape, found.shape[1]))
-            passages = passages.masked_scatter(mask[..., None], found[len(batch) :])
+            question, passages, mask = vectors_of(side.encoder, batch, tokens)
             if side is self.relevance:
                 logits.append(side.head(question[:, None], passages)[:, 0])
             else:
                 logits.append(side.head(passages, passages, question))
         return DRNStates(logits[0], logits[1], mask)
 
-    @torch.inference_mode()
-    def states(
-        self,
-        batch: Sequence[EncodedQuestion],
-        *,
-        tokens: int | None = None,
-        precision: Precision = "float32",
-    ) -> DRNStates:
-        """The logits without a gradient."""
-        self.eval()
-        with computing_in(precision, self):
-            found: DRNStates = self(batch, tokens)
-            return found
-
     def choose(
         self, questions: Sequence[EvidenceQuestion], states: DRNStates, selection: DRNSelection
     ) -> list[SelectedSet]:
-        """See :func:`choose`."""
-        return choose(questions, states, selection)
+        """The most relevant passage, then by relevance and novelty; equals by their number."""
+        relevance = states.relevance.sigmoid().double()
+        novelty = states.novelty.sigmoid().double()
+        free = states.mask.clone()
+        rows = torch.arange(len(questions), device=free.device)
+        least = torch.ones_like(relevance)
+        taken: list[list[int]] = [[] for _ in questions]
+        totals = torch.zeros(len(questions), dtype=torch.float64, device=free.device)
+        for step in range(selection.size):
+            share = 0.0 if step == 0 else selection.novelty
+            score = ((1 - share) * relevance + share * least).masked_fill(~free, -torch.inf)
+            best = score.argmax(1)
+            is_there = free.any(1)
+            totals += score[rows, best].masked_fill(~is_there, 0)
+            for row, number in enumerate(best.tolist()):
+                if is_there[row]:
+                    taken[row].append(number)
+            free[rows, best] = False
+            least = torch.minimum(least, novelty[rows, best])
+        return [
+            SelectedSet(question.id, tuple(question.passages[n].id for n in numbers), score)
+            for question, numbers, score in zip(questions, taken, totals.tolist(), strict=True)
+        ]
 
 
 def drn_loss(states: DRNStates, relevant: Tensor) -> Tensor:
     """The mean over questions of the cross-entropies of relevance and, per first, of novelty.
 
     Args:
-        states: Of the questions.
         relevant: (Q, K) bool.
     """
     firsts = relevant & states.mask
@@ -205,34 +197,6 @@ def drn_loss(states: DRNStates, relevant: Tensor) -> Tensor:
     )
     per_first = each.masked_fill(~pairs, 0).sum((1, 2)) / firsts.sum(1).clamp(min=1)
     return (relevance_loss(states.relevance, relevant, states.mask) + per_first).mean()
-
-
-def choose(
-    questions: Sequence[EvidenceQuestion], states: DRNStates, selection: DRNSelection
-) -> list[SelectedSet]:
-    """The most relevant passage, then by relevance and novelty; equals by their number."""
-    relevance = states.relevance.sigmoid().double()
-    novelty = states.novelty.sigmoid().double()
-    free = states.mask.clone()
-    rows = torch.arange(len(questions), device=free.device)
-    least = torch.ones_like(relevance)
-    taken: list[list[int]] = [[] for _ in questions]
-    totals = torch.zeros(len(questions), dtype=torch.float64, device=free.device)
-    for step in range(selection.size):
-        share = 0.0 if step == 0 else selection.novelty
-        score = ((1 - share) * relevance + share * least).masked_fill(~free, -torch.inf)
-        best = score.argmax(1)
-        is_there = free.any(1)
-        totals += score[rows, best].masked_fill(~is_there, 0)
-        for row, number in enumerate(best.tolist()):
-            if is_there[row]:
-                taken[row].append(number)
-        free[rows, best] = False
-        least = torch.minimum(least, novelty[rows, best])
-    return [
-        SelectedSet(question.id, tuple(question.passages[n].id for n in numbers), score)
-        for question, numbers, score in zip(questions, taken, totals.tolist(), strict=True)
-    ]
 
 
 def _side(folder: Path, settings: Settings) -> Side:

@@ -29,25 +29,25 @@ class Labelled(Protocol):
 
 @dataclass(frozen=True)
 class Labels:
-    """A question's gold item without the question."""
+    """A question's gold labels without the question."""
 
     relevant: frozenset[int]
     sets: tuple[LabelledSet, ...]
 
     @classmethod
-    def of(cls, details: dict[str, Array]) -> "Labels":
-        """The gold item of :func:`packed_labels`."""
-        ends = np.cumsum(details["sizes"])
-        members = np.split(details["members"], ends[:-1]) if len(ends) else []
-        sets = zip(members, details["labels"].tolist(), strict=True)
+    def of(cls, arrays: dict[str, Array]) -> "Labels":
+        """The labels of :func:`packed_labels`."""
+        ends = np.cumsum(arrays["sizes"])
+        members = np.split(arrays["members"], ends[:-1]) if len(ends) else []
+        sets = zip(members, arrays["labels"].tolist(), strict=True)
         return cls(
-            frozenset(details["relevant"].tolist()),
+            frozenset(arrays["relevant"].tolist()),
             tuple(LabelledSet(tuple(some.tolist()), label) for some, label in sets),
         )
 
 
 def packed_labels(question: Labelled) -> dict[str, NDArray[np.int32] | NDArray[np.bool_]]:
-    """A question's gold item as arrays that a store can hold."""
+    """A question's gold labels as arrays that a store can hold."""
     members = [number for one in question.sets for number in one.members]
     return {
         "relevant": np.array(sorted(question.relevant), dtype=np.int32),

@@ -7,7 +7,7 @@ each passage is encoded once for a question, whatever sets it may come into.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from adducir.models.sources import ModelSource
 from adducir.selectors.beam import select_sets
 from adducir.selectors.network import Vectoriser
 from adducir.selectors.reading import EncodedQuestion, Reader
-from adducir.selectors.settings import Selection, Settings, load_settings, save_settings
+from adducir.selectors.settings import Selection, Settings
 
 HEAD_FILE = "head.safetensors"
 
@@ -46,22 +46,54 @@ class States(NamedTuple):
     mask: Tensor
 
 
-class ComplementaryModel(torch.nn.Module):
-    """The encoder with its relevance head.
+Made = TypeVar("Made")
+
+
+class EvidenceModel(torch.nn.Module, Generic[Made]):
+    """What the models that select evidence have in common.
 
     Args:
-        encoder: The network.
+        encoder: The network that says how many tokens are read.
         tokenizer: Its fast tokenizer.
-        settings: How it reads and selects.
     """
+
+    reads_together: ClassVar[bool] = True
+    """Whether a passage is read with its question."""
 
     def __init__(self, encoder: Vectoriser, tokenizer: Any, settings: Settings) -> None:
         super().__init__()
-        self.encoder = encoder
-        self.head = torch.nn.Linear(encoder.width, 1)
         self.settings = settings
         self._tokenizer = tokenizer
-        self._reader = Reader(tokenizer, length_of(encoder, tokenizer, settings))
+        most = longest_input(encoder.network, tokenizer)
+        length = most if settings.length is None else min(settings.length, most)
+        self._reader = Reader(tokenizer, length)
+
+    def read(self, question: EvidenceQuestion) -> EncodedQuestion:
+        """What the networks read of a question and its passages."""
+        return self._reader.read(question, together=self.reads_together)
+
+    @torch.inference_mode()
+    def states(
+        self,
+        batch: Sequence[EncodedQuestion],
+        *,
+        tokens: int | None = None,
+        precision: Precision = "float32",
+    ) -> Made:
+        """What :meth:`forward` makes of questions, without a gradient."""
+        self.eval()
+        with computing_in(precision, self):
+            found: Made = self(batch, tokens)
+            return found
+
+
+class ComplementaryModel(EvidenceModel[States]):
+    """The encoder with its relevance head."""
+
+    def __init__(self, encoder: Vectoriser, tokenizer: Any, settings: Settings) -> None:
+        super().__init__(encoder, tokenizer, settings)
+        self.encoder = encoder
+        self.head = torch.nn.Linear(encoder.width, 1)
 
     @classmethod
     def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> "ComplementaryModel":
@@ -84,7 +116,7 @@ class ComplementaryModel(torch.nn.Module):
         Raises:
             InputError: There is none in the folder.
         """
-        settings = load_settings(folder)
+        settings = Settings.load(folder)
         source = ModelSource(str(folder), folder)
         model = cls(Vectoriser.load(source, settings.pooling), load_tokenizer(source), settings)
         load_head(model.head, folder)
@@ -95,76 +127,43 @@ class ComplementaryModel(torch.nn.Module):
         self.encoder.network.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
         save_file(self.head.state_dict(), folder / HEAD_FILE)
-        save_settings(folder, self.settings)
-
-    def read(self, question: EvidenceQuestion) -> EncodedQuestion:
-        """What the network reads of a question and its passages."""
-        return self._reader.read(question)
+        self.settings.save(folder)
 
     def forward(self, batch: Sequence[EncodedQuestion], tokens: int | None = None) -> States:
         """Vectors and logits of questions; no value depends on the batch (to rounding).
 
         Args:
-            batch: The questions.
             tokens: Padded tokens that are computed at a time.
         """
-        inputs = [one.question for one in batch]
-        inputs += [passage for one in batch for passage in one.passages]
-        found = self.encoder.vectors(inputs, tokens)
-        mask = mask_of([len(one.passages) for one in batch], found.device)
-        vectors = found.new_zeros((*mask.shape, found.shape[1]))
-        vectors = vectors.masked_scatter(mask[..., None], found[len(batch) :])
+        question, vectors, mask = vectors_of(self.encoder, batch, tokens)
         logits = self.head(vectors)[..., 0]
-        return States(logits, vectors, found[: len(batch)], mask)
-
-    @torch.inference_mode()
-    def states(
-        self,
-        batch: Sequence[EncodedQuestion],
-        *,
-        tokens: int | None = None,
-        precision: Precision = "float32",
-    ) -> States:
-        """Vectors and logits without a gradient."""
-        self.eval()
-        with computing_in(precision, self.encoder):
-            found: States = self(batch, tokens)
-            return found
+        return States(logits, vectors, question, mask)
 
     def choose(
         self, questions: Sequence[EvidenceQuestion], states: States, selection: Selection
     ) -> list[SelectedSet]:
-        """See :func:`choose`."""
-        return choose(questions, states, selection)
+        """The best set of each question by beam search, passages in the order they were taken.
 
-
-def choose(
-    questions: Sequence[EvidenceQuestion], states: States, selection: Selection
-) -> list[SelectedSet]:
-    """The best set of each question by beam search, passages in the order in which they were taken.
-
-    Args:
-        questions: The questions.
-        states: Of these questions.
-        selection: The weights of g, and L, M and N.
-    """
-    found = select_sets(
-        states.logits.sigmoid(),
-        states.vectors,
-        states.question,
-        states.mask,
-        selection.weights,
-        selection.search,
-    )
-    best, scores = found.members[:, 0].tolist(), found.scores[:, 0].tolist()
-    return [
-        SelectedSet(
-            question.id,
-            tuple(question.passages[number].id for number in members if number >= 0),
-            score if np.isfinite(score) else 0.0,
+        Args:
+            selection: The weights of g, and L, M and N.
+        """
+        found = select_sets(
+            states.logits.sigmoid(),
+            states.vectors,
+            states.question,
+            states.mask,
+            selection.weights,
+            selection.search,
         )
-        for question, members, score in zip(questions, best, scores, strict=True)
-    ]
+        best, scores = found.members[:, 0].tolist(), found.scores[:, 0].tolist()
+        return [
+            SelectedSet(
+                question.id,
+                tuple(question.passages[number].id for number in members if number >= 0),
+                score if np.isfinite(score) else 0.0,
+            )
+            for question, members, score in zip(questions, best, scores, strict=True)
+        ]
 
 
 def mask_of(counts: Sequence[int], device: torch.device) -> Tensor:
@@ -173,10 +172,17 @@ def mask_of(counts: Sequence[int], device: torch.device) -> Tensor:
     return numbers[None] < torch.tensor(list(counts), device=device)[:, None]
 
 
-def length_of(encoder: Vectoriser, tokenizer: Any, settings: Settings) -> int:
-    """The tokens that are read: as the settings say, or as many as the network can."""
-    most = longest_input(encoder.network, tokenizer)
-    return most if settings.length is None else min(settings.length, most)
+def vectors_of(
+    encoder: Vectoriser, batch: Sequence[EncodedQuestion], tokens: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(Q, d) vectors of questions, (Q, K, d) of their passages, and (Q, K) where there is one."""
+    inputs = [one.question for one in batch]
+    inputs += [passage for one in batch for passage in one.passages]
+    found = encoder.vectors(inputs, tokens)
+    mask = mask_of([len(one.passages) for one in batch], found.device)
+    passages = found.new_zeros((*mask.shape, found.shape[1]))
+    passages = passages.masked_scatter(mask[..., None], found[len(batch) :])
+    return found[: len(batch)], passages, mask
 
 
 def load_head(head: torch.nn.Module, folder: Path) -> None:

@@ -11,12 +11,11 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from adducir.core.errors import InputError
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model
 from adducir.models.machine import Precision
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import padded
 from adducir.selectors.reading import Input
 
 Pooling = Literal["first", "mean"]
@@ -27,7 +26,6 @@ class Vectoriser(torch.nn.Module):
     """A network and how its last layer becomes a vector.
 
     Args:
-        network: A model of transformers.
         pooling: The first token's vector, or the mean over the passage's own tokens (the
             question's, of a question alone).
     """
@@ -97,7 +95,6 @@ class Vectoriser(torch.nn.Module):
         Args:
             inputs: The inputs, which may be read as they are asked for.
             lengths: (n,) their tokens.
-            precision: What the layers compute in.
             tokens: Padded tokens that are computed at a time.
 
         Yields:

@@ -54,7 +54,6 @@ class Reader:
     """Makes inputs as a tokenizer's template has them.
 
     Args:
-        tokenizer: A fast tokenizer of transformers.
         length: Tokens of an input, at most, special ones included. A passage is cut at its end; a
             question only where it would leave less than a quarter for the passage.
     """

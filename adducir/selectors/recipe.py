@@ -59,7 +59,6 @@ class DRNSelectionPart(Recipe):
     """How DRN selects.
 
     Attributes:
-        size: Passages of a set.
         novelty: What novelty counts beside relevance, 0 to 1; several to choose from.
     """
 
@@ -85,7 +84,6 @@ class EvidenceRecipe(ModelRecipe):
         pooling: The vector of an input: the first token's, or the mean of the passage's own.
         layers: The topmost layers that are trained; by default all, and the embeddings. What the
             others make of the texts is computed once, and kept in a file.
-        data: What to learn from.
     """
 
     length: Annotated[int, Field(ge=8)] | None = None

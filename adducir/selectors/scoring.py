@@ -2,8 +2,8 @@
 
     g = sum_i P(p_i | q) + alpha cos(sum_i p_i, q) + beta sum_{i != j} l1(p_i, p_j)
 
-The paper's alpha and beta change places between its loss (equation 4: alpha weighs diversity) and
-this score (alpha weighs the cosine), so the two weights are named here by what they weigh.
+The paper's alpha and beta change places between its loss (equation 4: alpha weights diversity) and
+this score (alpha weights the cosine), so the two weights are named here by what they weight.
 
 Two things are settled here that the paper leaves open:
 

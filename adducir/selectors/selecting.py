@@ -14,16 +14,15 @@ from adducir.core.progress import SILENT, Progress
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.models.machine import Precision
+from adducir.models.sources import trained_folder
 from adducir.selectors.selector import SELECTORS, Selector
-from adducir.selectors.settings import load_settings, variants
+from adducir.selectors.settings import Settings, variants
 
 EvidenceModel = Any
 """A ``ComplementaryModel``, a ``DRNModel`` or another with their methods; see :class:`Selector`."""
 
 _CHUNK = 1 << 18
 """Tokens of the questions whose vectors are held at a time."""
-
-_RECIPES = (".yaml", ".yml")
 
 
 def load_evidence_model(path: Path, device: torch.device | None = None) -> EvidenceModel:
@@ -34,18 +33,11 @@ def load_evidence_model(path: Path, device: torch.device | None = None) -> Evide
         InputError: The folder holds no such model.
         UsageError: The selector of that name needs a model.
     """
-    folder, name = path, str(path)
+    name = str(path)
     if name in SELECTORS and not path.exists():
         return _Untrained(name, SELECTORS.make(name))
-    if path.suffix in _RECIPES:
-        folder = path.with_suffix("")
-        if not folder.is_dir():
-            raise ArtifactError(
-                "the model of this recipe is not trained.",
-                path=path,
-                hint=f"Train it: adducir train {path}",
-            )
-    module, _, name = SELECTORS.kind(load_settings(folder).kind).trained.partition(":")
+    folder = trained_folder(path, error=ArtifactError)
+    module, _, name = SELECTORS.kind(Settings.load(folder).kind).trained.partition(":")
     found = getattr(import_module(module), name).load(folder)
     return found if device is None else found.to(device)
 
@@ -75,16 +67,16 @@ def changed(selection: Selector, changes: dict[str, Any]) -> Selector:
     Raises:
         UsageError: The model has no such setting, or the value does not fit.
     """
-    requested = {key: value for key, value in changes.items() if value is not None}
+    given = {key: value for key, value in changes.items() if value is not None}
     known = type(selection).model_fields
-    for key in requested:
+    for key in given:
         if key not in known:
             raise UsageError(
                 f"--{key} means nothing for this model.",
                 hint=f"It has: {', '.join(f'--{name}' for name in known)}.",
             )
     try:
-        return type(selection).model_validate({**selection.model_dump(), **requested})
+        return type(selection).model_validate({**selection.model_dump(), **given})
     except ValueError as error:
         raise UsageError(f"these settings do not fit: {_first(error)}.") from error
 
@@ -106,17 +98,14 @@ def select(
     """Yield the selected set of each question, in the order given.
 
     Args:
-        model: The model.
         questions: The questions; one without passages gets an empty set.
         selection: Settings; by default the model's.
-        precision: What the network computes in.
         tokens: Padded tokens that are computed at a time.
-        progress: Notified of the questions done.
     """
-    requested = list(questions)
-    progress.start("selecting", len(requested), "questions")
+    every = list(questions)
+    progress.start("selecting", len(every), "questions")
     try:
-        for some, states in _states(model, requested, precision, tokens):
+        for some, states in _states(model, every, precision, tokens):
             yield from chosen(model, some, states, selection or model.settings.selection)
             progress.advance(len(some))
     finally:
@@ -151,14 +140,7 @@ def chosen(
 
 @dataclass(frozen=True)
 class Tuned:
-    """The settings that were chosen, and how they do on the questions they were chosen on.
-
-    Attributes:
-        selection: The settings.
-        exact_match: Their mean exact match.
-        f1: Their mean F1.
-        tried: How many combinations there were.
-    """
+    """The settings that were chosen, and how they do on the questions they were chosen on."""
 
     selection: Selector
     exact_match: float
@@ -179,10 +161,8 @@ def tune(
     The questions are encoded once, whatever is tried.
 
     Args:
-        of: The model.
         questions: The validation questions, each with a gold set.
         grid: Values of each setting, in the order in which they are preferred.
-        precision: What the network computes in.
         tokens: Padded tokens that are computed at a time.
 
     Raises:

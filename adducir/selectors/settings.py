@@ -1,19 +1,14 @@
 """How a trained model reads and selects: kept beside its weights, in ``evidence.json``."""
 
 from itertools import product
-from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.errors import InputError
-from adducir.core.recipe import Recipe
-from adducir.models.settings import settings_in, write_settings
+from adducir.models.settings import ModelSettings
 from adducir.selectors.beam import BeamSettings
 from adducir.selectors.scoring import Weights
 from adducir.selectors.selector import Selector
-
-SETTINGS_FILE = "evidence.json"
 
 Kind = Literal["complementary", "drn"]
 Positive = Annotated[int, Field(ge=1)]
@@ -69,42 +64,23 @@ class DRNSelection(Selector):
     )
 
 
-class Settings(Recipe):
+class Settings(ModelSettings):
     """What a trained model's use needs to know.
 
     Attributes:
-        kind: The model.
         length: Tokens of an input.
         pooling: What makes a vector of an input.
         slices: Of DRN's tensor networks.
-        selection: How sets are selected, where nothing else is asked for.
     """
+
+    file: ClassVar = "evidence.json"
+    what: ClassVar = "no model that selects evidence"
 
     kind: Kind = "complementary"
     length: Annotated[int, Field(ge=8)] | None = None
     pooling: Literal["first", "mean"] = "first"
     slices: Positive = 4
     selection: Selection | DRNSelection = Selection()
-
-
-def save_settings(folder: Path, settings: Settings) -> None:
-    """Write the settings into a model's folder."""
-    write_settings(folder / SETTINGS_FILE, settings.model_dump(mode="json"))
-
-
-def load_settings(folder: Path) -> Settings:
-    """Read what :func:`save_settings` wrote.
-
-    Raises:
-        InputError: There is nothing, or it is damaged.
-    """
-    if not (folder / SETTINGS_FILE).is_file():
-        raise InputError(
-            f"this is no model that selects evidence: it holds no {SETTINGS_FILE}.",
-            path=folder,
-            hint="Name a folder that `adducir train` made of a recipe of that kind.",
-        )
-    return settings_in(folder / SETTINGS_FILE, Settings)
 
 
 def variants(choices: dict[str, tuple[float, ...]]) -> list[dict[str, float]]:

@@ -45,8 +45,6 @@ class EvidenceTask(TrainingTask, Generic[M]):
 
     Args:
         model: What is to learn, with the layers frozen that its recipe names.
-        recipe: How.
-        folder: The study's.
     """
 
     unit = "questions"
@@ -289,6 +287,6 @@ def _packed(one: Input) -> dict[str, Array]:
     }
 
 
-def _input(details: Mapping[str, Array]) -> Input:
-    ids, types, own = (details[name].astype(np.int64) for name in ("ids", "types", "own"))
-    return replace(Input(ids, types, own), below=details.get(_BELOW))
+def _input(record: Mapping[str, Array]) -> Input:
+    ids, types, own = (record[name].astype(np.int64) for name in ("ids", "types", "own"))
+    return replace(Input(ids, types, own), below=record.get(_BELOW))

@@ -20,11 +20,7 @@ R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
 
 
 class EvidencePlan(TrainingPlan[R]):
-    """The training of a model that selects evidence.
-
-    Attributes:
-        base: The pretrained encoder.
-    """
+    """The training of a model that selects evidence."""
 
     artifact = "evidence-selector"
 

@@ -1,40 +1,64 @@
-"""TOST: two one-sided paired t-tests for equivalence (Schuirmann 1987; Lakens 2017).
+"""Equivalence of two systems: two one-sided paired tests (TOST; Schuirmann 1987; Lakens 2017).
 
-The null hypothesis is that the true mean difference is at least delta away from zero.
-Each side is tested one-sided at alpha and p is the larger of the two; within one such
-test nothing is to be corrected, because both must reject. Systems are equivalent at
-alpha exactly where the (1 - 2 alpha) confidence interval, 90% for alpha = .05, lies
-within (-delta, delta).
+The null hypothesis is that the true mean difference is at least delta away from zero. Each side is
+tested one-sided at alpha and p is the larger of the two; within one such test nothing is to be
+corrected, because both must reject. One side alone is a test of non-inferiority: that a system is
+not worse by delta or more.
 
-Delta is in units of the measure and must be chosen before looking at the figures. A
-difference that is not significant is not thereby equivalent; a difference can be both
-significant and equivalent (small, and surely so).
+Delta is in units of the measure and must be chosen before looking at the figures. A difference
+that is not significant is not thereby equivalent; a difference can be both significant and
+equivalent (small, and surely so).
 
-Where the differences do not vary, p is 0 if the constant lies inside the band, else 1;
-for identical runs this is 0, as in ``statsmodels.stats.weightstats.ttost_paired``.
+What the one-sided tests are:
+
+* ``t``: paired t-tests, as in ``statsmodels.stats.weightstats.ttost_paired``. Systems are then
+  equivalent at alpha exactly where the (1 - 2 alpha) interval lies within (-delta, delta). Of
+  skewed differences they find too many equivalent.
+* ``hall``: the larger p of that and of the t-test on Hall's (1992) transformation, which takes the
+  skewness of the differences out: sqrt(n) (w + g w^2 / 3 + g^2 w^3 / 27 + g / (6 n)) with w the
+  mean in standard deviations (of n) and g their skewness.
+* ``exact``: the test of a bounded mean (:mod:`adducir.statistics.bounded`), for measures from 0 to
+  1. It assumes nothing of the differences and needs many topics: n topics with the same scores give
+  (1 - delta)^n, the chance of not seeing what happens on a share delta of all topics.
+
+Neither t-test knows what it has not seen. Where fewer than :data:`FEW` topics differ (few topics,
+saturated scores, measures of 0 and 1), ``hall`` gives the exact p; so does ``t`` where the
+differences do not vary at all, which has no t. A measure with other values than 0 to 1, or a delta
+of 1, has no such test: it is refused, with p = 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from adducir.core.errors import UsageError
+from adducir.statistics.bounded import mean_below
+from adducir.statistics.choices import EQUIVALENCE_TESTS, EquivalenceTestName, SideName
 from adducir.statistics.differences import FloatArray, constant_rows, paired_rows, tolerance
+
+FEW = 15
+"""With fewer topics that differ, the t-tests are not relied on."""
+
+Method = Literal["t", "hall", "exact", "refused"]
+OneSided = Callable[[FloatArray, float], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """What a TOST of two systems found.
+    """What a test of equivalence, or of non-inferiority, found of two systems.
 
     Attributes:
-        p: The larger of the two one-sided p-values, in [0, 1].
+        p: The larger of the two one-sided p-values, or the one that was asked for; in [0, 1].
         p_lower: Against H0: mean difference <= -delta.
         p_upper: Against H0: mean difference >= delta.
         delta: Half-width of the band, in units of the measure.
         n: Number of topics.
         degenerate: The differences do not vary.
         differing: Number of topics on which the two scores differ.
+        method: How p was computed; ``refused`` where the scores allow no test, and p is 1.
     """
 
     p: float
@@ -44,57 +68,110 @@ class Equivalence:
     n: int
     degenerate: bool
     differing: int
+    method: Method
 
     @property
     def questionable(self) -> bool:
-        """Whether the t-tests have too little to go by for a verdict to be relied on.
-
-        Where scores are identical p is 0 by definition: of ten topics with 0/1 scores that truly
-        differ by the band, a third of all samples is, and is called equivalent. Where they differ
-        on a handful of topics (ceilings, floors, measures of 0 and 1), t is far from its
-        distribution.
-        """
-        few = self.differing < _FEW_DIFFERENCES and self.n < _MANY_TOPICS
-        return self.degenerate or self.differing == 0 or few
+        """Whether t-tests were taken where they have too little to go by."""
+        return self.method == "t" and self.differing < FEW
 
 
-_FEW_DIFFERENCES = 5
-_MANY_TOPICS = 100
-
-
-def tost_rows(first: ArrayLike, second: ArrayLike, delta: float) -> list[Equivalence]:
+def tost_rows(
+    first: ArrayLike,
+    second: ArrayLike,
+    delta: float,
+    *,
+    test: EquivalenceTestName = "hall",
+    side: SideName = "both",
+    unit: bool | None = None,
+) -> list[Equivalence]:
     """:func:`tost` for each row of two (K, T) arrays."""
-    from scipy.special import stdtr
-
     if not (np.isfinite(delta) and delta > 0):
         raise UsageError(f"the band of equivalence must be a number above 0, not {delta}.")
+    if test not in EQUIVALENCE_TESTS:
+        raise UsageError(f"unknown equivalence test {test!r}: {', '.join(EQUIVALENCE_TESTS)}.")
     a, b = paired_rows(first, second)
     difference, noise = a - b, tolerance(a, b)
-    topics, differing = difference.shape[1], (np.abs(difference) > noise[:, None]).sum(axis=1)
-    mean, constant = difference.mean(axis=1), constant_rows(difference, noise)
-    error = np.where(constant, 1.0, difference.std(axis=1, ddof=1) / np.sqrt(topics))
-    lower: FloatArray = stdtr(topics - 1, -(mean + delta) / error)
-    upper: FloatArray = stdtr(topics - 1, (mean - delta) / error)
-    lower = np.where(constant, np.where(mean > noise - delta, 0.0, 1.0), lower)
-    upper = np.where(constant, np.where(mean < delta - noise, 0.0, 1.0), upper)
+    constant = constant_rows(difference, noise)
+    differing = (np.abs(difference) > noise[:, None]).sum(axis=1)
+    sparse = constant | ((differing < FEW) & (test == "hall")) | (test == "exact")
+    bounded = delta < 1.0 and (_within_unit(a, b) if unit is None else unit)
+    sides = np.ones((2, len(difference)))
+    if not sparse.all():
+        one_sided = {"t": _student, "hall": _hall}["t" if test == "t" else "hall"]
+        some = difference[~sparse]
+        sides[:, ~sparse] = one_sided(-some, delta), one_sided(some, delta)
+    for row in np.flatnonzero(sparse) if bounded else ():
+        sides[:, row] = [mean_below(sign * difference[row], delta, 1.0) for sign in (-1.0, 1.0)]
+    chosen = {"both": sides.max(axis=0), "lower": sides[0], "upper": sides[1]}[side]
+    aside: Method = "exact" if bounded else "refused"
     return [
         Equivalence(
-            float(max(lower[k], upper[k])),
-            float(lower[k]),
-            float(upper[k]),
-            float(delta),
-            topics,
-            bool(constant[k]),
-            int(differing[k]),
+            p=float(chosen[k]),
+            p_lower=float(sides[0, k]),
+            p_upper=float(sides[1, k]),
+            delta=float(delta),
+            n=difference.shape[1],
+            degenerate=bool(constant[k]),
+            differing=int(differing[k]),
+            method=aside if sparse[k] else test,
         )
-        for k in range(mean.size)
+        for k in range(len(difference))
     ]
 
 
-def tost(first: ArrayLike, second: ArrayLike, delta: float) -> Equivalence:
+def within_unit(scores: NDArray[np.float64]) -> bool:
+    """Whether all scores lie from 0 to 1, but for rounding."""
+    return bool(scores.min() >= -1e-9 and scores.max() <= 1 + 1e-9)
+
+
+def _within_unit(first: FloatArray, second: FloatArray) -> bool:
+    return within_unit(first) and within_unit(second)
+
+
+def _student(difference: FloatArray, delta: float) -> FloatArray:
+    """(K,) p of H0: mean >= delta, by Student's t."""
+    from scipy.special import stdtr
+
+    topics = difference.shape[1]
+    error = difference.std(axis=1, ddof=1) / np.sqrt(topics)
+    return np.asarray(stdtr(topics - 1, (difference.mean(axis=1) - delta) / error))
+
+
+def _hall(difference: FloatArray, delta: float) -> FloatArray:
+    """(K,) the larger p of Student's t and of t on Hall's transformation."""
+    from scipy.special import stdtr
+
+    topics = difference.shape[1]
+    mean, sd = difference.mean(axis=1), difference.std(axis=1)
+    skewness = ((difference - mean[:, None]) ** 3).mean(axis=1) / sd**3
+    w = (mean - delta) / sd
+    bent = w + skewness * w**2 / 3 + skewness**2 * w**3 / 27 + skewness / (6 * topics)
+    other: FloatArray = stdtr(topics - 1, np.sqrt(topics) * bent)
+    return np.maximum(_student(difference, delta), other)
+
+
+def tost(
+    first: ArrayLike,
+    second: ArrayLike,
+    delta: float,
+    *,
+    test: EquivalenceTestName = "hall",
+    side: SideName = "both",
+    unit: bool | None = None,
+) -> Equivalence:
     """Equivalence within (-delta, delta) of two systems' scores, each of shape (T,).
 
+    Args:
+        first: Scores of the system.
+        second: Scores of what it is compared with, on the same topics.
+        delta: Half-width of the band, in units of the measure.
+        test: ``hall``, ``t`` or ``exact``; see the module.
+        side: ``both``; ``lower`` tests only that the first is not lower by delta or more, ``upper``
+            only that it is not higher.
+        unit: Whether scores lie from 0 to 1; None: as these do.
+
     Raises:
-        UsageError: The scores cannot be paired, or ``delta`` is not above 0.
+        UsageError: The scores cannot be paired, ``delta`` is not above 0, or an unknown test.
     """
-    return tost_rows(first, second, delta)[0]
+    return tost_rows(first, second, delta, test=test, side=side, unit=unit)[0]

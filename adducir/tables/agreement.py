@@ -144,7 +144,7 @@ class _Group:
         ]
 
     def _more(self) -> dict[str, str]:
-        """What is reported of two raters or of texts: columns, and what they show."""
+        """What is reported on two raters or on texts: columns, and what they show."""
         found: dict[str, str] = {}
         for name, key in (("Cohen's kappa", "cohen"), ("unigram overlap", "overlap")):
             if getattr(self.agreements[ALL], key) is not None:

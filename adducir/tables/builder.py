@@ -13,6 +13,7 @@ from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.tables.cells import is_summed, references, table_cell
 from adducir.tables.footer import footer
+from adducir.tables.material import Material
 from adducir.tables.style import Style
 from adducir.tables.table import Column, ResultTable, Row
 
@@ -36,6 +37,7 @@ class Layout:
             their first systems, systems without one stand in a section without a name.
         notes: Sentences to add to the footer.
         provenance: How the table was made: commands, versions, fingerprints.
+        material: What the report shows beyond the table.
     """
 
     title: str = ""
@@ -46,6 +48,7 @@ class Layout:
     sections: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    material: Material = field(default_factory=Material)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def build_table(
             :func:`adducir.statistics.comparison.comparison.compare`, or one for each named topic
             set.
         scores: The scores that were compared, likewise; with them the table holds the values per
-            topic and its footer shows about negative grades and topics without judgements.
+            topic and its footer says about negative grades and topics without judgements.
         layout: Names, order and style.
 
     Raises:
@@ -93,6 +96,8 @@ def build_table(
         ),
         pairs=first.family == "pairs",
         equivalence_against=first.against,
+        non_inferiority=first.non_inferiority,
+        best=first.best,
         title=layout.title,
         label=layout.label,
         footer=footer(
@@ -104,6 +109,7 @@ def build_table(
         facts={"topic_sets": [_facts(source) for source in sources]},
         provenance=layout.provenance,
         style=layout.style,
+        material=layout.material,
     )
 
 

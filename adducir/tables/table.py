@@ -13,6 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import UsageError
+from adducir.statistics.choices import BestName
+from adducir.tables.material import Material
 from adducir.tables.style import DETAILS, Detail, Style
 
 if TYPE_CHECKING:
@@ -169,6 +171,9 @@ class ResultTable:
         baselines: The systems that the others were tested against, in order; all systems where
             all pairs were tested.
         pairs: Whether all pairs were tested.
+        best: What the mark of the best says: ``mean``, the best mean, or ``set``, all systems that
+            may be the best.
+        non_inferiority: Whether only inferiority was tested in place of equivalence.
         equivalence_against: ``best``, or the system that equivalence was tested against.
         title: Caption.
         label: LaTeX label.
@@ -177,6 +182,7 @@ class ResultTable:
         provenance: How the table was made: commands, versions, fingerprints.
         style: How numbers are printed.
         head: What the rows are.
+        material: What the report shows beyond the table.
 
     Raises:
         UsageError: A row that has not exactly one cell a column, or the same system twice in one
@@ -188,6 +194,8 @@ class ResultTable:
     baselines: tuple[str, ...] = ()
     pairs: bool = False
     equivalence_against: str = "best"
+    non_inferiority: bool = False
+    best: BestName = "mean"
     title: str = ""
     label: str = "tab:results"
     footer: tuple[str, ...] = ()
@@ -195,6 +203,7 @@ class ResultTable:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     style: Style = field(default_factory=Style)
     head: str = "System"
+    material: Material = field(default_factory=Material)
 
     def __post_init__(self) -> None:
         seen = set()
@@ -235,8 +244,8 @@ class ResultTable:
 
     def _repr_html_(self) -> str:
         """The table as the HTML report has it, for a notebook."""
-        # The formats build on this module, which therefore cannot import one by a statement.
-        html = import_module("adducir.tables.formats.html")
+        # The report builds on this module, which therefore cannot import one by a statement.
+        html = import_module("adducir.tables.report.page")
         fragment: str = html.fragment(self)
         return fragment
 

@@ -106,15 +106,22 @@ def tests(make: Make, name: str, sample: str | None) -> None:
 
 
 def corrections(make: Make, name: str, sample: str | None) -> None:
-    """p-values: none becomes smaller, none above 1, and their order does not matter."""
+    """A family of tests: no p becomes smaller, none above 1, and their order does not matter."""
     import numpy as np
 
+    from adducir.statistics.corrections.correction import PairFamily
+    from adducir.statistics.tests.randomisation import pairwise
+
     del sample
-    p = np.array([0.04, 0.001, 0.5, 0.04, 1.0])
-    found = make().adjusted(p.copy())
+    values = np.random.default_rng(0).random((4, 10)) * [[1], [0.6], [0.9], [1]]
+    first, second = np.array([0, 0, 2, 1, 3]), np.array([1, 2, 1, 3, 3])
+    results = pairwise(values, first.tolist(), second.tolist(), 1024, 0)
+    p = np.array([one.p for one in results])
+    found = make().of_pairs(PairFamily(p, values, first, second))
+    turned = make().of_pairs(PairFamily(p[::-1], values, first[::-1], second[::-1]))
     _must(found.shape == p.shape, f"{name}: {found.shape} of {p.shape} p-values.")
     _must(bool(((found >= p) & (found <= 1)).all()), f"{name}: {found} of {p}.")
-    _must(np.array_equal(make().adjusted(p[::-1].copy())[::-1], found), f"{name}: order matters.")
+    _must(np.array_equal(turned[::-1], found), f"{name}: order matters.")
 
 
 def measures(make: Make, name: str, sample: str | None) -> None:

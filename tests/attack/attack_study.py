@@ -261,7 +261,7 @@ def _texts(folder: Path) -> None:
         (folder / "books" / f"book{number}.txt").write_text(tale)
         (folder / "works" / f"work{number}.txt").write_text(
             "The opening of this little book has been praised more often than it has been read.\n"
-            f'Much depends on what we are reported of her:\n\n"Old {name} counted her {number + 3} '
+            f'Much depends on what we are told of her:\n\n"Old {name} counted her {number + 3} '
             'baskets twice, for she trusted nobody, and herself least\nof all" (45).\n\n'
             "It is here that the author shows what can be done with a sober style.\n"
         )

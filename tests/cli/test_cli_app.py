@@ -66,7 +66,7 @@ def test_debug_after_two_dashes_is_an_argument(monkeypatch, capsys, tmp_path):
     assert (tmp_path / "--debug" / "experiments").is_dir()
 
 
-def test_a_error_of_ours_says_so_and_exits_70(monkeypatch, capsys):
+def test_an_error_of_ours_says_so_and_exits_70(monkeypatch, capsys):
     failing(monkeypatch, ZeroDivisionError("oh\nno"))
     assert main(["new"]) == 70
     err = capsys.readouterr().err
@@ -76,7 +76,7 @@ def test_a_error_of_ours_says_so_and_exits_70(monkeypatch, capsys):
     assert err.count("\n") == 1
 
 
-def test_a_error_of_ours_without_words(monkeypatch, capsys):
+def test_an_error_of_ours_without_words(monkeypatch, capsys):
     failing(monkeypatch, RecursionError())
     assert main(["new"]) == 70
     assert "Adducir itself: RecursionError. Run" in capsys.readouterr().err
@@ -97,7 +97,7 @@ def test_the_machines_limits_exit_4(monkeypatch, capsys, error, words):
     assert words in capsys.readouterr().err
 
 
-def test_an_os_error_about_nothing_is_a_error_of_ours(monkeypatch, capsys):
+def test_an_os_error_about_nothing_is_an_error_of_ours(monkeypatch, capsys):
     failing(monkeypatch, OSError("odd"))
     assert main(["new"]) == 70
 

@@ -11,7 +11,7 @@ from adducir.cli.console import show as show_text
 
 
 class Clock:
-    """Seconds that pass only when reported."""
+    """Seconds that pass only when told to."""
 
     def __init__(self):
         self.now = 100.0

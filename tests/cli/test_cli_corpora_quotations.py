@@ -21,7 +21,7 @@ trusted nobody, and herself least of all.
 You may copy it under the terms of the Project Gutenberg License.
 """
 CRITICISM = """The opening of this little book has been praised more often than it has been read.
-Much depends on what we are reported of her:
+Much depends on what we are told of her:
 
 "Old Margaret counted her baskets twice, for she trusted nobody, and herself least
 of all" (45).
@@ -56,7 +56,7 @@ def test_files_report_and_sample(folder: Path, capsys: pytest.CaptureFixture[str
             [
                 "The opening of this little book has been praised more often than it has been "
                 "read.",
-                "Much depends on what we are reported of her:",
+                "Much depends on what we are told of her:",
             ],
             1,
             1,
@@ -93,8 +93,8 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     [
         (["--shares", "1,2"], 2, "--shares takes three numbers"),
         (["--rules", "relic", "--min-similarity", "0"], 2, "min_similarity must be above 0"),
-        (["--min-similarity", "90"], 2, "--min-similarity means nothing with --rules strict"),
-        (["--rules", "relic", "--parts", "2"], 2, "--parts means nothing with --rules relic"),
+        (["--min-similarity", "90"], 2, "--min-similarity means nothing without --rules relic"),
+        (["--rules", "relic", "--parts", "2"], 2, "--parts means nothing without --rules strict"),
         (["--spans", "relic.json"], 2, "--output and --spans are one file"),
         (["--primary", "nowhere"], 3, "nowhere: there is no such file"),
         (["--secondary", "empty"], 3, "empty: there is no .txt file"),

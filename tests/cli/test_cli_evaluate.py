@@ -203,7 +203,7 @@ def test_a_missing_run(folder, capsys):
     assert "nothing.trec" in evaluated(capsys, "nothing.trec", "-q", "qrels.txt", code=3).err
 
 
-def test_the_place_of_a_error(folder, capsys):
+def test_the_place_of_an_error(folder, capsys):
     with (folder / "a.trec").open("a") as handle:
         handle.write("3 Q0 d7 2 nan a\n")
     err = evaluated(capsys, "a.trec", "-q", "qrels.txt", code=3).err

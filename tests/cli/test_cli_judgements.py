@@ -5,9 +5,7 @@ import json
 
 import pytest
 
-from adducir.cli.agreement_options import Level
 from adducir.cli.app import main
-from adducir.cli.ranks import Ties
 from adducir.datasets.spans.record import MaskedSpan, write_spans
 from adducir.evaluation.agreement.counts import LEVELS
 from adducir.evaluation.agreement.intervals import DEFAULT_SAMPLES
@@ -55,8 +53,9 @@ def means_of(text):
 def test_choices_and_defaults_are_those_of_the_packages():
     from adducir.cli.group import load_command
 
-    assert tuple(Level) == LEVELS
-    assert tuple(Ties) == TIES
+    for command, name, choices in (("agreement", "level", LEVELS), ("ranks", "ties", TIES)):
+        param = next(param for param in load_command(command).params if param.name == name)
+        assert param.type_descriptor.annotation.__args__ == choices
     shown = {param.name: param for param in load_command("ranks").params}
     assert shown["cutoffs"].show_default == ",".join(map(str, CUTOFFS))
     for name in ("agreement", "proxy score"):
@@ -89,7 +88,7 @@ def test_agreement_tests_against_a_baseline(folder, capsys):
     assert "'x' is not among the systems" in err
 
 
-def test_agreement_names_the_line_of_a_error(folder, capsys):
+def test_agreement_names_the_line_of_an_error(folder, capsys):
     (folder / "ratings.csv").write_text(RATINGS + "i4,anna,a,good,1\n")
     _, err = called(capsys, "agreement", "ratings.csv", code=3)
     assert "ratings.csv:14: the rating 'good' is no number" in err
@@ -156,7 +155,7 @@ def test_the_proxy_task_from_topics_to_table(collection, capsys):
     assert "t1" not in task
     with (collection / "task.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
-    for row in rows:  # anna finds the first item's gold item alone
+    for row in rows:  # anna alone finds the gold item of the first
         wanted = "The gold item of one" if row["item"] == "q1" else "Other"
         shown = [row[f"candidate_{n}"] for n in (1, 2, 3)]
         row["choice"] = str(shown.index(wanted) + 1)

@@ -4,6 +4,7 @@ from typing import get_args
 
 from adducir.cli import options
 from adducir.cli.evaluate_options import DETAIL_ALIASES, DETAILS
+from adducir.cli.group import load_command
 from adducir.evaluation.judgements import NegativeGrades
 from adducir.evaluation.measures import parse_measures
 from adducir.experiments.retrieval.recipe import DEFAULT_MEASURES
@@ -14,10 +15,18 @@ from adducir.statistics.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED, FAMIL
 from adducir.tables.table import DETAILS as TABLE_DETAILS
 
 
+def choices_of(command, name):
+    param = next(param for param in load_command(command).params if param.name == name)
+    return tuple(param.type_descriptor.annotation.__args__)
+
+
 def test_choices_are_those_of_the_packages():
-    assert tuple(options.Family) == FAMILIES
-    assert tuple(options.Negative) == get_args(NegativeGrades)
-    assert tuple(options.Stemmer) == English.stemmers
+    for command, name, choices in (
+        ("evaluate", "family", FAMILIES),
+        ("evaluate", "negative_grades", get_args(NegativeGrades)),
+        ("index", "stemmer", English.stemmers),
+    ):
+        assert choices_of(command, name) == choices
     assert DETAILS == TABLE_DETAILS
     assert set(DETAIL_ALIASES.values()) <= set(DETAILS)
 
@@ -27,8 +36,6 @@ def test_the_default_measures_are_those_of_an_experiment_file():
 
 
 def stated_default(command, name):
-    from adducir.cli.group import load_command
-
     param = next(param for param in load_command(command).params if param.name == name)
     return param.show_default
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
 from adducir.deepct.model import TermWeighter
-from adducir.deepct.settings import PassageRecipe, Settings, load_settings
+from adducir.deepct.settings import PassageRecipe, Settings
 from adducir.deepct.task import squared_errors
 from adducir.deepct.weighting import predict_weights
 from adducir.deepct.words import words
@@ -129,7 +129,7 @@ def test_a_saved_model_gives_the_same_weights(weighter, tmp_path):
     weighter.save(tmp_path)
     assert not list(tmp_path.glob("*.bin"))
     again = TermWeighter.load(tmp_path)
-    assert load_settings(tmp_path) == weighter.settings
+    assert Settings.load(tmp_path) == weighter.settings
     for one, other in zip(
         predict_weights(weighter, TEXTS), predict_weights(again, TEXTS), strict=True
     ):

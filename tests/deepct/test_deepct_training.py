@@ -51,7 +51,7 @@ def test_overfitting_a_few_passages_reaches_their_targets(study):
     assert max(by_word[w] for w in ("power", "plants", "cheap")) < 0.2
 
 
-def test_a_artifact_with_a_card_that_shows_how_it_was_made(study):
+def test_an_artifact_with_a_card_that_shows_how_it_was_made(study):
     output = study / "deepct" / "tiny"
     (study / "judged.qrels").write_text("1 0 d3 1\n1 0 d5 0\n1 0 elsewhere 1\n")
     manifest = train_model(training_plan(study, "without.qrels=[judged.qrels]"), output)

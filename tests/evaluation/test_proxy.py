@@ -153,8 +153,8 @@ def test_choices_are_read_from_the_filled_task(task, tmp_path):
         ("item,choice\nq9,1\n", 2, "no item 'q9'"),
         ("item,choice\nq0,1\nq0,2\n", 3, "twice for q0, first in line 2"),
         ("item,choice,task\nq0,1,000\n", 2, "of the task 000"),
-        ("item\nq0\n", 1, "no column 'choice'"),
-        ('{"item": "q0", "choice": 1}\n{"item": "q1"}\n', 2, "no item and choice"),
+        ("item\nq0\n", 1, "no 'choice'"),
+        ('{"item": "q0", "choice": 1}\n{"item": "q1"}\n', 2, "no 'choice'"),
         ('{"item": "q0", "choice": 1}\n{"item"\n', 2, "not JSON"),
     ],
 )

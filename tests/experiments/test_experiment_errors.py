@@ -151,7 +151,7 @@ def test_all_errors_of_all_kinds_come_at_once(study: Study) -> None:
         ("comparison={family: pairs, against: Q, equivalence: 1}", "there is no system `Q`"),
     ],
 )
-def test_a_error_that_an_override_causes_names_it(study: Study, override, message) -> None:
+def test_an_error_that_an_override_causes_names_it(study: Study, override, message) -> None:
     (text,) = messages_of(study, override)
     assert text.startswith(f"pets.yaml: in the override `{override}`: at `")
     assert message in text

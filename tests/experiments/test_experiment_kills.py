@@ -68,7 +68,7 @@ print("made", len(outcome.runs), flush=True)
 
 
 class Child:
-    """An experiment in a process of its own; it plans, and runs when it is reported to."""
+    """An experiment in a process of its own; it plans, and runs when it is told to."""
 
     def __init__(self, study: Study, stop: str = "") -> None:
         self.process = subprocess.Popen(
@@ -187,7 +187,7 @@ def test_two_at_once_make_each_run_once(tmp_path: Path, undisturbed) -> None:
     first.go().until("reached")
     assert study.path("A+B").exists()
     assert not metadata_for(study.path("A+B")).exists()
-    waiting = second.go().until(f"{study.folder / 'runs' / 'pets'}: waiting")
+    waiting = second.go().until(f"{study.folder / 'experiments' / 'pets'}: waiting")
     assert f"process {first.process.pid}" in waiting[-1]
     first.end(signal.SIGKILL)
     assert second.until("made")[-1] == "made 1"

@@ -206,8 +206,8 @@ def test_an_index_that_another_experiment_replaces_is_not_searched(study: Study)
 def test_what_another_process_has_made_since_the_plan_is_kept(study: Study) -> None:
     study.path("QLD").unlink()
     early = study.plan()
-    study.run()
     assert any(why is not None for why in early.state.values())
+    study.run()
     assert run_experiment(early, threads=1).runs == []
 
 

@@ -10,7 +10,7 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
 from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
-from adducir.indexes.lucene import Hits
+from adducir.indexes.index import Hits
 from adducir.indexes.models import BM25, QLD, InL2
 
 AGREEMENT = 0.999

@@ -17,7 +17,6 @@ from adducir.indexes import (
     IndexSettings,
     LexicalRetriever,
     LuceneIndex,
-    LuceneRetriever,
     MemoryIndex,
     QueryExpansion,
     build_memory_index,
@@ -25,7 +24,7 @@ from adducir.indexes import (
 )
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
-from adducir.indexes.lucene import Hits
+from adducir.indexes.index import Hits
 from adducir.indexes.memory.builder import build_from_weights
 from adducir.indexes.memory.searching import Terms
 from adducir.indexes.models import BM25, QLD, Model
@@ -239,7 +238,6 @@ class TestInterface:
             frames.append((bm25 >> QueryExpansion(index) >> bm25).search("dog owners"))
         assert frames[0].equals(frames[1])
         assert frames[0].drop(columns="score").equals(frames[2].drop(columns="score"))
-        assert LuceneRetriever is LexicalRetriever
         assert repr(bm25) == "LexicalRetriever('index', BM25(k1=0.9, b=0.4))"
 
     def test_a_retriever_takes_a_model_and_all_depths(self, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from ir_measures import AP, P
 
 from adducir.core.errors import UsageError
-from adducir.indexes import LuceneIndex, LuceneRetriever, QueryExpansion
+from adducir.indexes import LexicalRetriever, LuceneIndex, QueryExpansion
 from adducir.indexes.feedback import BM25PRF, RM3
 from adducir.indexes.models import BM25
 
@@ -29,7 +29,7 @@ def index(make_index: Callable[..., LuceneIndex]) -> LuceneIndex:
 
 
 def test_columns_order_and_ranks(index: LuceneIndex) -> None:
-    found = LuceneRetriever(index, depth=7)(TOPICS)
+    found = LexicalRetriever(index, depth=7)(TOPICS)
     assert list(found.columns) == ["qid", "query", "docno", "score", "rank"]
     for _, ranking in found.groupby("qid"):
         assert ranking["rank"].tolist() == list(range(len(ranking)))
@@ -39,16 +39,16 @@ def test_columns_order_and_ranks(index: LuceneIndex) -> None:
 
 
 def test_other_columns_of_the_topics_stay(index: LuceneIndex) -> None:
-    found = LuceneRetriever(index)(TOPICS.assign(year=2020))
+    found = LexicalRetriever(index)(TOPICS.assign(year=2020))
     assert set(found["year"]) == {2020}
 
 
 def test_search_of_one_text(index: LuceneIndex) -> None:
-    assert LuceneRetriever(index).search("leash")["docno"].iloc[0].startswith("P")
+    assert LexicalRetriever(index).search("leash")["docno"].iloc[0].startswith("P")
 
 
 def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> None:
-    bm25 = LuceneRetriever(index, k1=1.2, b=0.3, depth=50)
+    bm25 = LexicalRetriever(index, k1=1.2, b=0.3, depth=50)
     rm3 = QueryExpansion(index, fb_terms=6, fb_docs=4, original_query_weight=0.4)
     piped = (bm25 >> rm3 >> bm25)(TOPICS[:1])
     direct = index.search(
@@ -64,15 +64,15 @@ def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> N
 
 def test_a_retriever_with_feedback_searches_twice(index: LuceneIndex) -> None:
     method = BM25PRF(fb_docs=4, fb_terms=6)  # whose second search is by another model
-    found = LuceneRetriever(index, feedback=method, depth=50)(TOPICS[:1])
+    found = LexicalRetriever(index, feedback=method, depth=50)(TOPICS[:1])
     direct = index.search(["leash"], BM25(), feedback=method, depth=50)
     assert found["docno"].tolist() == direct.docnos.to_list()
     assert found["score"].tolist() == direct.scores.tolist()
-    assert found["score"].tolist() != LuceneRetriever(index)(TOPICS[:1])["score"].tolist()
+    assert found["score"].tolist() != LexicalRetriever(index)(TOPICS[:1])["score"].tolist()
 
 
 def test_cutoffs_and_fusion_operators(index: LuceneIndex) -> None:
-    bm25, qld = LuceneRetriever(index), LuceneRetriever(index, "qld")
+    bm25, qld = LexicalRetriever(index), LexicalRetriever(index, "qld")
     assert (bm25 % 2)(TOPICS).groupby("qid").size().max() == 2
     summed = (bm25 + qld)(TOPICS[:1])
     assert summed["score"].notna().all()
@@ -80,7 +80,7 @@ def test_cutoffs_and_fusion_operators(index: LuceneIndex) -> None:
 
 def test_unknown_model_names_those_there_are(index: LuceneIndex) -> None:
     with pytest.raises(UsageError, match="bm25, qld"):
-        LuceneRetriever(index, "tfidf")(TOPICS)
+        LexicalRetriever(index, "tfidf")(TOPICS)
 
 
 QRELS = pd.DataFrame(
@@ -93,7 +93,7 @@ QRELS = pd.DataFrame(
 
 
 def test_experiment(index: LuceneIndex) -> None:
-    bm25, qld = LuceneRetriever(index), LuceneRetriever(index, "qld")
+    bm25, qld = LexicalRetriever(index), LexicalRetriever(index, "qld")
     systems = [bm25, qld, bm25 >> QueryExpansion(index) >> bm25]
     table = pt.Experiment(systems, TOPICS, QRELS, [AP, P @ 5], baseline=0)
     assert len(table) == 3
@@ -101,7 +101,7 @@ def test_experiment(index: LuceneIndex) -> None:
 
 
 def test_k_fold_grid_search_sets_the_parameters(index: LuceneIndex) -> None:
-    bm25 = LuceneRetriever(index, k1=0.1, b=0.1)
+    bm25 = LexicalRetriever(index, k1=0.1, b=0.1)
     folds = [TOPICS[:1], TOPICS[1:2]]
     results, settings = pt.KFoldGridSearch(
         bm25, {bm25: {"k1": [0.4, 2.0], "b": [0.0, 1.0]}}, folds, QRELS, "map", verbose=False
@@ -117,8 +117,8 @@ def test_k_fold_grid_search_sets_the_parameters(index: LuceneIndex) -> None:
 def test_terriers_java_is_not_started(index: LuceneIndex) -> None:
     code = f"""
 import pandas as pd, pyterrier as pt
-from adducir.indexes import LuceneRetriever
-bm25 = LuceneRetriever({str(index.path)!r})
+from adducir.indexes import LexicalRetriever
+bm25 = LexicalRetriever({str(index.path)!r})
 pt.Experiment([bm25], pd.DataFrame({{"qid": ["1"], "query": ["leash"]}}),
               pd.DataFrame({{"qid": ["1"], "docno": ["P1"], "label": [1]}}), ["map"])
 print(pt.java.started())

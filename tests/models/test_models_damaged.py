@@ -75,7 +75,7 @@ def outcome(use, folder):
 
 @pytest.mark.parametrize("model", USES)
 @pytest.mark.parametrize("content", CONTENTS)
-def test_no_content_of_a_file_is_a_error_of_the_program(model, content, request, tmp_path):
+def test_no_content_of_a_file_is_an_error_of_the_program(model, content, request, tmp_path):
     whole = request.getfixturevalue(model)
     for path in sorted(whole.rglob("*")):
         if not path.is_file():
@@ -92,7 +92,7 @@ def test_no_content_of_a_file_is_a_error_of_the_program(model, content, request,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["trained", "roberta", "reranker", "classifier", "t5"])
-def test_no_mutation_of_a_file_is_a_error_of_the_program(model, request, tmp_path):
+def test_no_mutation_of_a_file_is_an_error_of_the_program(model, request, tmp_path):
     whole, draw = request.getfixturevalue(model), random.Random(model)
     files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
     for _ in range(150):

@@ -17,6 +17,7 @@ from adducir.encoders.kinds import TextEncoder
 from adducir.evaluation.formulas import MeasureKind
 from adducir.experiments.retrieval.runs import Made, RunStep
 from adducir.experiments.retrieval.systems import System
+from adducir.generators.kinds import GeneratorRecipe
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
@@ -42,6 +43,7 @@ POINTS = {
     "adducir.rerankers": {"overlap": "Overlap"},
     "adducir.encoders": {"hashing": "Hashing"},
     "adducir.selectors": {"lead": "Lead"},
+    "adducir.generators": {"trusting": "Trusting"},
     "adducir.systems": {"top": "Top"},
 }
 
@@ -197,6 +199,17 @@ class Lead(Selector):
             SelectedSet(one.id, tuple(ids), float(len(ids)))
             for one, ids in zip(questions, chosen, strict=True)
         ]
+
+
+class Trusting(GeneratorRecipe):
+    """A lexical mixture that trusts the passage from the start."""
+
+    trusting: float = Field(0.99, gt=0, lt=1, description="Share of the passage.")
+
+    def load(self, folder):
+        from adducir.generators.lexical import Lexical
+
+        return Lexical(self.trusting)
 
 
 class Top(System):

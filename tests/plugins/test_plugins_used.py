@@ -79,7 +79,13 @@ def ranked_in(study: Path, system: str, qid: str) -> list[str]:
 
 def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> None:
     names = {group.removeprefix("adducir."): kinds for group, kinds in newcomers.POINTS.items()}
-    parts = {"tasks", "ranking_systems", "corpora", "indexes"}  # of experiment files alone
+    parts = {
+        "tasks",
+        "ranking_systems",
+        "grounded_systems",
+        "corpora",
+        "indexes",
+    }  # of experiment files alone
     assert set(names) == set(FAMILIES) - parts
     code = "from adducir.testing import check_kind\n" + "".join(
         f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n')\n"

@@ -133,7 +133,7 @@ def test_one_label_gives_the_logit(tmp_path):
     expected = peer.predict(pairs, activation_fn=torch.nn.Identity())
     reranker = open_reranker(str(saved))
     np.testing.assert_allclose(reranker.model.scores(pairs), expected, atol=2e-5)
-    assert reranker.scale == reranker.model.scale == "logit"
+    assert reranker.scale == "logit"
 
 
 def test_a_model_without_a_classifier_is_no_reranker(bert):
@@ -156,7 +156,7 @@ def test_of_three_classes_one_must_be_named(bert, tmp_path):
         _ = open_reranker(str(folder)).model
     reranker = opened(tmp_path, f"model: cross-encoder\nbase: {folder}\nlabel: 1\n")
     assert np.exp(reranker.score(QUERIES[0], TEXTS)).max() < 1
-    assert reranker.scale == reranker.model.scale == "log-probability of class 1"
+    assert reranker.scale == "log-probability of class 1"
 
 
 def test_monot5_is_the_log_probability_of_true_against_false(t5):

@@ -178,7 +178,7 @@ def test_two_labels_are_a_monobert(pairs):
         train_model(recipe, again.with_suffix(""))
 
 
-def test_a_artifact_with_a_card_that_shows_how_it_was_made(recipe, study):
+def test_an_artifact_with_a_card_that_shows_how_it_was_made(recipe, study):
     (study / "test.tsv").write_text("9\tCATS\n")
     (study / "pool.txt").write_text("d2\nelsewhere\n")
     output = recipe.with_suffix("")

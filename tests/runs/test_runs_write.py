@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import file_digest
 from adducir.runs import write
-from adducir.runs.metadata import metadata_for, platform_facts, read_metadata, write_metadata
+from adducir.runs.metadata import metadata_for, metadata_text, platform_facts, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import write_run
@@ -236,9 +236,8 @@ def test_missing_metadata_is_an_input_error(tmp_path):
         read_metadata(tmp_path / "a")
 
 
-def test_metadata_is_readable_by_the_fields_own_tools(tmp_path):
-    write_metadata(tmp_path / "a", {"method": {"retrieval": [{"name": "é"}]}})
-    facts = yaml.safe_load(metadata_for(tmp_path / "a").read_text(encoding="utf-8"))
+def test_metadata_is_readable_by_the_fields_own_tools():
+    facts = yaml.safe_load(metadata_text({"method": {"retrieval": [{"name": "é"}]}}))
     assert {"platform", "implementation"} <= facts.keys()
     assert facts["method"]["retrieval"][0]["name"] == "é"
 

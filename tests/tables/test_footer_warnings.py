@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 import pytrec_eval
 
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.scores import Scores
+from adducir.runs.check_judgements import check_positives
+from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.statements import statements
 from adducir.statistics.equivalence import tost
@@ -48,37 +52,91 @@ def test_the_footer_says_what_infap_does():
     )
 
 
-def warnings_of(*values: np.ndarray, measures: str = "P@1", delta: float = 0.1) -> list[str]:
-    comparison = compare(scores_of(*values, measures=measures), equivalence=delta, against="a")
-    return [one for one in statements(comparison) if one.startswith("Warning")]
+def remarks(
+    *values: np.ndarray, measures: str = "P@1", delta: float = 0.1, test: str = "hall"
+) -> str:
+    scores = scores_of(*values, measures=measures)
+    found = compare(scores, equivalence=delta, against="a", equivalence_test=test)
+    return " ".join(statements(found)[2:])
 
 
-def test_an_equivalence_of_identical_scores_is_warned_of():
-    zeros, ones = np.zeros(10), np.ones(10)
-    (message,) = warnings_of(ones, ones, zeros, measures="P@1 RR")
-    assert "b and a on P@1 (the same score on all 10 topics)" in message
-    assert "b and a on RR (the same score on all 10 topics)" in message
-    assert "c and a" not in message  # not equivalent
+def test_identical_scores_are_named_with_the_test_that_was_taken():
+    ones = np.ones(40)
+    text = remarks(ones, ones, np.arange(40) % 2, measures="P@1 RR")
+    assert (
+        "Exact test of a bounded mean, because fewer than 15 topics differ: b and a on P@1 " in text
+    )
+    assert "b and a on RR (the same score on all 40 topics)." in text
+    assert "c and a" not in text
+    assert "Warning" not in text
+    assert "fewer than 15 topics differ: all equivalences." in remarks(ones[:9], ones[:9])
 
 
-def test_an_equivalence_of_saturated_scores_is_warned_of():
+def test_saturated_scores_are_named_likewise():
     ones = np.ones(50)
     one_differs = np.r_[0.0, np.ones(49)]
-    (message,) = warnings_of(ones, one_differs)
-    assert "b and a on P@1 (different scores on 1 of 50 topics only)" in message
-    (message,) = warnings_of(ones / 2, ones / 2 + 0.01)
-    assert "(the same difference on all 50 topics)" in message
+    half = np.arange(50) % 2
+    text = remarks(ones, one_differs, half)
+    assert "b and a on P@1 (different scores on 1 of 50 topics only)" in text
+    assert "(the same difference on all 50 topics)" in remarks(ones / 2, ones / 2 + 0.01, half)
 
 
-def test_an_equivalence_that_many_topics_bear_out_is_not():
+def test_what_cannot_be_tested_is_named_as_such():
+    ranks = np.arange(1.0, 31.0)
+    text = remarks(ranks, ranks)
+    assert "Not tested for equivalence: b and a on P@1 (the same score on all 30 topics)." in text
+
+
+def test_t_tests_on_few_differing_topics_are_warned_of():
+    ones = np.ones(100)
+    text = remarks(ones, np.r_[np.zeros(3), np.ones(97)], test="t")
+    assert "Warning: do not rely on the equivalence of b and a on P@1" in text
+
+
+def test_an_equivalence_that_many_topics_bear_out_needs_no_remark():
     draw = np.random.default_rng(2)
-    base = draw.random(50)
-    assert warnings_of(base, base + draw.normal(0, 0.05, 50)) == []
-    assert warnings_of(np.ones(1000), np.r_[np.zeros(4), np.ones(996)]) == []
-    assert warnings_of(base, base[::-1]) == []  # not equivalent: nothing to warn of
+    base = draw.random(50) * 0.6 + 0.2
+    for test in ("hall", "t"):
+        assert remarks(base, base + draw.normal(0, 0.05, 50), test=test) == ""
+        assert remarks(base, base[::-1], test=test) == ""  # not equivalent
 
 
 def test_differing_topics_are_counted_beyond_rounding():
     found = tost([0.3 - 0.2, 0.5, 1.0], [0.1, 0.5, 0.9], 0.2)
     assert found.differing == 1
-    assert found.questionable
+    assert found.method == "exact"
+
+
+def footer_of(qrels: dict[str, int], measures: str, **options: str) -> str:
+    judged = Qrels.of({"q": qrels, "r": qrels})
+    run = Run.of({"q": RUN, "r": RUN}, tag="a")
+    scores = [evaluate(run, judged, measures, system="a", **options)]
+    return " ".join(build_table(compare(scores), scores).footer)
+
+
+def test_qrels_of_positives_only_are_warned_of_where_a_measure_needs_others():
+    positives = {"d3": 1, "d5": 2}
+    text = footer_of(positives, "nDCG(judged_only=True)@5 Bpref AP")
+    assert "hold relevant documents only, and nDCG(judged_only=True)@5, Bpref leave out" in text
+    assert "Warning" not in footer_of(positives, "AP R@5")
+    assert "Warning" not in footer_of(positives | {"d1": 0}, "Bpref AP")
+    judged = Qrels.of({"q": positives}).frame
+    (finding,) = check_positives(judged, parse_measures("Bpref AP"))
+    assert (finding.severity, finding.code) == ("warning", "positives-only")
+    (finding,) = check_positives(judged, None)
+    assert finding.severity == "info"
+    assert list(check_positives(judged, parse_measures("AP"))) == []
+    assert list(check_positives(Qrels.of({"q": {"d": -1, "e": 1}}).frame, None)) == []
+
+
+def test_the_footer_tells_of_negative_grades_what_the_measures_do_with_them():
+    qrels = {"d0": -1, "d1": 1, "d2": 0}
+    alone = footer_of(qrels, "infAP")
+    assert "2 judgements with a negative grade, of which infAP takes -1 for pooled and" in alone
+    assert "not relevant;" not in alone
+    assert "spam" not in alone
+    both = footer_of(qrels, "infAP Bpref")
+    assert "(spam) counted as judged and not relevant; infAP takes -1 for pooled" in both
+    as_trec_eval = footer_of(qrels, "infAP Bpref", negative="trec_eval")
+    assert "by condensed measures and Bpref; infAP takes -1" in as_trec_eval
+    assert footer_of(qrels, "AP").count("infAP") == 0

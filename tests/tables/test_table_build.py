@@ -1,4 +1,4 @@
-"""From scores over comparisons to tables: figures arrive unrounded, footers show the gold item."""
+"""From scores over comparisons to tables: figures arrive unrounded, footers say what holds."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ these rules. Type 4 joins papers that cite the same work, type 6 papers that are
 type 5 papers of which one cites the other. A paper's links to itself: three of type 5; and for
 each of its type-5 links to another paper one of type 4 (it cites that one) or of type 6 (it is
 cited). Which of the two is not on record, and is taken from the papers' numbers, which are in
-order of time: this is a guess, and it determines at most which of two numerals a page repeats.
+order of time: this is a guess, and it affects at most which of two numerals a page repeats.
 """
 
 import re
@@ -37,34 +37,29 @@ class CACM(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        """See :func:`read_cacm`."""
+        """Yield each document with its 1-based line, ``html_text`` made whole.
+
+        Raises:
+            InputError: The file is not such a JSONL file.
+        """
         del folder
-        return read_cacm(path, docno_field)
-
-
-def read_cacm(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:
-    """Yield each document with its 1-based line, ``html_text`` made whole.
-
-    Raises:
-        InputError: The file is not such a JSONL file.
-    """
-    documents = list(read_jsonl(path, docno_field))
-    for line, document in documents:
-        if not {"contents", "html_text"} <= document.fields.keys():
-            raise InputError(
-                "a document of the format cacm has the fields contents and html_text.",
-                path=path,
-                line=line,
-                hint="Read any other JSONL file without the format.",
-            )
-    links = _links_by_paper(document for _, document in documents)
-    for line, document in documents:
-        fields = document.fields
-        # The parser stopped at this sign; a page without one is whole.
-        if "<" in fields["contents"] and "<" not in fields["html_text"]:
-            table = "\n".join(_table(_number(document.docno), links))
-            fields = fields | {"html_text": f"{fields['contents']}\n\n{table}"}
-        yield line, Document(document.docno, fields)
+        documents = list(read_jsonl(path, docno_field))
+        for line, document in documents:
+            if not {"contents", "html_text"} <= document.fields.keys():
+                raise InputError(
+                    "a document of the format cacm has the fields contents and html_text.",
+                    path=path,
+                    line=line,
+                    hint="Read any other JSONL file without the format.",
+                )
+        links = _links_by_paper(document for _, document in documents)
+        for line, document in documents:
+            fields = document.fields
+            # The parser stopped at this sign; a page without one is whole.
+            if "<" in fields["contents"] and "<" not in fields["html_text"]:
+                table = "\n".join(_table(_number(document.docno), links))
+                fields = fields | {"html_text": f"{fields['contents']}\n\n{table}"}
+            yield line, Document(document.docno, fields)
 
 
 def _number(docno: str) -> int:

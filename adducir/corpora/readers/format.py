@@ -40,7 +40,6 @@ class CorpusFormat(Recipe):
         :func:`adducir.corpora.documents.check_docno`.
 
         Args:
-            path: The file.
             docno_field: The field of the docno, where the user named it.
             folder: The folder that the user named, or the file's own.
 

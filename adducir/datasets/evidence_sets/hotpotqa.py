@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.json_objects import read_objects
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
+from adducir.datasets.records import read_records
 
 
 class Paragraph(NamedTuple):
@@ -69,25 +70,8 @@ def read_hotpotqa(path: Path) -> Iterator[HotpotQuestion]:
         InputError: The file is no JSON, an object is no question, or an id comes twice; with
             file and line.
     """
-    seen: dict[str, int] = {}
-    for line, record in read_objects(path):
-        try:
-            question = _question_of(record)
-        except _NoQuestionError as error:
-            raise InputError(
-                str(error),
-                path=path,
-                line=line,
-                hint="Objects must be as in hotpot_dev_distractor_v1.json.",
-            ) from None
-        if question.id in seen:
-            raise InputError(
-                f"the id {question.id!r} stands in line {seen[question.id]} already.",
-                path=path,
-                line=line,
-            )
-        seen[question.id] = line
-        yield question
+    hint = "Objects must be as in hotpot_dev_distractor_v1.json, each with an id of its own."
+    yield from read_records(path, read_objects(path), _question_of, hint)
 
 
 def paragraphs_of(questions: Iterable[HotpotQuestion]) -> dict[str, str]:
@@ -156,19 +140,15 @@ def with_gold(question: HotpotQuestion, passages: tuple[Passage, ...]) -> Eviden
     )
 
 
-class _NoQuestionError(Exception):
-    """An object is no question."""
-
-
 def _question_of(record: dict[str, Any]) -> HotpotQuestion:
     name = record.get("_id", record.get("id"))
     if not isinstance(name, str) or name.split() != [name]:
-        raise _NoQuestionError(f"'_id' must be text without white space, not {name!r}.")
+        raise UsageError(f"'_id' must be text without white space, not {name!r}.")
     if not isinstance(record.get("question"), str):
-        raise _NoQuestionError("this object has no 'question' that is text.")
+        raise UsageError("this object has no 'question' that is text.")
     answer, kind, level = (record.get(key) for key in ("answer", "type", "level"))
     if any(not isinstance(text, str | None) for text in (answer, kind, level)):
-        raise _NoQuestionError("'answer', 'type' and 'level' must be text.")
+        raise UsageError("'answer', 'type' and 'level' must be text.")
     facts = _list(record.get("supporting_facts", []), "supporting facts")
     context = _list(record.get("context"), "context")
     return HotpotQuestion(
@@ -184,7 +164,7 @@ def _question_of(record: dict[str, Any]) -> HotpotQuestion:
 
 def _list(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list):
-        raise _NoQuestionError(f"the {what} must be a list, not {type(value).__name__}.")
+        raise UsageError(f"the {what} must be a list, not {type(value).__name__}.")
     return value
 
 
@@ -192,7 +172,7 @@ def _fact(pair: Any) -> tuple[str, int]:
     match pair:
         case [str(title), int(sentence)] if type(sentence) is int and sentence >= 0:
             return _title(title), sentence
-    raise _NoQuestionError(f"a supporting fact must be [title, sentence], not {pair!r}.")
+    raise UsageError(f"a supporting fact must be [title, sentence], not {pair!r}.")
 
 
 def _title(text: str) -> str:
@@ -204,4 +184,4 @@ def _paragraph(pair: Any) -> Paragraph:
         case [str(title), [*sentences]] if all(isinstance(s, str) for s in sentences):
             if title.strip():
                 return Paragraph(_title(title), tuple(sentences))
-    raise _NoQuestionError("a paragraph of the context must be [title, [sentence, ...]].")
+    raise UsageError("a paragraph of the context must be [title, [sentence, ...]].")

@@ -24,7 +24,7 @@ from adducir.core.errors import UsageError
 from adducir.datasets.evidence_sets.mnli import ENTAILMENT, LABELS, NliPair
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.datasets.evidence_sets.sampling import NEGATIVES, drawing, sample_sets
-from adducir.datasets.evidence_sets.splitting import split
+from adducir.datasets.splitting import split
 
 MIN_WORDS = 6
 _SPREAD = 8  # an eighth of the words on either side of the middle
@@ -135,9 +135,6 @@ def build_mnli12(
     """Make the questions of MNLI-12.
 
     Args:
-        premises: The premises of one part of the data.
-        min_words: The words that each segment has at least.
-        negatives: Negative pairs to train on.
         seed: Decides cuts, other premises, order and negative pairs. How a premise is cut depends
             on it and the premise's id alone.
 

@@ -13,17 +13,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from adducir.core.errors import InputError, UsageError
-from adducir.core.files import writing_text
+from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, LabelledSet, Passage
+from adducir.datasets.records import check_keys, read_records, write_records
 
 _REQUIRED = ("id", "question", "passages")
 _KEYS = frozenset((*_REQUIRED, "gold", "sets", "missing"))
-_PASSAGE_KEYS = frozenset(Passage._fields)
-_SET_KEYS = frozenset(LabelledSet._fields)
 
 
 def read_questions(path: Path) -> Iterator[EvidenceQuestion]:
@@ -32,50 +28,12 @@ def read_questions(path: Path) -> Iterator[EvidenceQuestion]:
     Raises:
         InputError: A line is no question, or an id comes twice; with file and line.
     """
-    seen: dict[str, int] = {}
-    for number, record in json_values(path):
-        try:
-            question = _question_of(record)
-        except UsageError as error:
-            raise InputError(error.what, path=path, line=number) from None
-        if question.id in seen:
-            raise InputError(
-                f"the id {question.id!r} stands in line {seen[question.id]} already.",
-                path=path,
-                line=number,
-                hint="Every question needs an id of its own.",
-            )
-        seen[question.id] = number
-        yield question
+    yield from read_records(path, json_values(path), _question_of)
 
 
 def write_questions(questions: Iterable[EvidenceQuestion], path: Path) -> int:
-    """Write questions as JSONL, whole or not at all.
-
-    Returns:
-        How many there were.
-
-    Raises:
-        InputError: An id comes twice, a text cannot be UTF-8, or ``path`` is a folder.
-        MachineError: The disk is full, or the place cannot be written.
-    """
-    seen: set[str] = set()
-    with writing_text(path) as handle:
-        for question in questions:
-            if question.id in seen:
-                raise InputError(f"the id {question.id!r} comes twice.", path=path)
-            seen.add(question.id)
-            handle.write(_line_of(question, path) + "\n")
-    return len(seen)
-
-
-def _line_of(question: EvidenceQuestion, path: Path) -> str:
-    try:
-        return orjson.dumps(_record_of(question)).decode()
-    except orjson.JSONEncodeError as error:  # half of a surrogate pair, as broken escapes make
-        raise InputError(
-            f"question {question.id!r} cannot be written: {error}.", path=path
-        ) from error
+    """Write questions as JSONL, whole or not at all; see :func:`.write_records`."""
+    return write_records(questions, path, _record_of)
 
 
 def _record_of(question: EvidenceQuestion) -> dict[str, Any]:
@@ -97,17 +55,17 @@ def _question_of(record: Any) -> EvidenceQuestion:
     Raises:
         UsageError: It is none.
     """
-    _check_keys(record, "question", _REQUIRED, _KEYS)
+    check_keys(record, "question", _REQUIRED, _KEYS)
     sets = record.get("sets", [])
     for name in ("passages", "gold", "sets", "missing"):
         if not isinstance(record.get(name, []), list):
             raise UsageError(f"{name!r} must be a list.")
     for passage in record["passages"]:
-        _check_keys(passage, "passage", Passage._fields, _PASSAGE_KEYS)
+        check_keys(passage, "passage", Passage._fields, Passage._fields)
         if not all(isinstance(value, str) for value in passage.values()):
             raise UsageError("a passage's id, title and text must be text.")
     for one in sets:
-        _check_keys(one, "labelled set", LabelledSet._fields, _SET_KEYS)
+        check_keys(one, "labelled set", LabelledSet._fields, LabelledSet._fields)
         if not isinstance(one["label"], bool):
             raise UsageError(f"a set's label must be true or false, not {one['label']!r}.")
     if not isinstance(record["id"], str) or not isinstance(record["question"], str):
@@ -123,17 +81,6 @@ def _question_of(record: Any) -> EvidenceQuestion:
         tuple(LabelledSet(_numbers(one["members"]), one["label"]) for one in sets),
         _numbers(record.get("missing", [])),
     )
-
-
-def _check_keys(record: Any, what: str, required: tuple[str, ...], known: frozenset[str]) -> None:
-    if not isinstance(record, dict):
-        raise UsageError(f"a {what} must be a JSON object, not a {type(record).__name__}.")
-    lacking = [key for key in required if key not in record]
-    if lacking:
-        raise UsageError(f"this {what} has no {' and no '.join(map(repr, lacking))}.")
-    unknown = sorted(record.keys() - known)
-    if unknown:
-        raise UsageError(f"a {what} has no key {unknown[0]!r}.")
 
 
 def _numbers(value: Any) -> tuple[int, ...]:

@@ -33,10 +33,7 @@ def sample_sets(
     """The gold sets and sampled false ones, in this order, members ascending.
 
     Args:
-        passages: How many passages there are.
         gold: The gold sets of which no member is missing; each becomes a positive.
-        draw: The source of chance.
-        size: Passages of a negative set.
         negatives: How many, all different; where there are fewer, all.
 
     Raises:
@@ -66,11 +63,6 @@ def with_sets(
     """The question with sets to train on; as it is where no gold set is known.
 
     False sets have as many members as the first true one, with those that the passages lack.
-
-    Args:
-        question: The question.
-        negatives: False sets to draw.
-        seed: Decides them, with the question's id.
 
     Raises:
         UsageError: A negative number of negatives.

@@ -12,13 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
-from adducir.core.errors import InputError
-from adducir.core.files import writing_text
+from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
-
-_KEYS = frozenset(("id", "chosen", "score"))
+from adducir.datasets.records import are_texts, check_keys, read_records, write_records
 
 
 class SelectedSet(NamedTuple):
@@ -36,60 +32,35 @@ def read_selected(path: Path) -> Iterator[SelectedSet]:
         InputError: A line is no selected set, a passage is chosen twice, or a question comes twice;
             with file and line.
     """
-    seen: dict[str, int] = {}
-    for number, record in json_values(path):
-        error = _error(record)
-        if error is None and record["id"] in seen:
-            error = f"question {record['id']!r} stands in line {seen[record['id']]} already"
-        if error is not None:
-            raise InputError(
-                f"{error}.",
-                path=path,
-                line=number,
-                hint='A line has the form {"id": "q1", "chosen": ["p3", "p7"], "score": 1.5}.',
-            )
-        seen[record["id"]] = number
-        yield SelectedSet(record["id"], tuple(record["chosen"]), record.get("score"))
+    yield from read_records(
+        path,
+        json_values(path),
+        _selected_of,
+        hint='A line has the form {"id": "q1", "chosen": ["p3", "p7"], "score": 1.5}.',
+    )
 
 
 def write_selected(sets: Iterable[SelectedSet], path: Path) -> int:
-    """Write selected sets, whole or not at all, scores in shortest round-trip form.
+    """Write selected sets, scores in shortest round-trip form; see :func:`.write_records`."""
+    return write_records(
+        sets, path, lambda one: {k: v for k, v in one._asdict().items() if v is not None}
+    )
 
-    Returns:
-        How many there were.
+
+def _selected_of(record: Any) -> SelectedSet:
+    """The selected set of a JSON value.
 
     Raises:
-        InputError: A question comes twice, or ``path`` is a folder.
-        MachineError: The disk is full, or the place cannot be written.
+        UsageError: It is none.
     """
-    seen: set[str] = set()
-    with writing_text(path) as handle:
-        for one in sets:
-            if one.id in seen:
-                raise InputError(f"the id {one.id!r} comes twice.", path=path)
-            seen.add(one.id)
-            record: dict[str, Any] = {"id": one.id, "chosen": one.chosen}
-            if one.score is not None:
-                record["score"] = one.score
-            handle.write(orjson.dumps(record).decode() + "\n")
-    return len(seen)
-
-
-def _error(record: Any) -> str | None:
-    """What is wrong with a line's value, or None."""
-    if not isinstance(record, dict):
-        return f"this is a JSON {type(record).__name__}, not an object"
-    unknown = sorted(record.keys() - _KEYS)
-    if unknown:
-        return f"a selected set has no key {unknown[0]!r}"
-    chosen = record.get("chosen")
-    if not isinstance(record.get("id"), str) or not record["id"]:
-        return "'id' must be text"
-    if not isinstance(chosen, list) or not all(isinstance(one, str) for one in chosen):
-        return "'chosen' must be a list of passages' ids"
+    check_keys(record, "selected set", ("id", "chosen"), SelectedSet._fields)
+    name, chosen, score = record["id"], record["chosen"], record.get("score")
+    if not isinstance(name, str) or not name:
+        raise UsageError("'id' must be text.")
+    if not are_texts(chosen):
+        raise UsageError("'chosen' must be a list of passages' ids.")
     if len(set(chosen)) < len(chosen):
-        return "a passage is chosen twice"
-    score = record.get("score")
+        raise UsageError("a passage is chosen twice.")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-        return "'score' must be a number"
-    return None
+        raise UsageError("'score' must be a number.")
+    return SelectedSet(name, tuple(chosen), score)

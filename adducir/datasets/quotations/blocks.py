@@ -72,7 +72,6 @@ def grow_blocks(
         blocks: In the order of the criticism.
         work: The criticism's sentences, normalised.
         books: The sentences of each book, normalised.
-        rules: Which likeness is enough.
     """
     grown: list[Block] = []
     for at, block in enumerate(blocks):

@@ -36,7 +36,6 @@ def find_quotations(
     """Find the quotations of books in works of criticism.
 
     Args:
-        books: The primary sources.
         works: The secondary sources; each is held in memory only while it is searched.
         rules: The way to find quotations, and its thresholds; by default the strict ones.
     """

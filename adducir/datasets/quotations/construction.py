@@ -9,7 +9,7 @@ from adducir.datasets.quotations.relic import RelicBook, RelicQuote, spans_of_re
 from adducir.datasets.quotations.rules import Rules
 from adducir.datasets.quotations.sources import Source, read_book, read_work, text_files
 from adducir.datasets.spans.record import MaskedSpan
-from adducir.datasets.spans.splitting import split
+from adducir.datasets.splitting import split
 
 
 def construct(
@@ -18,13 +18,7 @@ def construct(
     rules: Rules | None = None,
     progress: Progress = SILENT,
 ) -> Built:
-    """Read books and criticism and find the quotations.
-
-    Args:
-        primary: Text files of books, or folders of them.
-        secondary: Text files of works of criticism, or folders of them.
-        rules: The way to find quotations, and its thresholds; by default the strict ones.
-        progress: Notified of each book and work.
+    """Read books and criticism (text files, or folders of them) and find the quotations.
 
     Raises:
         InputError: A file is missing, unreadable or without text, or two have one name.
@@ -82,13 +76,11 @@ def split_relic(
 
     Args:
         books: The books; one without quotations goes nowhere.
-        shares: See :func:`adducir.datasets.spans.splitting.split`.
-        seed: Likewise.
 
     Raises:
         UsageError: The shares do not fit, or a part with a share got no book.
     """
-    parts = split(spans_of_relic(books), shares, seed)
+    parts = split(spans_of_relic(books), lambda span: span.group, shares, seed)
     homes = {name: {span.group for span in spans} for name, spans in parts.items()}
     return {
         name: {title: book for title, book in books.items() if title in home}

@@ -71,7 +71,6 @@ def spans_of_relic(
     sentences.
 
     Args:
-        books: As read.
         extra: More to note of quotations, by their ids.
     """
     for title, book in books.items():

@@ -25,6 +25,7 @@ from adducir.core.files import read_bytes, writing_bytes
 from adducir.core.json_lines import explaining_json
 from adducir.core.numbers import whole_number
 from adducir.datasets.quotations.relic import LENGTHS, RelicBook, RelicQuote, candidate_starts
+from adducir.datasets.records import are_texts
 
 _FORM = "A quotation is [left sentences, first sentence or null, length, right sentences]."
 
@@ -101,7 +102,7 @@ def _book(record: Any) -> RelicBook:
     if not isinstance(record, dict) or {"quotes", "sentences"} - record.keys():
         raise _BookError("a book is an object with 'quotes', 'sentences' and 'candidates'.")
     sentences, quotes = record["sentences"], record["quotes"]
-    if not _are_texts(sentences):
+    if not are_texts(sentences):
         raise _BookError("'sentences' is not a list of texts.")
     if not isinstance(quotes, dict):
         raise _BookError("'quotes' is not an object with a quotation at each id.")
@@ -135,7 +136,7 @@ def _quote(name: str, value: Any, sentences: int) -> RelicQuote:
     if not isinstance(value, list) or len(value) != 4:
         raise _BookError(f"quotation {name!r} does not have four parts.", _FORM)
     left, start, length, right = value
-    if not _are_texts(left) or not _are_texts(right):
+    if not are_texts(left) or not are_texts(right):
         raise _BookError(f"the context of quotation {name!r} is not lists of texts.", _FORM)
     if type(length) is not int or length not in LENGTHS:
         raise _BookError(
@@ -150,7 +151,3 @@ def _quote(name: str, value: Any, sentences: int) -> RelicQuote:
             _FORM,
         )
     return RelicQuote(left, start, length, right)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)

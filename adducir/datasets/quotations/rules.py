@@ -74,10 +74,6 @@ class Rules:
             )
 
 
-ONLY = {STRICT: ("parts",), RELIC: ("min_similarity", "run")}
-"""The numbers that mean something to one of the rules alone."""
-
-
 def rules_of(name: str, numbers: Mapping[str, int | float]) -> Rules:
     """The rules of a name with their own numbers, but for those that are given.
 

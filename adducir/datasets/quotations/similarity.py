@@ -51,7 +51,6 @@ def is_part(part: str, whole: str, length: int, alike: float) -> bool:
     """Whether ``part`` stands, all of it, inside ``whole``.
 
     Args:
-        part: A normalised text.
         whole: The normalised text it may be cut from.
         length: A text shorter than this must be there word by word, and have two words or more.
         alike: The least ratio of a longer one and the piece of ``whole`` that is nearest to it.

@@ -32,7 +32,6 @@ def write_submission(
         rankings: For each quotation's id the numbers of candidates, best first; what is beyond
             the first 100 is left out.
         books: The test set, as read; it determines the order in the file.
-        path: The file.
 
     Returns:
         How many quotations it has.

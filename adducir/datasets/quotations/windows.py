@@ -55,13 +55,6 @@ def windows_of(
     By the strict rules the critic's words beside a quotation in the same sentence stay in the
     context, all of a quotation is masked though a part of it is sought, and a side ends where it
     repeats that part.
-
-    Args:
-        block: The quotation.
-        work: What it stands in.
-        book: The name of its book.
-        texts: The sentences of that book, normalised.
-        rules: The numbers.
     """
     sentences, count = work.sentences, rules.context
     left = sentences[max(0, block.first - count) : block.first]
@@ -110,9 +103,7 @@ def error_of(window: Window, book: Sequence[str], rules: Rules) -> str | None:
     """Why a window is to be dropped, or None.
 
     Args:
-        window: The window.
         book: The sentences of its book, normalised.
-        rules: Which windows are wanted.
 
     Returns:
         ``long`` (more sentences than candidates have), ``bare`` (no context at all), ``language``

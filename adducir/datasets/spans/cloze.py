@@ -33,11 +33,7 @@ def mask_sentences(
     sentences has no context on both sides and gives nothing.
 
     Args:
-        texts: Answers, passages, books.
-        every: Sentences from one mask to the next.
-        longest: Sentences of a mask, at most.
         words: Whole sentences are kept on each side until they have so many words; None: all.
-        min_words: Words that a mask must have.
         max_words: Words that it may have, for each of its sentences.
 
     Raises:

@@ -27,14 +27,7 @@ _QUOTED = re.compile(r"(?:(?:>|&gt;)\s*)+")
 
 
 def narrowed(text: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
-    """A sentence cut at the edges that are nearest to what it must hold.
-
-    Args:
-        text: The text.
-        start: The first character of the sentence.
-        end: The one behind its last.
-        first: The first character of what it must hold.
-        last: The one behind its last.
+    """The sentence ``start`` to ``end``, cut at the edges nearest to ``first`` to ``last`` in it.
 
     Returns:
         The first and past-the-last character; edges that touch what must be held are no edges on

@@ -67,8 +67,6 @@ def extract_examples(
     digests of 16 bytes and an id are kept for each unit.
 
     Args:
-        texts: Answers, passages, books.
-        tally: Receives counts.
         words: Whole sentences are kept on each side until they have so many words; None: all.
         min_words: Words that a unit must have beside its markers.
         max_words: Words that it may have beside them; None: any number.

@@ -20,10 +20,6 @@ def masked(
     """Mask the characters ``start`` to ``end`` - 1 of a text.
 
     Args:
-        text: The text.
-        sentences: Its sentences.
-        start: The first character of the span.
-        end: The one behind its last.
         words: Whole sentences are kept on each side until they have so many words; None: all.
         extra: What is known of the span; its place, source and question are added.
     """

@@ -21,7 +21,6 @@ def long_answer(record: dict[str, Any], skipped: Counter[str]) -> str | None:
     """The words of a question's long answer, parted by blanks, without HTML.
 
     Args:
-        record: One line of the data set.
         skipped: Receives a count where there is no answer to take.
 
     Returns:

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from adducir.core.duplicates import Names
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import writing_text
 from adducir.core.json_lines import json_values
+from adducir.datasets.records import are_texts, check_keys, write_records
 
 _TEXTS = ("left", "span", "right")
 _REQUIRED = ("id", "group", *_TEXTS)
@@ -69,7 +67,6 @@ def context(
     a cut may fall inside a sentence.
 
     Args:
-        span: The span.
         left: Sentences to keep on the left; None: all; 0: none.
         right: Sentences to keep on the right, likewise.
         words: At most so many words of each side, taken after the cut to sentences; None: all.
@@ -123,10 +120,10 @@ def read_spans(path: Path) -> Iterator[MaskedSpan]:
     """
     names = Names()
     for number, record in json_values(path):
-        what = _error_of(record)
-        if what is not None:
-            raise InputError(what, path=path, line=number)
-        span = _span_of(record)
+        try:
+            span = _span_of(record)
+        except UsageError as error:
+            raise InputError(error.what, path=path, line=number) from None
         names.add(span.id)
         yield span
     suspects = names.suspects()
@@ -148,28 +145,8 @@ def _refuse_twice(path: Path, suspects: frozenset[int]) -> None:
 
 
 def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:
-    """Write spans as JSONL, whole or not at all.
-
-    Returns:
-        How many there were.
-
-    Raises:
-        InputError: A span could not be read again (an id with white space, an id that comes
-            twice, no masked text), or ``path`` is a folder.
-        MachineError: The disk is full, or the place cannot be written.
-    """
-    seen: set[str] = set()
-    with writing_text(path) as handle:
-        for span in spans:
-            record = _record_of(span)
-            what = _error_of(record)
-            if what is None and span.id in seen:
-                what = f"the id {span.id!r} comes twice."
-            if what is not None:
-                raise InputError(f"span {span.id!r} cannot be written: {what}", path=path)
-            seen.add(span.id)
-            handle.write(orjson.dumps(record).decode() + "\n")
-    return len(seen)
+    """Write spans as JSONL, whole or not at all; see :func:`.write_records`."""
+    return write_records(spans, path, _record_of)
 
 
 def _record_of(span: MaskedSpan) -> dict[str, Any]:
@@ -179,50 +156,40 @@ def _record_of(span: MaskedSpan) -> dict[str, Any]:
         record["candidate"] = span.candidate
     if span.extra:
         record["extra"] = dict(span.extra)
+    _check(record)
     return record
 
 
-def _span_of(record: dict[str, Any]) -> MaskedSpan:
+def _span_of(record: Any) -> MaskedSpan:
+    """The span of a JSON value.
+
+    Raises:
+        UsageError: It is none.
+    """
+    _check(record)
+    left, span, right = (tuple(record[name]) for name in _TEXTS)
+    extra = record.get("extra") or {}
     return MaskedSpan(
-        record["id"],
-        record["group"],
-        tuple(record["left"]),
-        tuple(record["span"]),
-        tuple(record["right"]),
-        record.get("candidate"),
-        record.get("extra") or {},
+        record["id"], record["group"], left, span, right, record.get("candidate"), extra
     )
 
 
-def _error_of(record: Any) -> str | None:
-    """What keeps a JSON value from being a span, or None."""
-    if not isinstance(record, dict):
-        return f"this is not a JSON object but a {type(record).__name__}."
-    lacking = [key for key in _REQUIRED if key not in record]
-    if lacking:
-        return f"this span has no {' and no '.join(repr(key) for key in lacking)}."
-    unknown = sorted(record.keys() - _KEYS)
-    if unknown:
-        return f"a span has no key {unknown[0]!r}; what is beside its text belongs into 'extra'."
+def _check(record: Any) -> None:
+    check_keys(record, "span", _REQUIRED, _KEYS)
     for key in _TEXTS:
-        value = record[key]
-        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            return f"{key!r} must be a list of sentences."
+        if not are_texts(record[key]):
+            raise UsageError(f"{key!r} must be a list of sentences.")
     if not any(text.strip() for text in record["span"]):
-        return "the masked text is empty."
-    return _fault_of_names(record)
-
-
-def _fault_of_names(record: dict[str, Any]) -> str | None:
-    """Ids become the qids and docnos of TREC runs, which hold no white space."""
+        raise UsageError("the masked text is empty.")
+    # Ids become the qids and docnos of TREC runs, which hold no white space.
     for key in ("id", "candidate"):
         value = record.get(key)
         if key == "candidate" and value is None:
             continue
         if not isinstance(value, str) or value.split() != [value] or "\0" in value:
-            return f"{key!r} must be text without white space, not {value!r}."
+            raise UsageError(f"{key!r} must be text without white space, not {value!r}.")
     if not isinstance(record["group"], str) or not record["group"].strip():
-        return f"'group' must name a book or a question, not {record['group']!r}."
+        raise UsageError(f"'group' must name a book or a question, not {record['group']!r}.")
     if not isinstance(record.get("extra", {}), dict | None):
-        return f"'extra' must be a JSON object, not a {type(record['extra']).__name__}."
-    return None
+        kind = type(record["extra"]).__name__
+        raise UsageError(f"'extra' must be a JSON object, not a {kind}.")

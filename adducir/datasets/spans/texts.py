@@ -72,7 +72,6 @@ def read_texts(
     A folder stands for its ``.txt`` and ``.jsonl`` files, compressed or not, by name.
 
     Args:
-        paths: Files and folders.
         format: One of :data:`FORMATS`; by default what each file's name and first record show.
         skipped: Receives counts of records that give no text, by reason.
 

@@ -69,10 +69,8 @@ def find_units(
     a parenthesis that is one.
 
     Args:
-        sentences: The text.
         min_words: Words that a unit must have beside its markers.
         max_words: Words that it may have beside them; None: any number.
-        rules: One of :data:`RULES`.
     """
     markers = Markers(sentences.text)
     end = 0

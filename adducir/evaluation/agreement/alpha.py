@@ -28,7 +28,6 @@ def krippendorff_alpha(table: Floats, values: Floats, level: Level = "ordinal") 
     Args:
         table: (U, C) how many raters gave each unit each value.
         values: (C,) the values, rising.
-        level: What the values mean.
 
     Returns:
         alpha: 1 for full agreement, 0 for that of chance; NaN where all ratings that have another
@@ -63,7 +62,6 @@ def alphas(table: Floats, values: Floats, level: Level, weights: Floats) -> Floa
     Args:
         table: (U, C) counts, each row with a sum of 2 or more.
         values: (C,) the values, rising.
-        level: What they mean.
         weights: (B, U) how often each sample holds each unit.
 
     Returns:

@@ -42,10 +42,7 @@ def count(
     """Count ratings or ranks by unit and value.
 
     Args:
-        ratings: The judgements.
-        what: Ratings or ranks.
         level: ``nominal`` takes ratings as the texts they are; all others need numbers.
-        system: Only the answers of this system.
 
     Raises:
         UsageError: No such system.

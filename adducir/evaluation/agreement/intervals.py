@@ -50,9 +50,6 @@ def bootstrap_interval(
     Args:
         statistic: From (B, U) numbers of times that each unit is drawn to the (B,) values.
         clusters: (U,) the item of each unit, as whole numbers; units of one are drawn together.
-        samples: Samples to draw.
-        seed: Seed of the draw.
-        level: Confidence level.
 
     Raises:
         UsageError: ``samples``, ``seed`` or ``level`` makes no sense.

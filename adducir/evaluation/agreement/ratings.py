@@ -88,8 +88,6 @@ def make_ratings(
 
     Args:
         rows: An empty rating and a rank of NaN are missing ones.
-        source: What to call them in a message.
-        lines: The line of each row.
 
     Raises:
         UsageError: No row.

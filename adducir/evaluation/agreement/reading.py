@@ -15,16 +15,13 @@ are ignored. Cells may be quoted as in RFC 4180, and hold an apostrophe before w
 spreadsheet would take for a formula (:mod:`adducir.core.csv_files`). The file may be gzipped.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from adducir.core.csv_files import csv_rows
 from adducir.core.errors import InputError
-from adducir.core.nearest import nearest
-from adducir.core.texts import repeated
 from adducir.evaluation.agreement.ratings import Ratings, make_ratings, number_of
+from adducir.evaluation.records import records
 
 NAMES = ("item", "rater", "system")
 VALUES = ("rating", "rank")
@@ -64,55 +61,6 @@ def read_ratings(path: Path) -> Ratings:
     if not any(row[3] or np.isfinite(row[4]) for row in rows):
         raise InputError("there is no rating and no rank in it.", path=path)
     return make_ratings(rows, source=str(path), lines=lines)
-
-
-def records(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The records of a CSV file with a header, cells without white space around them.
-
-    Args:
-        path: The file, plain or gzipped.
-        required: Columns that it must have.
-
-    Yields:
-        The 1-based line a record begins in, and its cells by column; blank lines are ignored.
-
-    Raises:
-        InputError: No header, a column missing or twice, a line of another length, or an open
-            quotation mark.
-    """
-    columns: list[str] | None = None
-    for line, row in csv_rows(path):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if columns is None:
-            columns = _header(cells, required, path, line)
-        elif len(cells) != len(columns):
-            raise InputError(
-                f"there are {len(cells)} cells where the header names {len(columns)}.",
-                path=path,
-                line=line,
-                hint="Quote a cell that holds a comma.",
-            )
-        else:
-            yield line, dict(zip(columns, cells, strict=True))
-    if columns is None:
-        raise InputError("the file is empty.", path=path)
-
-
-def _header(columns: list[str], required: tuple[str, ...], path: Path, line: int) -> list[str]:
-    for name in required:
-        if name not in columns:
-            raise InputError(
-                f"there is no column {name!r}{nearest(name, columns)}.",
-                path=path,
-                line=line,
-                hint=f"The first line must name the columns, {', '.join(required)} among them.",
-            )
-    twice = repeated(name for name in columns if name)
-    if twice:
-        raise InputError(f"the column {twice[0]!r} comes twice.", path=path, line=line)
-    return columns
 
 
 def _names(record: dict[str, str], path: Path, line: int) -> tuple[str, str, str]:

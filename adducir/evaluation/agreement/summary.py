@@ -67,13 +67,9 @@ def agreement_of(
     """Measure the agreement on the answers of a system, or of all systems.
 
     Args:
-        ratings: The judgements.
-        what: Ratings or ranks.
         level: What alpha takes values to mean; kappa takes them as mere categories.
-        system: Only this system's answers.
         categories: How many categories raters could choose from, where that is more than they
             used; the free-marginal kappa depends on it.
-        unigrams: Whether ratings are texts, whose overlap is wanted.
         drawing: How to make intervals; by default 2,000 samples, seed 0, level .95.
 
     Raises:

@@ -5,19 +5,16 @@ named after the judge; or one file of all judges with a column ``rater``. Other 
 An empty choice is no answer. Where there is ``task``, it must be the key's.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_lines
-from adducir.core.json_lines import json_values
-from adducir.evaluation.agreement.reading import records
 from adducir.evaluation.proxy.files import Key, option
+from adducir.evaluation.records import records
 
 Integers = NDArray[np.int64]
 
@@ -40,7 +37,6 @@ def read_choices(path: Path, key: Key, judge: str) -> list[Choices]:
 
     Args:
         path: The file, plain or gzipped.
-        key: The key of the task.
         judge: The judge's name where the file has no column ``rater``.
 
     Raises:
@@ -50,7 +46,7 @@ def read_choices(path: Path, key: Key, judge: str) -> list[Choices]:
     places = {item: place for place, item in enumerate(key.answers)}
     found: dict[str, Integers] = {}
     seen: dict[tuple[str, str], int] = {}
-    for line, record in _records(path):
+    for line, record in records(path, ("item", "choice")):
         item, name = record["item"], record.get("rater") or judge
         _check_task(record, key, path, line)
         if item not in places:
@@ -84,11 +80,6 @@ def choices_of_scores(
 
     Where the gold item ties with another, the other is chosen: ties count against the model. A
     candidate without a score comes after all that have one; an item without any has no choice.
-
-    Args:
-        name: The model's name.
-        scores: The scores of docnos for each item.
-        key: The key of the task.
 
     Returns:
         The choices, and the number of items where some candidate has no score.
@@ -125,19 +116,3 @@ def _check_task(record: Mapping[str, str], key: Key, path: Path, line: int) -> N
             line=line,
             hint="Name the key that was written with the task.",
         )
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The records of CSV or JSONL, recognised by the first character."""
-    first = next((text for _, text in read_lines(path) if text.strip()), "")
-    if not first.lstrip().startswith("{"):
-        yield from records(path, ("item", "choice"))
-        return
-    for line, record in json_values(path):
-        yield line, _checked(record, path, line)
-
-
-def _checked(record: Any, path: Path, line: int) -> dict[str, str]:
-    if not isinstance(record, dict) or not {"item", "choice"} <= record.keys():
-        raise InputError("there is no item and choice in it.", path=path, line=line)
-    return {name: "" if value is None else str(value) for name, value in record.items()}

@@ -16,8 +16,8 @@ from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.numbers import whole_number
-from adducir.evaluation.agreement.reading import records
 from adducir.evaluation.proxy.tasks import Task
+from adducir.evaluation.records import records
 
 TASK_ENDINGS = (".csv", ".jsonl")
 

@@ -88,9 +88,6 @@ def texts_of(
     """The texts of the gold items and of all candidates that the ranking names for the questions.
 
     Args:
-        corpus: The candidates.
-        questions: The questions.
-        ranking: Docnos for each question.
         fields: The fields to show; by default the corpus's texts.
 
     Raises:

@@ -44,12 +44,6 @@ def accuracy(
 ) -> Accuracy:
     """The accuracy of one judge or model.
 
-    Args:
-        choices: What was chosen.
-        key: The answers.
-        group: Only items of this group.
-        level: Confidence level of the interval.
-
     Raises:
         UsageError: ``level`` is not between 0 and 1.
     """

@@ -85,11 +85,9 @@ def make_task(
     no other item.
 
     Args:
-        questions: The questions, each id once.
         ranking: Docnos of the ranker (BM25, say) for each question, best first; the gold item may
             be among them.
         texts: The text of each docno; a ranked one without text is ignored.
-        others: How many candidates beside the gold item.
         seed: Seed of the order, and of the sample.
         sample: Take so many of the items that can be made; None: all.
 

@@ -248,11 +248,11 @@ def _gold(data: str, rounds: Sequence[RoundRecipe], folder: Path, path: Path) ->
     """The gold sets of a data set's test questions, over all of its rounds."""
     with gathering() as each:
         tested = [each(partial(_separate, one, folder)) or [] for one in rounds]
-    requested = [question for questions in tested for question in questions]
-    twice = len(requested) - len({question.id for question in requested})
+    every = [question for questions in tested for question in questions]
+    twice = len(every) - len({question.id for question in every})
     if twice:
         raise InputError(f"{twice} questions of {data} are tested in two rounds.", path=path)
-    return GoldSets.of(requested)
+    return GoldSets.of(every)
 
 
 def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion]:

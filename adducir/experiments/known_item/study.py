@@ -14,7 +14,7 @@ from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.known_item.data import SpanData, open_data
 from adducir.experiments.known_item.recipe import KnownItem
 from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
-from adducir.experiments.known_item.tables import by_key, stacked, without_values
+from adducir.experiments.known_item.tables import by_key, rank_tables, without_values
 from adducir.experiments.layout import layout_of
 from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.step import ArtifactStep, Step, Unknown
@@ -219,7 +219,7 @@ class KnownItemStudy(Study):
                 "ranks": ranks,
             },
         )
-        return stacked(sections, self.recipe, layout)
+        return rank_tables(sections, self.recipe, layout)
 
 
 def open_study(recipe: KnownItem, planner: "Planner") -> KnownItemStudy:

@@ -10,13 +10,14 @@ from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.recipe import KnownItem
 from adducir.tables.builder import Layout
 from adducir.tables.ranks import rank_table
+from adducir.tables.stacking import stacked
 from adducir.tables.table import ResultTable
 
 Sections = Mapping[str, Mapping[str, GoldRanks]]
 """The ranks of each system, by section."""
 
 
-def stacked(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable:
+def rank_tables(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable:
     """One table of several sections; systems are tested within each.
 
     Args:
@@ -38,22 +39,7 @@ def stacked(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable
             testing=testing,
             layout=layout,
         )
-    first = next(iter(tables.values()))
-    if len(tables) == 1:
-        return first
-    rows = [
-        replace(row, section=name, label=row.label or layout.system_names.get(row.system, ""))
-        for name, table in tables.items()
-        for row in table.rows
-    ]
-    baselines = [name for table in tables.values() for name in table.baselines]
-    return replace(
-        first,
-        rows=tuple(rows),
-        baselines=tuple(dict.fromkeys(baselines)),
-        footer=_footer(tables),
-        facts={"sections": {name: table.facts for name, table in tables.items()}},
-    )
+    return stacked(tables, layout.system_names)
 
 
 def by_key(sections: Sections, key: str) -> dict[str, dict[str, GoldRanks]]:
@@ -76,13 +62,3 @@ def without_values(table: ResultTable) -> ResultTable:
     )
     columns = tuple(replace(column, topics=()) for column in table.columns)
     return replace(table, rows=rows, columns=columns)
-
-
-def _footer(tables: Mapping[str, ResultTable]) -> tuple[str, ...]:
-    """All sentences; one that holds for every section is said once, the others name theirs."""
-    spec: dict[str, None] = {}
-    for name, table in tables.items():
-        for sentence in table.footer:
-            common = all(sentence in other.footer for other in tables.values())
-            spec[sentence if common else f"{name}: {sentence}"] = None
-    return ("Differences are tested within each section.", *spec)

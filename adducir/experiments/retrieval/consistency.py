@@ -36,10 +36,12 @@ def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDet
     if comparison.against != "best":
         yield from names.check(("comparison", "against"), "systems", comparison.against)
     if comparison.equivalence is None:
-        if "against" in comparison.model_fields_set:
-            yield ErrorDetail(("comparison", "against"), "means nothing without `equivalence`")
-        if not comparison.differences:
-            what = "nothing is compared: name a `baseline`, `family: pairs` or an `equivalence`"
+        for key in ("against", "equivalence_test", "non_inferiority"):
+            if key in comparison.model_fields_set:
+                yield ErrorDetail(("comparison", key), "means nothing without `equivalence`")
+        if not comparison.differences and comparison.best == "mean":
+            ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
+            what = f"nothing is compared: {ways}"
             yield ErrorDetail(("comparison",), what)
 
 

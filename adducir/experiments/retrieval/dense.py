@@ -13,7 +13,7 @@ from adducir.core.errors import ArtifactError, InputError
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
-from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
+from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
@@ -27,6 +27,7 @@ from adducir.indexes.dense.searching import search_topics_dense
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.search import Search as Found
 from adducir.models.machine import Precision
+from adducir.models.sources import RECIPES
 from adducir.training.kinds import open_training
 
 _NO_WORDS = "means nothing to a dense index, which ranks by vectors"

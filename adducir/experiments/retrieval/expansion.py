@@ -14,9 +14,8 @@ from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
-from adducir.deepct.folders import RECIPES
 from adducir.deepct.rendering import Rendering
-from adducir.deepct.settings import Settings, load_settings
+from adducir.deepct.settings import Settings
 from adducir.deepct.training import DeepCTPlan
 from adducir.deepct.weighting import predict_corpus_weights, weights_fingerprint
 from adducir.experiments.context import Context
@@ -26,7 +25,7 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, ModelStep, Step
 from adducir.models.machine import Precision
-from adducir.models.sources import ModelSource
+from adducir.models.sources import RECIPES, ModelSource
 from adducir.training.kinds import open_training
 
 
@@ -126,7 +125,7 @@ def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
             hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
             absent=True,
         )
-    return _Model(path, load_settings(path), ModelSource(str(path), path).identity())
+    return _Model(path, Settings.load(path), ModelSource(str(path), path).identity())
 
 
 @dataclass(frozen=True, eq=False)

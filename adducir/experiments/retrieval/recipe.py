@@ -16,7 +16,7 @@ from adducir.experiments.retrieval.indexes import IndexRecipe, chosen_by_engine
 from adducir.experiments.retrieval.systems import SYSTEMS
 from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.retrieval.topics import TopicsRecipe
-from adducir.experiments.sections import Name, Natural
+from adducir.experiments.sections import Name, Natural, RunTableRecipe
 from adducir.experiments.tasks import Task
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
@@ -49,6 +49,7 @@ class Retrieval(Task):
         depth: How many documents per topic each run that is made holds.
         measures: The columns.
         negative_grades: How judgements below 0 count.
+        table: How it looks, and what its report quotes.
     """
 
     opener: ClassVar[str] = "adducir.experiments.retrieval.opening:open_study"
@@ -60,6 +61,7 @@ class Retrieval(Task):
     depth: Natural | Literal["all"] = 1000
     measures: tuple[str, ...] = DEFAULT_MEASURES
     negative_grades: Literal["zero", "trec_eval"] = "zero"
+    table: RunTableRecipe = RunTableRecipe()
 
     @property
     def most(self) -> int | None:

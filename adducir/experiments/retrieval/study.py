@@ -14,7 +14,7 @@ from adducir.experiments.retrieval.answers import Answer, GivenRun
 from adducir.experiments.retrieval.index_step import IndexStep, index_path
 from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
-from adducir.experiments.sections import ComparisonRecipe, TableRecipe, file_name
+from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
 from adducir.experiments.step import Step, Unknown, Waiting
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import Pool
@@ -65,7 +65,7 @@ class Entries(Protocol):
     measures: tuple[str, ...]
     negative_grades: Any
     comparison: ComparisonRecipe | None
-    table: TableRecipe
+    table: RunTableRecipe
 
     @property
     def most(self) -> int | None:

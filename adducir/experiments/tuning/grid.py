@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from adducir.core.errors import UsageError
-from adducir.core.nearest import nearest
+from adducir.core.texts import nearest
 from adducir.experiments.tuning.values import Number, decimal, plain
 
 Setting = dict[str, Number]

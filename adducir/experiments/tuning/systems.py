@@ -16,7 +16,7 @@ from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyper
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.index import Hits, Query
 from adducir.indexes.models import MODELS, Model
 from adducir.indexes.models.bm25 import BM25
 from adducir.runs.run import Run

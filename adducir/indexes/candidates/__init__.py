@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from adducir.indexes.candidates.sets import CandidateSet
     from adducir.indexes.candidates.vocabulary import lower_split
 
-_HOMES = {
-    "CandidateSet": "sets",
-    "Ranking": "ranking",
-    "RankingTask": "batch",
-    "gold_ranks_of_sets": "batch",
-    "lower_split": "vocabulary",
-    "rank_sets": "batch",
-    "score_sets": "batch",
-}
-
 __all__ = [  # noqa: RUF022  (in the order of use)
     "CandidateSet",
     "lower_split",
@@ -42,4 +32,4 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "gold_ranks_of_sets",
 ]
 
-__getattr__ = offering(__name__, _HOMES)
+__getattr__ = offering(__name__)

@@ -34,9 +34,7 @@ def score_sets(
 
     Args:
         tasks: The sets; each has statistics of its own. Taken one at a time.
-        model: The formula.
         analysis: See :meth:`.sets.CandidateSet.of_texts`.
-        threads: Threads that score; by default one per core.
 
     Yields:
         (queries, candidates) float64.

@@ -48,7 +48,6 @@ class Ranking:
         """The columns qid, docno and score, as a run has them.
 
         Args:
-            qids: The q queries' names.
             docnos: The names of all candidates of the set.
         """
         rows = np.repeat(np.arange(len(qids)), self.numbers.shape[1])

@@ -33,7 +33,6 @@ def score(impacts: Impacts, queries: Queries, first: int, out: Matrix) -> None:
 
     Args:
         impacts: The set, with a model applied.
-        queries: All queries.
         first: The first query to score.
         out: (n, D) float64, written: every candidate's score for n queries.
     """
@@ -57,7 +56,6 @@ def count(
 
     Args:
         impacts: The set, with a model applied.
-        queries: All queries.
         gold: (q,) int64: each query's gold candidate.
         first: The first query to score.
         last: One behind the last.

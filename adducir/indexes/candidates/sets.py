@@ -69,7 +69,6 @@ class CandidateSet:
             texts: The candidates; a text without a term is a candidate, too.
             analysis: Lucene's analysis (Anserini's by default), or a function that makes a text's
                 terms: :func:`lower_split` where a figure is to be comparable with rank_bm25's.
-            threads: Threads that score; by default one per core.
 
         Raises:
             UsageError: One text in place of several.
@@ -91,7 +90,6 @@ class CandidateSet:
         Args:
             lists: The terms of each candidate.
             analysis: How the terms were made, for queries that come as texts.
-            threads: Threads that score; by default one per core.
 
         Raises:
             UsageError: A text in place of a list.
@@ -144,8 +142,6 @@ class CandidateSet:
         """The best candidates for every query; equal scores in order of the candidates' numbers.
 
         Args:
-            queries: The queries.
-            model: The formula.
             depth: How many candidates; None for all.
 
         Raises:
@@ -178,9 +174,7 @@ class CandidateSet:
         """The rank, from 1, of each query's gold candidate among all candidates.
 
         Args:
-            queries: The queries.
             gold: The number of each query's gold candidate.
-            model: The formula.
             ties: ``against``: the number of candidates whose score is not below the gold one's,
                 so that ties count against us. ``expected``: the mean rank over all orders of the
                 tied candidates.

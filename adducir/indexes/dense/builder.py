@@ -72,14 +72,7 @@ def build_dense_index(
     Encoding that was killed resumes after its last complete shard.
 
     Args:
-        corpus: What to index.
-        path: The folder of the artifact.
-        source: The encoder.
-        settings: The kind of index.
         fields: The fields to encode; by default those that any index would take.
-        running: How the encoder runs.
-        rebuild: Build even if the artifact is current.
-        progress: Notified of each document.
 
     Returns:
         The manifest. Its counts: ``documents``, ``width``, ``digest``, and of an approximate

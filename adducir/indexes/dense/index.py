@@ -17,23 +17,20 @@ from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
-from adducir.indexes.analysis import Analysis
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.builder import DETAILS, INDEX, KIND
-from adducir.indexes.documents import DocumentStore
 from adducir.indexes.feedback.method import FeedbackMethod
-from adducir.indexes.lucene import Hits, Query
+from adducir.indexes.index import Hits, Index, Query, check_depth
 from adducir.models.machine import choose_device, using_threads
 
 Encoder: TypeAlias = DualEncoder | TextEncoder
 _REBUILD = "Build it again with 'adducir index --rebuild'."
 
 
-class DenseIndex:
+class DenseIndex(Index):
     """An index that ``adducir index --engine dense`` built.
 
     Args:
-        path: The artifact's folder.
         device: Where the encoder runs.
         encoder: The encoder's name, where it is not found under the one it had.
 
@@ -41,17 +38,14 @@ class DenseIndex:
         ArtifactError: There is none, or its files are not those that were written together.
     """
 
+    manifest: Manifest
+
     def __init__(
         self, path: Path | str, *, device: str = "auto", encoder: str | None = None
     ) -> None:
-        self.path = Path(path)
-        self.manifest: Manifest = open_artifact(self.path, KIND)
-        self.analysis = Analysis()  # for words that people count, not for searching
-        self.accurate_length = False
+        self._settle(Path(path), open_artifact(Path(path), KIND))
         self.has_vectors = False
         self.default_model = ""  # it has none
-        self.separate_fields: tuple[str, ...] = ()
-        self.fields: tuple[str, ...] = tuple(self.manifest.recipe["fields"])
         self._device = device
         self._named = encoder
         self._index = engine.read(self.path / INDEX)
@@ -65,21 +59,11 @@ class DenseIndex:
     def __len__(self) -> int:
         return len(self.docnos)
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What the index is, for fingerprints and run metadata."""
-        return {"name": self.path.name, "fingerprint": self.manifest.fingerprint}
-
     @cached_property
     def docnos(self) -> pl.Series:
         """Every docno, in the order of the vectors."""
         lines = (line.rstrip("\n") for _, line in read_lines(self.path / DOCNOS))
         return pl.Series("docno", list(lines), dtype=pl.String)
-
-    @cached_property
-    def documents(self) -> DocumentStore:
-        """The documents' texts."""
-        return DocumentStore(self.path)
 
     @cached_property
     def source(self) -> EncoderSource:
@@ -121,19 +105,11 @@ class DenseIndex:
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
-        """Rank the documents for each query by inner product.
+        """Rank the documents for each query, a text, by inner product.
 
-        Args:
-            queries: Texts.
-            model: Not looked at: the encoder is the model.
-            feedback: None, since vectors are not expanded by words.
-            fields: None: what the encoder reads has no weights.
-            depth: Hits a query; None for all documents.
-            threads: Threads; by default one per core.
-
-        Returns:
-            The hits; equal scores stand in order of docnos. An approximate index may give fewer
-            hits than asked for.
+        The encoder is the model, and vectors are not expanded by words: ``model`` is not looked at,
+        ``feedback`` and weighted terms are refused. Equal scores stand in order of docnos. An
+        approximate index may give fewer hits than asked for.
 
         Raises:
             UsageError: ``depth`` below 1, feedback, or a query of weighted terms.
@@ -153,8 +129,7 @@ class DenseIndex:
         Raises:
             UsageError: ``depth`` below 1, or vectors of another width.
         """
-        if depth is not None and depth < 1:
-            raise UsageError(f"depth must be 1 or more, not {depth}.")
+        check_depth(depth)
         if len(vectors) and vectors.shape[1] != self._index.d:
             raise UsageError(
                 f"the index has vectors of {self._index.d} numbers, the queries of "

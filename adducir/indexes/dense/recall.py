@@ -23,10 +23,8 @@ def recall(index: Any, vectors: Floats, sample: int, seed: int, *, at: int = AT)
     as good as that one.
 
     Args:
-        index: The approximate index.
         vectors: (N, D) all that it holds, in order.
         sample: Queries.
-        seed: Of the draw.
         at: Neighbours.
 
     Returns:

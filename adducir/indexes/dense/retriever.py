@@ -19,7 +19,6 @@ class DenseRetriever(pt.Transformer):
     Args:
         index: A dense index, or its folder.
         depth: Hits a query, at most; None for all documents.
-        threads: Threads; by default one per core.
         device: Where the encoder of queries runs, where ``index`` is a folder.
     """
 

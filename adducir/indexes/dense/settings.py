@@ -35,7 +35,6 @@ class DenseSettings(Recipe):
             what is nearest to that.
         bits: PQ's bits a part.
         sample: Vectors that recall against ``flat`` is measured with.
-        seed: Of that sample.
     """
 
     kind: Kind = "flat"

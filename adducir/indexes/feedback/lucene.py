@@ -15,11 +15,13 @@ class Found:
 
     Attributes:
         documents: How many documents the index has.
+        has_plain_feedback: See :class:`.Collection`.
         frequencies: By term, how many documents hold it.
         terms: By Lucene's document number, the document's terms with their frequencies.
     """
 
     documents: int
+    has_plain_feedback: bool
     frequencies: dict[str, int]
     terms: Mapping[int, Mapping[str, int]]
 
@@ -32,15 +34,13 @@ class Found:
         threads: int,
         *,
         documents: int,
+        has_plain_feedback: bool,
     ) -> "Found":
         """Read documents' vectors.
 
         Args:
             java: A ``BulkSearcher``.
-            queries: The queries' terms.
             docs: The documents of each query.
-            threads: Java threads.
-            documents: How many documents the index has.
         """
         own = list({term: 0 for query in queries for term in query})
         found = list({doc: 0 for some in docs for doc in some})
@@ -50,7 +50,7 @@ class Found:
             lines = [line.split("\t") for line in vector.splitlines()]
             terms[doc] = {term: int(frequency) for term, frequency, _ in lines}
             frequencies.update((term, int(documents)) for term, _, documents in lines)
-        return cls(documents, frequencies, terms)
+        return cls(documents, has_plain_feedback, frequencies, terms)
 
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term of neither a query nor a document."""
@@ -66,10 +66,7 @@ class Found:
         """The query that a method makes of each query, heaviest terms first.
 
         Args:
-            queries: The queries' terms.
             docs: The documents of each query, best first.
-            scores: Their scores.
-            method: The method.
 
         Raises:
             UsageError: The method gives a weight that is negative or not finite.

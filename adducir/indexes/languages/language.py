@@ -16,15 +16,14 @@ class Language(Recipe):
     """How a language's text becomes terms.
 
     Attributes:
-        label: Its English name.
         stemmers: The names of its stemmers, the default first.
         has_stopwords: Whether its analyser can be given stop words.
         is_piecewise: Whether a text's terms are those of its pieces between blanks, each analysed
             by itself; indexing is then faster. Bigrams over blanks, dictionaries of phrases and
             the like forbid it.
         is_pretokenized: Whether texts come as ready terms between blanks.
-        has_plain_feedback: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for
-            English.
+        has_plain_feedback: Whether RM3 and BM25PRF take terms of ``[a-z0-9]`` only, Anserini's
+            filter for English.
     """
 
     label: ClassVar[str]

@@ -82,11 +82,7 @@ CODES = tuple(_TABLE)
 
 
 class LuceneLanguage(Language):
-    """A language that one class of Lucene analyses.
-
-    Attributes:
-        home: The class's full name.
-    """
+    """A language that one class of Lucene analyses."""
 
     home: ClassVar[str]
 

@@ -33,7 +33,6 @@ def encode(starts: Array, terms: Array, tfs: Array, out: Array, offsets: Array) 
     Args:
         starts: (n + 1,) where each document's terms begin in ``terms``.
         terms: Term numbers, ascending within a document.
-        tfs: The frequency of each.
         out: (at least 10 bytes a term,) uint8, written from 0.
         offsets: (n + 1,) int64, written: where each document begins in ``out``.
     """

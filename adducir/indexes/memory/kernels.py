@@ -20,6 +20,7 @@ from adducir.indexes.memory.adding import (
     F32,
     F64,
     ZERO,
+    Term,
     U,
     add,
     add_and_find,
@@ -62,6 +63,14 @@ class Terms(NamedTuple):
 
 
 @kernel
+def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
+    """A term of a query as the loops take it."""
+    numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
+    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
+    return Term(docs, tfs, norms, formula.parts, formula.factors, numbers, table)
+
+
+@kernel
 def _window(
     postings: Postings,
     formula: Formula,
@@ -76,29 +85,21 @@ def _window(
     """Score the documents from ``base`` to ``end``; returns how many are found above the bar.
 
     Args:
-        postings: The index.
-        formula: The model.
-        query: The query.
         room: ``found`` and ``sums`` are written.
         places: (m,) uint64: where in each term's postings to look for ``base``; moved on.
         needed: A document above the bar has one of so many first terms.
-        base: The first document.
         end: One behind the last.
-        bar: The score to exceed.
     """
-    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
-    parts, factors = formula.parts, formula.factors
-    sums, marks, found = room.sums, room.marks, room.found
+    docs, sums, marks, found = postings.docs, room.sums, room.marks, room.found
     terms, count = U(len(places)), U(0)
     ordered = needed == terms
     for t in range(terms):
         if t >= needed and count == U(0):
             break
-        numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
         first = position(docs, places[t], query.ends[t], base)
         last = position(docs, first, query.ends[t], end)
         places[t] = last
-        at = (docs, tfs, norms, parts, factors, numbers, table, first, last, base)
+        at = (_term(postings, formula, query, t), first, last, base)
         if t < needed:
             if ordered:
                 add_and_mark(*at, bar, sums, marks)
@@ -135,9 +136,6 @@ def _rank(
     """Write the best documents to ``room``, unordered; returns how many there are.
 
     Args:
-        postings: The index.
-        formula: The model.
-        query: The query.
         room: Room for 2 * depth + 64 + WINDOW documents, or for all.
         depth: How many are wanted; more may be left.
         guess: Only documents with a greater score are kept.
@@ -203,14 +201,12 @@ def _add_all(
     bar: float,
 ) -> None:
     """Add all postings of the documents from ``base`` to ``end``; mark what is above the bar."""
-    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
     for t in range(U(len(places))):
-        first = position(docs, places[t], query.ends[t], base)
-        last = position(docs, first, query.ends[t], end)
+        first = position(postings.docs, places[t], query.ends[t], base)
+        last = position(postings.docs, first, query.ends[t], end)
         places[t] = last
-        numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
-        at = (docs, tfs, norms, formula.parts, formula.factors, numbers, table, first, last, base)
-        add_and_mark(*at, bar, room.sums, room.marks)
+        term = _term(postings, formula, query, t)
+        add_and_mark(term, first, last, base, bar, room.sums, room.marks)
 
 
 @kernel
@@ -356,11 +352,7 @@ def search(
     """Rank the documents for the queries ``first`` to ``last`` - 1.
 
     Args:
-        postings: The index.
-        formula: The model.
         peaks: See there; filled in for terms that are new.
-        queries: All queries.
-        first: The first to search.
         last: One behind the last.
         out_starts: (q + 1,) int64: where each query's hits may stand in the next two.
         out_docs: int32, written: document numbers, best first.

@@ -67,7 +67,6 @@ def best(docs: Array, scores: Array, depth: int) -> tuple[Array, Array]:
     Args:
         docs: (n,) document numbers, ascending.
         scores: (n,) their scores.
-        depth: How many.
     """
     if len(docs) > depth:
         last = np.partition(scores, len(scores) - depth)[len(scores) - depth] if depth else np.inf

@@ -41,13 +41,9 @@ class Postings(NamedTuple):
 
     Attributes:
         documents: N.
-        offsets: See :mod:`.files`, as for the next two.
-        docs: ...
-        tfs: ...
+        offsets: See :mod:`.files`, as for ``docs`` and ``tfs``.
         norms: (N + WINDOW,) uint8: the length bytes, then zeros.
-        least_norm: The least of the norms.
-        most_norm: The greatest.
-        longest: The greatest length.
+        least_norm, most_norm, longest: The least and greatest norm, the greatest length.
         whole: Whether all frequencies are whole numbers.
     """
 
@@ -142,8 +138,6 @@ def weighted(
         starts: (q + 1,) int64: where each query's terms begin.
         terms: (t,) int64 term numbers, each once in its query.
         boosts: (t,) float32: the query's weights.
-        model: The formula.
-        arrays: The index.
     """
     boosts = boosts.astype(np.float32)
     if isinstance(model, Saturation):

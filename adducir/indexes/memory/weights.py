@@ -30,7 +30,6 @@ def read_terms(source: Path, analysis: Analysis, docnos: set[str]) -> Iterator[W
 
     Args:
         source: See :mod:`adducir.corpora.token_weights`.
-        analysis: How tokens become terms.
         docnos: Those of the corpus.
 
     Raises:

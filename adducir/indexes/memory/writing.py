@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,6 @@ class ArrivedDocuments:
 
     Attributes:
         terms: The terms by provisional number; to be set before :func:`write_arrays`.
-        count: The documents so far.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,14 +56,9 @@ class ArrivedDocuments:
     def __enter__(self) -> "ArrivedDocuments":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._terms.__exit__(kind, error, trace)
-        self._tfs.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._terms.__exit__(*error)
+        self._tfs.__exit__(*error)
 
 
 def write_arrays(
@@ -74,8 +67,6 @@ def write_arrays(
     """Give terms and documents their final numbers and write all files.
 
     Args:
-        folder: Where they go.
-        arrived: All documents.
         empty: How many of them have no text; by default those without a term.
 
     Returns:

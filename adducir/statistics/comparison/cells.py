@@ -21,11 +21,13 @@ from adducir.statistics.comparison.results import (
     Settings,
     Verdict,
 )
-from adducir.statistics.corrections import correct
+from adducir.statistics.corrections import checked_family, correct
+from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.differences import FloatArray, scores_array
 from adducir.statistics.effects import Effect, effect_rows
-from adducir.statistics.equivalence import tost_rows
+from adducir.statistics.equivalence import tost_rows, within_unit
 from adducir.statistics.intervals import bca_rows
+from adducir.statistics.ranking import Ranking, ranking
 
 Pair: TypeAlias = tuple[int, int]
 Found = TypeVar("Found", PairedTest, EquivalenceTest)
@@ -50,26 +52,33 @@ class Comparing:
             differences[measure] = self._difference_tests(measure, pairs)
             equivalences[measure] = self._equivalence_tests(measure)
         settings = self.settings
-        tests = _corrected(differences, settings.correction, settings.family)
+        tests = self._corrected(differences)
         tosts = _corrected(equivalences, settings.equivalence_correction, settings.family)
         tests = {m: [self._judged(one) for one in many] for m, many in tests.items()}
         tosts = {
             m: [replace(one, equivalent=one.p_corrected < settings.alpha) for one in many]
             for m, many in tosts.items()
         }
+        rankings = {m: self._ranking(m) for m in self.tested if settings.best == "set"}
         return Comparison(
             systems=self.lineup.systems,
             measures=self.lineup.measures,
             cells={
                 (cell.system, cell.measure): cell
                 for measure in self.lineup.measures
-                for cell in self._cells(measure, tests.get(measure, []), tosts.get(measure, []))
+                for cell in self._cells(
+                    measure,
+                    tests.get(measure, []),
+                    tosts.get(measure, []),
+                    self._marked(measure, rankings.get(measure)),
+                )
             },
             settings=settings,
             topics=len(self.lineup.qids),
             tests_in_family=_sizes(tests, settings.family),
             equivalence_tests_in_family=_sizes(tosts, settings.family),
             missing=self.lineup.missing,
+            rankings=rankings,
         )
 
     def _pairs(self) -> list[Pair]:
@@ -130,7 +139,15 @@ class Comparing:
             self._best(measure)[0] if settings.against == "best" else names.index(settings.against)
         )
         others = [system for system in range(len(names)) if system != target]
-        tosts = tost_rows(values[others], values[[target] * len(others)], settings.equivalence)
+        lower = measure in settings.lower_is_better
+        tosts = tost_rows(
+            values[others],
+            values[[target] * len(others)],
+            settings.equivalence,
+            test=settings.equivalence_test,
+            side=("upper" if lower else "lower") if settings.non_inferiority else "both",
+            unit=within_unit(values),
+        )
         return [
             EquivalenceTest(names[system], names[target], measure, tost, tost.p, False)
             for system, tost in zip(others, tosts, strict=True)
@@ -142,6 +159,48 @@ class Comparing:
         top = means.min() if measure in self.settings.lower_is_better else means.max()
         return [int(system) for system in np.flatnonzero(means == top)]
 
+    def _ranking(self, measure: Measure) -> Ranking:
+        """Rank intervals and the set of best systems on a measure."""
+        return ranking(
+            self._values(measure),
+            lower_is_better=measure in self.settings.lower_is_better,
+            alpha=self.settings.alpha,
+            samples=self.settings.samples,
+            seed=self.settings.seed,
+        )
+
+    def _marked(self, measure: Measure, ranked: Ranking | None) -> list[int]:
+        """The systems that are marked best on a measure."""
+        if measure in self.settings.descriptive:
+            return []
+        return self._best(measure) if ranked is None else np.flatnonzero(ranked.best).tolist()
+
+    def _corrected(self, tests: dict[Measure, list[PairedTest]]) -> dict[Measure, list[PairedTest]]:
+        """The tests of difference with p adjusted over their family."""
+        everything = [one for many in tests.values() for one in many]
+        one_family = self.settings.family == "table"
+        families = [everything] if one_family else list(tests.values())
+        adjusted = iter([p for family in families for p in self._adjusted(family)])
+        return {
+            measure: [replace(one, p_corrected=float(next(adjusted))) for one in many]
+            for measure, many in tests.items()
+        }
+
+    def _adjusted(self, tests: list[PairedTest]) -> FloatArray:
+        """The adjusted p of the tests of one family."""
+        systems, measures = self.lineup.systems, self.lineup.measures
+        starts = {measure: place * len(systems) for place, measure in enumerate(measures)}
+        rows = {name: place for place, name in enumerate(systems)}
+        first = [starts[one.measure] + rows[one.system] for one in tests]
+        second = [starts[one.measure] + rows[one.reference] for one in tests]
+        family = PairFamily(
+            p=checked_family([one.p for one in tests]),
+            values=self.lineup.values.reshape(-1, len(self.lineup.qids)),
+            first=np.array(first, dtype=np.intp),
+            second=np.array(second, dtype=np.intp),
+        )
+        return self.settings.correction_kind.of_pairs(family)
+
     def _judged(self, test: PairedTest) -> PairedTest:
         """The test with its verdict."""
         if test.p_corrected > self.settings.alpha or test.difference == 0:
@@ -151,7 +210,11 @@ class Comparing:
         return replace(test, verdict=verdict)
 
     def _cells(
-        self, measure: Measure, tests: list[PairedTest], tosts: list[EquivalenceTest]
+        self,
+        measure: Measure,
+        tests: list[PairedTest],
+        tosts: list[EquivalenceTest],
+        best: Sequence[int],
     ) -> list[Cell]:
         """The cells of one measure, a test turned round for the cell of its reference."""
         names, settings = self.lineup.systems, self.settings
@@ -160,7 +223,6 @@ class Comparing:
             if settings.family == "pairs" or test.system in settings.baselines:
                 found[test.reference, test.system] = self._mirrored(test)
         equivalent = {test.system: test for test in tosts}
-        best = [] if measure in settings.descriptive else self._best(measure)
         order = [*settings.baselines, *(name for name in names if name not in settings.baselines)]
         means = self.means[self.lineup.measures.index(measure)]
         return [
@@ -192,28 +254,16 @@ class Comparing:
 
 
 def _corrected(
-    tests: dict[Measure, list[Found]], correction: CorrectionName, family: FamilyName
-) -> dict[Measure, list[Found]]:
-    """The tests with p adjusted over their family."""
-    if family == "table":
-        everything = [test for many in tests.values() for test in many]
-        adjusted = iter(correct([_p(test) for test in everything], correction))
-        return {
-            measure: [replace(test, p_corrected=float(next(adjusted))) for test in many]
-            for measure, many in tests.items()
-        }
+    tests: dict[Measure, list[EquivalenceTest]], correction: CorrectionName, family: FamilyName
+) -> dict[Measure, list[EquivalenceTest]]:
+    """The equivalence tests with p adjusted over their family."""
+    everything = [one for many in tests.values() for one in many]
+    families = [everything] if family == "table" else list(tests.values())
+    adjusted = iter([p for many in families for p in correct([t.tost.p for t in many], correction)])
     return {
-        measure: [
-            replace(test, p_corrected=float(p))
-            for test, p in zip(many, correct([_p(one) for one in many], correction), strict=True)
-        ]
+        measure: [replace(one, p_corrected=float(next(adjusted))) for one in many]
         for measure, many in tests.items()
     }
-
-
-def _p(test: PairedTest | EquivalenceTest) -> float:
-    """The uncorrected p of either kind of test."""
-    return test.result.p if isinstance(test, PairedTest) else test.tost.p
 
 
 def _sizes(tests: dict[Measure, list[Found]], family: FamilyName) -> dict[Measure, int]:

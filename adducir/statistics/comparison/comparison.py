@@ -27,21 +27,27 @@ from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.families import family
 from adducir.statistics.choices import (
+    BESTS,
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
     DEFAULT_SEED,
+    EQUIVALENCE_TESTS,
     FAMILIES,
     INTERVALS,
+    BestName,
     CorrectionName,
+    EquivalenceTestName,
     FamilyName,
     IntervalName,
+    PresetName,
     TestName,
 )
 from adducir.statistics.comparison.cells import Comparing
 from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
-from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.corrections import for_equivalence, joint_fault
 from adducir.statistics.effects import check_share
+from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
 
 Choice = TypeVar("Choice", bound=str)
@@ -54,13 +60,17 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     test: TestName = "t",
     correction: CorrectionName = "holm",
+    preset: PresetName | None = None,
     alpha: float = 0.05,
     family: FamilyName = "measure",
     equivalence: float | None = None,
     against: str = "best",
     equivalence_correction: CorrectionName | None = None,
+    equivalence_test: EquivalenceTestName = "hall",
+    non_inferiority: bool = False,
     confidence: float | None = None,
     interval: IntervalName = "t",
+    best: BestName = "mean",
     seed: int = DEFAULT_SEED,
     permutations: int = DEFAULT_PERMUTATIONS,
     samples: int = DEFAULT_SAMPLES,
@@ -75,19 +85,26 @@ def compare(
             ``family`` is ``pairs``.
         test: A kind of ``TESTS``.
         correction: A kind of ``CORRECTIONS``.
+        preset: A test and a correction by one name, in their place.
         alpha: Level of all tests.
         family: Scope of the multiple-testing correction; see the module.
         equivalence: Half-width of the band of equivalence in units of the measure, fixed
             in advance; None: no test of equivalence.
         against: What equivalence is tested with: ``best``, on each measure the system
             with the best mean (the first given among equals), or a system's name.
-        equivalence_correction: Correction of the equivalence tests; None: ``correction``.
+        equivalence_correction: Correction of the equivalence tests; None: ``correction``, or
+            ``holm`` where that is of tests of difference only.
+        equivalence_test: ``hall``, ``t`` or ``exact``: see :mod:`adducir.statistics.equivalence`.
+        non_inferiority: Test only that a system is not worse by ``equivalence`` or more.
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
         interval: ``t``, or ``bootstrap`` (BCa).
+        best: Which systems are marked best: ``mean``, those with the best mean, or ``set``, all
+            that may be the best (see :mod:`adducir.statistics.ranking`); then the comparison holds
+            the rankings.
         seed: Seed of whatever is drawn.
-        permutations: Sign vectors of the randomisation test.
-        samples: Samples of the bootstrap test and the bootstrap interval.
+        permutations: Sign vectors of the randomisation test and of ``maxt``.
+        samples: Samples of the bootstrap test, the bootstrap interval and the rankings.
         descriptive: Measures to show without test; None: those whose kind says that
             they rate no system.
         lower_is_better: Measures on which the lower mean is the better. Measures may be
@@ -99,8 +116,10 @@ def compare(
     """
     lineup = line_up(scores)
     TESTS.kind(test)
-    for one in (correction, equivalence_correction or correction):
-        CORRECTIONS.kind(one)
+    test, correction = preset_of(preset, test, correction)
+    fault = joint_fault(correction, test, family, equivalence_correction)
+    if fault:
+        raise UsageError(f"{fault}.", hint="Choose another test or correction.")
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,
@@ -109,9 +128,12 @@ def compare(
         family=_chosen(family, FAMILIES, "family"),
         equivalence=equivalence,
         against=against,
-        equivalence_correction=equivalence_correction or correction,
+        equivalence_correction=equivalence_correction or for_equivalence(correction),
+        equivalence_test=_chosen(equivalence_test, EQUIVALENCE_TESTS, "equivalence test"),
+        non_inferiority=non_inferiority,
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
+        best=_chosen(best, BESTS, "best"),
         seed=seed,
         permutations=permutations,
         samples=samples,

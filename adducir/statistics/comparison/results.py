@@ -1,14 +1,25 @@
 """The outcome of comparing systems: values only, for tables to render."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adducir.core.notebook import html_table
-from adducir.statistics.choices import CorrectionName, FamilyName, IntervalName, TestName
+from adducir.core.recipe_model import Recipe
+from adducir.statistics.choices import (
+    BestName,
+    CorrectionName,
+    EquivalenceTestName,
+    FamilyName,
+    IntervalName,
+    TestName,
+)
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.corrections.correction import Correction
 from adducir.statistics.effects import Effect
 from adducir.statistics.equivalence import Equivalence
 from adducir.statistics.outcome import TestResult
+from adducir.statistics.ranking import Ranking
 from adducir.statistics.tests import TESTS, SignificanceTest
 
 if TYPE_CHECKING:
@@ -31,8 +42,11 @@ class Settings:
     equivalence: float | None
     against: str
     equivalence_correction: CorrectionName
+    equivalence_test: EquivalenceTestName
+    non_inferiority: bool
     confidence: float
     interval: IntervalName
+    best: BestName
     seed: int
     permutations: int
     samples: int
@@ -42,9 +56,17 @@ class Settings:
     @property
     def test_kind(self) -> SignificanceTest:
         """The test, with those of its hyperparameters that were asked for."""
-        drawn = {name: getattr(self, name) for name in ("permutations", "samples", "seed")}
-        known = TESTS.kind(self.test).model_fields
-        return TESTS.make(self.test, {name: drawn[name] for name in drawn if name in known})
+        return TESTS.make(self.test, self._drawn(TESTS.kind(self.test)))
+
+    @property
+    def correction_kind(self) -> Correction:
+        """The correction of the tests of difference, likewise."""
+        return CORRECTIONS.make(self.correction, self._drawn(CORRECTIONS.kind(self.correction)))
+
+    def _drawn(self, kind: type[Recipe]) -> dict[str, int]:
+        """The numbers of draws and the seed, as far as a kind has them."""
+        names = ("permutations", "samples", "seed")
+        return {name: getattr(self, name) for name in names if name in kind.model_fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +115,7 @@ class PairedTest:
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceTest:
-    """One system against the best or a named one, by TOST.
+    """One system against the best or a named one: equivalence, or non-inferiority.
 
     Attributes:
         system: The system.
@@ -101,7 +123,7 @@ class EquivalenceTest:
         measure: The measure.
         tost: The test, uncorrected.
         p_corrected: p adjusted for the family of equivalence tests.
-        equivalent: Whether ``p_corrected`` < alpha.
+        equivalent: Whether ``p_corrected`` < alpha: equivalent, or not inferior.
     """
 
     system: str
@@ -120,7 +142,8 @@ class Cell:
         system: The system.
         measure: The measure.
         mean: Mean over all topics.
-        best: No system has a better mean; never for a descriptive measure.
+        best: No system has a better mean, or it is in the set of systems that may be the best, as
+            the settings say; never for a descriptive measure.
         tests: Tests against each reference: the baselines, or (family ``pairs``) all
             others; baselines first. Empty where there is none.
         test: The test against the first baseline; None for itself or without baseline.
@@ -163,6 +186,8 @@ class Comparison:
         tests_in_family: Difference tests corrected together, for each measure.
         equivalence_tests_in_family: Likewise for the equivalence tests.
         missing: For each system that lacks topics, those topics; they count 0.
+        rankings: Rank intervals and the set of best systems of each measure that is tested, systems
+            in order; empty unless asked for.
     """
 
     systems: tuple[str, ...]
@@ -173,6 +198,7 @@ class Comparison:
     tests_in_family: Mapping[Measure, int]
     equivalence_tests_in_family: Mapping[Measure, int]
     missing: Mapping[str, tuple[str, ...]]
+    rankings: Mapping[Measure, Ranking] = field(default_factory=dict)
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -189,10 +215,11 @@ class Comparison:
         Raises:
             KeyError: A descriptive measure, which has no best, or one not compared.
         """
-        for system in self.systems:
-            if self.cells[system, measure].best:
-                return system
-        raise KeyError(measure)
+        marked = [name for name in self.systems if self.cells[name, measure].best]
+        if not marked:
+            raise KeyError(measure)
+        sign = -1.0 if measure in self.settings.lower_is_better else 1.0
+        return max(marked, key=lambda name: sign * self.cells[name, measure].mean)
 
     def to_polars(self) -> "pl.DataFrame":
         """A row for each system, measure and reference; without reference one row, and no test.
@@ -236,6 +263,11 @@ class Comparison:
                     "losses": effect and effect.losses,
                     "equivalent": cell.equivalent,
                 }
+
+    def equivalences(self, method: str) -> tuple[EquivalenceTest, ...]:
+        """The equivalence tests whose p was computed in this way (``exact``, ``refused``)."""
+        tests = (cell.equivalence for cell in self.cells.values())
+        return tuple(one for one in tests if one and one.tost.method == method)
 
     @property
     def questionable(self) -> tuple[EquivalenceTest, ...]:

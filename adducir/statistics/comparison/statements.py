@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from adducir.statistics.choices import CorrectionName, FamilyName
-from adducir.statistics.comparison.results import Comparison, Measure, Settings
+from adducir.statistics.comparison.results import Comparison, EquivalenceTest, Measure, Settings
 from adducir.statistics.corrections import CORRECTIONS
-from adducir.statistics.equivalence import Equivalence
+from adducir.statistics.equivalence import FEW, Equivalence
 
 
 def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[str, ...]:
@@ -20,6 +20,8 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
         sentences.append(_difference_statement(comparison, several_sets))
     if any(comparison.equivalence_tests_in_family.values()):
         sentences.append(_equivalence_statement(comparison, several_sets))
+    if comparison.rankings:
+        sentences.append(_best_statement(comparison.settings))
     sentences += _questionable(comparison)
     sentences += [
         f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
@@ -32,6 +34,13 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
             "variance, and p is that of the exact randomisation test, 2^(1 - topics)."
         )
     return tuple(sentences)
+
+
+_EQUIVALENCE_TESTS = {
+    "t": "{} paired t-tests (TOST)",
+    "hall": "{} paired t-tests (TOST) adjusted for skewness",
+    "exact": "{} exact tests of a bounded mean",
+}
 
 
 def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
@@ -53,7 +62,7 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
 
 def _draws(settings: Settings) -> str:
     """Number of draws and seed, where anything was drawn."""
-    drawn = settings.test_kind.draws
+    drawn = settings.test_kind.draws or settings.correction_kind.draws
     return f", {getattr(settings, drawn):,} {drawn}, seed {settings.seed}" if drawn else ""
 
 
@@ -63,23 +72,55 @@ def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
     whom = "the best system of each measure" if settings.against == "best" else settings.against
     family = _family(comparison.equivalence_tests_in_family, settings.family, several_sets)
     phrase = f"{_corrected(settings.equivalence_correction)} {family}"
+    if settings.non_inferiority:
+        what, tests = f"Not worse than {whom} by {settings.equivalence:g} or more", "one-sided"
+    else:
+        what = f"Equivalence with {whom} within ±{settings.equivalence:g}"
+        tests = "two one-sided"
+    how = _EQUIVALENCE_TESTS[settings.equivalence_test].format(tests)
+    return f"{what}: {how}; {phrase}, alpha = {settings.alpha:g}."
+
+
+def _best_statement(settings: Settings) -> str:
+    """The sentence about the set of best systems."""
     return (
-        f"Equivalence with {whom} within ±{settings.equivalence:g}: two one-sided paired "
-        f"t-tests (TOST); {phrase}, alpha = {settings.alpha:g}."
+        "Systems that may be the best: model confidence set (Hansen, Lunde and Nason) of each "
+        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.samples:,} samples, seed "
+        f"{settings.seed}."
     )
 
 
 def _questionable(comparison: Comparison) -> list[str]:
-    """A warning of equivalences that were found on too little to be relied on."""
-    if not comparison.questionable:
-        return []
-    found = [
-        f"{one.system} and {one.reference} on {one.measure} ({_how_similar(one.tost)})"
-        for one in comparison.questionable
-    ]
+    """Where few topics differ: what was tested otherwise, not at all, or on too little."""
+    sentences = []
+    exact = comparison.equivalences("exact")
+    if exact and comparison.settings.equivalence_test != "exact":
+        every = len(exact) == sum(
+            cell.equivalence is not None for cell in comparison.cells.values()
+        )
+        named = "all equivalences" if every else _listed(_similar(exact))
+        sentences.append(
+            f"Exact test of a bounded mean, because fewer than {FEW} topics differ: {named}."
+        )
+    if refused := comparison.equivalences("refused"):
+        sentences.append(
+            f"Not tested for equivalence: {_listed(_similar(refused))}. Too few topics differ for "
+            "t-tests, and the exact test needs a measure from 0 to 1 and a bound below 1."
+        )
+    if comparison.questionable:
+        found = _similar(comparison.questionable)
+        sentences.append(
+            f"Warning: do not rely on the equivalence of {_listed(found)}: the t-tests have too "
+            "little to go by, and the p-value says nothing about other topics."
+        )
+    return sentences
+
+
+def _similar(tests: Sequence[EquivalenceTest]) -> list[str]:
+    """The pairs of some equivalence tests, and on how many topics they differ."""
     return [
-        f"Warning: do not rely on the equivalence of {_listed(found)}: the t-tests have too little "
-        "to go by, and the p-value says nothing about other topics."
+        f"{one.system} and {one.reference} on {one.measure} ({_how_similar(one.tost)})"
+        for one in tests
     ]
 
 

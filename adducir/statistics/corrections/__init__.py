@@ -21,6 +21,9 @@ CORRECTIONS = Family(
     {
         "holm": f"{_HERE}.holm:Holm",
         "bonferroni": f"{_HERE}.bonferroni:Bonferroni",
+        "maxt": f"{_HERE}.max_t:MaxT",
+        "tukey": f"{_HERE}.tukey:Tukey",
+        "tukey-randomised": f"{_HERE}.tukey:RandomisedTukey",
         "bh": f"{_HERE}.benjamini_hochberg:BenjaminiHochberg",
         "none": f"{_HERE}.none:NoCorrection",
     },
@@ -42,6 +45,11 @@ def correct(p: "ArrayLike", method: str) -> "NDArray[np.float64]":
     Raises:
         UsageError: Unknown method, or a p that is NaN or outside [0, 1].
     """
+    return CORRECTIONS.make(method).adjusted(checked_family(p))
+
+
+def checked_family(p: "ArrayLike") -> "NDArray[np.float64]":
+    """The (m,) p-values of a family, or UsageError as :func:`correct`."""
     import numpy as np
 
     family = np.asarray(p, dtype=np.float64)
@@ -52,4 +60,33 @@ def correct(p: "ArrayLike", method: str) -> "NDArray[np.float64]":
             "a family of p-values holds one that is not a number from 0 to 1.",
             hint="Leave out what was not tested, such as the baseline itself.",
         )
-    return CORRECTIONS.make(method).adjusted(family)
+    return family
+
+
+def joint_fault(
+    correction: str, test: str, scope: str, equivalence: str | None = None
+) -> str | None:
+    """Why these choices do not go together, or None.
+
+    Args:
+        correction: Of the tests of difference.
+        test: The test of difference.
+        scope: The family of tests.
+        equivalence: The correction of the equivalence tests, where it is chosen.
+    """
+    tests, scopes = CORRECTIONS.kind(correction).tests, CORRECTIONS.kind(correction).scopes
+    if scopes and scope not in scopes:
+        return f"the correction {correction} is of the tests of one measure, not of a {scope}"
+    if tests and test not in tests:
+        return f"the correction {correction} is of the tests {' and '.join(tests)}, not of {test}"
+    if equivalence is not None and CORRECTIONS.kind(equivalence).tests:
+        return f"the correction {equivalence} is none of equivalence tests"
+    return None
+
+
+def for_equivalence(correction: str) -> str:
+    """The correction of the equivalence tests beside one of the tests of difference.
+
+    The same, or Holm's where that one is made for tests of difference only.
+    """
+    return "holm" if CORRECTIONS.kind(correction).tests else correction

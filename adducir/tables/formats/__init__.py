@@ -25,7 +25,7 @@ TABLES = Family(
         "latex": f"{_HERE}.latex:Latex",
         "csv": f"{_HERE}.csv:CSV",
         "json": f"{_HERE}.json:JSON",
-        "html": f"{_HERE}.html:HTML",
+        "html": "adducir.tables.report.html:HTML",
     },
     what="table format",
 )

@@ -109,12 +109,18 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
     entries: list[tuple[tuple[LegendKind, ...], str]] = []
     judged = [cell for _, column, cell in table.cells() if not column.descriptive]
     if any(cell.best for cell in judged):
-        entries.append((("best",), "best value of the column."))
+        what = "may be the best" if table.best == "set" else "best value"
+        entries.append((("best",), f"{what} of the column."))
     if any(entry.p is not None for cell in judged for entry in cell.versus):
         who = _baselines_named(table)
         entries.append((("better", "worse"), f"significantly better, worse than {who}."))
     if any(cell.equivalence for cell in judged):
-        entries.append((("equivalent",), f"statistically equivalent to {_comparator(table)}."))
+        what = (
+            "shown not to be inferior to"
+            if table.non_inferiority
+            else "statistically equivalent to"
+        )
+        entries.append((("equivalent",), f"{what} {_comparator(table)}."))
     if table.style.details:
         details = "; ".join(_detail_title(table, detail) for detail in table.style.details)
         entries.append(((), f"Below each mean: {details}."))

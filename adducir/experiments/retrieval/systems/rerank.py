@@ -11,7 +11,6 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import ErrorDetail
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
-from adducir.deepct.folders import RECIPES
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted, part_of, run_facts
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
@@ -25,6 +24,7 @@ from adducir.experiments.step import ModelStep, Step, Waiting
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.models.machine import using_threads
+from adducir.models.sources import RECIPES
 from adducir.rerankers.cross_encoder import CrossEncoderRecipe
 from adducir.rerankers.registry import Reranker, identity_of, open_reranker, read_recipe
 from adducir.rerankers.rerank import Reranked, rerank

@@ -1,0 +1,99 @@
+"""Files of records with ids, one record of JSON a line; what the files of each shape share."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import orjson
+
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import writing_text
+
+
+class Named(Protocol):
+    """What has an id, unique in its file."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+
+
+R = TypeVar("R", bound=Named)
+
+
+def read_records(
+    path: Path,
+    values: Iterable[tuple[int, Any]],
+    record_of: Callable[[Any], R],
+    hint: str = "Every line needs an id of its own.",
+) -> Iterator[R]:
+    """Yield the records of a file in its order.
+
+    Args:
+        path: The file, for errors.
+        values: Its JSON values with their 1-based lines.
+        record_of: Makes a record of a value; raises UsageError where it is none.
+        hint: What to do about a line that is wrong.
+
+    Raises:
+        InputError: A value is no record, or an id comes twice; with file and line.
+    """
+    seen: dict[str, int] = {}
+    for line, value in values:
+        try:
+            record = record_of(value)
+        except UsageError as error:
+            raise InputError(error.what, path=path, line=line, hint=hint) from None
+        first = seen.setdefault(record.id, line)
+        if first != line:
+            raise InputError(
+                f"the id {record.id!r} stands in line {first} already.",
+                path=path,
+                line=line,
+                hint=hint,
+            )
+        yield record
+
+
+def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]) -> int:
+    """Write records as JSONL, whole or not at all; gzipped where the name ends in ``.gz``.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        InputError: A record is wrong, its id comes twice, a text cannot be UTF-8, or ``path`` is a
+            folder.
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    seen: set[str] = set()
+    with writing_text(path) as handle:
+        for record in records:
+            if record.id in seen:
+                raise InputError(f"the id {record.id!r} comes twice.", path=path)
+            seen.add(record.id)
+            try:
+                handle.write(orjson.dumps(value_of(record)).decode() + "\n")
+            except (UsageError, orjson.JSONEncodeError) as error:  # or half of a surrogate pair
+                raise InputError(f"{record.id!r} cannot be written: {error}", path=path) from error
+    return len(seen)
+
+
+def check_keys(record: Any, what: str, required: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a JSON value that is no object with these keys.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if not isinstance(record, dict):
+        raise UsageError(f"a {what} must be a JSON object, not a {type(record).__name__}.")
+    lacking = [key for key in required if key not in record]
+    if lacking:
+        raise UsageError(f"this {what} has no {' and no '.join(map(repr, lacking))}.")
+    unknown = sorted(record.keys() - set(known))
+    if unknown:
+        raise UsageError(f"a {what} has no key {unknown[0]!r}.")
+
+
+def are_texts(value: Any) -> bool:
+    """Whether a JSON value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -1,0 +1,1 @@
+"""The task ``grounded-generation``: texts that are written from retrieved passages."""

@@ -1,0 +1,154 @@
+"""The data of a study of grounded generation: files of contexts and passages, or arguments."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from pydantic import model_validator
+
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError
+from adducir.core.files import file_digest
+from adducir.core.fingerprint import fingerprint
+from adducir.core.recipe import Recipe
+from adducir.corpora.documents import Corpus, refuse_duplicates
+from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sources import open_corpus
+from adducir.datasets.grounded.arguments import ArgumentsRecipe, build_bed
+from adducir.datasets.grounded.contexts import GroundedContext, read_contexts
+from adducir.hindsight.building import Problem
+from adducir.training.recipe import Several, listed
+
+PARTS = ("train", "validation", "test")
+
+
+class DataRecipe(Recipe):
+    """Contexts and passages: files of both, or a file of arguments of which they are made.
+
+    Attributes:
+        passages: The corpus: a source, as `adducir index` takes it. Fields ``title`` and ``text``
+            are read.
+        title: Whether a passage's title is read.
+        train: Files of contexts to learn from.
+        validation: For early stopping.
+        test: What is measured.
+        arguments: A file of arguments.
+        bed: How contexts are made of them.
+    """
+
+    passages: str = ""
+    title: bool = True
+    train: Several = ()
+    validation: Several = ()
+    test: Several = ()
+    arguments: str = ""
+    bed: ArgumentsRecipe | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> "DataRecipe":
+        if bool(self.passages) == bool(self.arguments):
+            raise ValueError("one of `passages` and `arguments` is needed")
+        if self.bed is not None and not self.arguments:
+            raise ValueError("`bed` stands beside `arguments` only")
+        named = [part for part in PARTS if listed(getattr(self, part))]
+        if self.arguments and named:
+            raise ValueError(f"`{named[0]}` means nothing beside `arguments`")
+        if self.passages and "test" not in named:
+            raise ValueError("files of contexts to `test` on are needed")
+        return self
+
+
+class GroundedData:
+    """A data set, whose texts are read when they are needed.
+
+    Args:
+        recipe: What the file says of it.
+        folder: The study's folder.
+
+    Attributes:
+        identity: The fingerprint of all that it is read from.
+
+    Raises:
+        InputError: Files are missing.
+    """
+
+    def __init__(self, recipe: DataRecipe, folder: Path) -> None:
+        self.recipe, self.folder = recipe, folder
+        self._problem: Problem | None = None
+        if recipe.arguments:
+            self._arguments = file_path(recipe.arguments, folder)
+            digest = file_digest(self._arguments)
+            self.identity = fingerprint([digest, self._bed.model_dump(mode="json")])
+            return
+        with gathering() as each:
+            corpus = each(partial(_corpus, recipe.passages, folder))
+            digests = [each(partial(file_digest, path)) for path in self._files()]
+        if corpus is None:
+            raise InputError("the passages cannot be read.", path=folder)
+        self._corpus = corpus
+        self.identity = fingerprint([corpus.identity(), recipe.title, digests])
+
+    @property
+    def _bed(self) -> ArgumentsRecipe:
+        return self.recipe.bed or ArgumentsRecipe()
+
+    def _files(self) -> Iterator[Path]:
+        for part in PARTS:
+            for name in listed(getattr(self.recipe, part)):
+                yield file_path(name, self.folder)
+
+    def problem(self) -> Problem:
+        """Contexts and passages, read once.
+
+        Raises:
+            InputError: They are malformed, a context is in two parts, or a gold passage is not in
+                the corpus.
+        """
+        if self._problem is None:
+            self._problem = self._of_arguments() if self.recipe.arguments else self._of_files()
+        return self._problem
+
+    def _of_arguments(self) -> Problem:
+        bed = build_bed(self._arguments, self._bed)
+        contexts = {part: bed.contexts.get(part, []) for part in PARTS}
+        return _problem(contexts, bed.passages, bed.relevant, self._arguments)
+
+    def _of_files(self) -> Problem:
+        contexts = {
+            part: [
+                one
+                for name in listed(getattr(self.recipe, part))
+                for one in read_contexts(file_path(name, self.folder))
+            ]
+            for part in PARTS
+        }
+        fields = ("title", "text") if self.recipe.title else ("text",)
+        passages = {
+            document.docno: " | ".join(
+                text for name in fields if (text := document.fields.get(name, ""))
+            )
+            for document in refuse_duplicates(self._corpus)
+        }
+        return _problem(contexts, passages, {}, Path(self.recipe.passages))
+
+
+def _corpus(name: str, folder: Path) -> Corpus:
+    return open_corpus(source_path(name, folder))
+
+
+def _problem(
+    contexts: dict[str, list[GroundedContext]],
+    passages: dict[str, str],
+    relevant: dict[str, int],
+    path: Path,
+) -> Problem:
+    every = [one for part in PARTS for one in contexts[part]]
+    if len({one.id for one in every}) < len(every):
+        raise InputError("a context is in two parts, or twice in one.", path=path)
+    lacking = next((d for one in every for d in one.gold if d not in passages), None)
+    if lacking is not None:
+        raise InputError(f"the gold passage {lacking!r} is not in the corpus.", path=path)
+    ends = np.cumsum([0, *(len(contexts[part]) for part in PARTS)])
+    parts = {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(PARTS)}
+    return Problem(every, parts, tuple(passages), tuple(passages.values()), relevant)

@@ -1,0 +1,74 @@
+"""The experiment file of the task ``grounded-generation``."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+
+from adducir.core.choice import chosen_by_key
+from adducir.experiments.grounded_generation.data import DataRecipe
+from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
+from adducir.experiments.sections import Name, Natural
+from adducir.experiments.tasks import Task
+from adducir.generators.generator import Decoding
+from adducir.generators.kinds import GENERATORS, AnyGenerator
+from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
+
+AnySystem = Annotated[
+    SerializeAsAny[GroundedSystem],
+    BeforeValidator(
+        chosen_by_key(GROUNDED_SYSTEMS, "one of `bm25`, `untrained` and `train` is needed")
+    ),
+]
+
+
+class GroundedGeneration(Task):
+    """Contexts with targets and gold passages; see docs/hindsight.md for its keys.
+
+    Attributes:
+        task: ``grounded-generation``.
+        data: Contexts and passages.
+        retriever: What retriever and guide start from.
+        guide: How the guide reads.
+        generator: The generator, by key: ``lexical``, ``bart``, ``t5``.
+        closed: The closed sets of a round.
+        systems: What is compared.
+        k: Sampled passages: every trained system is trained with each number, and each has a
+            section in the tables. By default as the phases say.
+        seeds: Of training. A context's figure is the mean over them.
+        decode: How texts are written; without it none are.
+        common: The share of the training targets' words that common words make up; Novel-F1 leaves
+            these words out.
+        cutoffs: The k of Success@k.
+        unit: What differences are tested over: ``context``, or ``group``, the means of the
+            contexts of a group, which are not independent.
+    """
+
+    opener: ClassVar[str] = "adducir.experiments.grounded_generation.study:open_study"
+    task: Literal["grounded-generation"]
+    data: DataRecipe
+    retriever: RetrieverRecipe = RetrieverRecipe()
+    guide: GuideRecipe = GuideRecipe()
+    generator: AnyGenerator = GENERATORS.make("lexical")
+    closed: ClosedRecipe = ClosedRecipe()
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    k: tuple[Natural, ...] = ()
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
+    decode: Decoding | None = None
+    common: Annotated[float, Field(ge=0, le=1)] = 0.5
+    cutoffs: Annotated[tuple[Natural, ...], Field(min_length=1)] = (1, 5, 10)
+    unit: Literal["context", "group"] = "context"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "GroundedGeneration":
+        for name, values in (("seeds", self.seeds), ("k", self.k), ("cutoffs", self.cutoffs)):
+            if len(set(values)) < len(values):
+                raise ValueError(f"`{name}` has one twice")
+        depth = self.closed.depth
+        own = [k for system in self.systems.values() for k in system.samples]
+        wide = [k for k in self.k or own if k > depth]
+        if wide:
+            raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
+        unknown = set(self.comparison.baselines if self.comparison else ()) - set(self.systems)
+        if unknown:
+            raise ValueError(f"the baseline {min(unknown)!r} is no system")
+        return self

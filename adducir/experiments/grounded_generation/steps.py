@@ -1,0 +1,317 @@
+"""The steps of a system: vectors, closed sets of each round, phases, and what it answers."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import orjson
+
+from adducir.core.artifacts import read_manifest
+from adducir.core.files import writing_text
+from adducir.experiments.step import ArtifactStep, Step
+from adducir.hindsight.recipe import PhaseRecipe
+from adducir.models.artifacts import build_by_parts, model_versions
+from adducir.models.machine import choose_device, using_threads
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.grounded_generation.study import GroundedStudy
+    from adducir.hindsight.closed import ClosedSets
+    from adducir.hindsight.model import Data, Hindsight
+
+VECTORS = "vectors.safetensors"
+CLOSED = "closed.safetensors"
+WEIGHTS = "weights.safetensors"
+TEXTS = "texts.jsonl"
+
+
+class _ModelStep(ArtifactStep):
+    """A step that takes long, and goes on where a kill cut it off.
+
+    Args:
+        study: The study.
+        path: Where its artifact is published.
+        place: The entry of the file that it is made for.
+        before: The training whose weights it begins with; None before any.
+        seed: Of new weights.
+    """
+
+    version: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        study: "GroundedStudy",
+        path: Path,
+        place: tuple[str, ...],
+        before: "PhaseStep | None" = None,
+        seed: int = 0,
+    ) -> None:
+        self.study, self.path, self.place = study, path, place
+        self.before, self.seed = before, seed
+        self.inputs: Sequence[Step] = [*study.vector_steps, *([before] if before else [])]
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Its folder."""
+        return shown(self.path)
+
+    def identities(self) -> Mapping[str, str]:
+        """The data, what the parts start from, and the weights before."""
+        found = {"data": self.study.data.identity, **self.study.identities()}
+        if self.before is not None:
+            found["before"] = read_manifest(self.before.path).fingerprint
+        return found
+
+    def versions(self) -> Mapping[str, str]:
+        """See :meth:`ArtifactStep.versions`."""
+        return model_versions()
+
+    def make(self, context: "Context") -> None:
+        """See :meth:`Step.make`."""
+        build_by_parts(
+            self.path,
+            lambda folder, parts: self.fill_by_parts(folder, parts, context),
+            kind=self.kind,
+            recipe=self.recipe(),
+            inputs=self.identities(),
+            builder_version=self.version,
+            threads=context.threads,
+            rebuild=context.rebuild,
+            progress=context.progress,
+        )
+
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        """Never called: parts survive a kill."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+        """Make it in an empty folder; what is done is kept in another."""
+
+    def loaded(self, context: "Context") -> "tuple[Hindsight, Data]":
+        """The three parts with the weights before, and what they read."""
+        return self.study.loaded(self.before, self.seed, context)
+
+
+class VectorsStep(_ModelStep):
+    """The vectors of all texts, of a network that is not trained."""
+
+    kind: ClassVar[str] = "frozen-vectors"
+    verb = "encode"
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        recipe = self.study.recipe
+        keys = {"vectors", "towers", "query_length", "document_length"}
+        return {
+            "retriever": recipe.retriever.model_dump(mode="json", include=keys),
+            "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
+        }
+
+    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+        """See :meth:`_ModelStep.fill_by_parts`."""
+        from adducir.hindsight.building import save_vectors
+
+        recipe = self.study.recipe
+        count = save_vectors(
+            folder / VECTORS,
+            self.study.data.problem(),
+            recipe.retriever,
+            recipe.guide,
+            self.study.folder,
+            choose_device(context.device),
+            parts=parts,
+            progress=context.progress,
+        )
+        return {"texts": count}
+
+
+class ClosedStep(_ModelStep):
+    """Closed sets of the training and validation contexts, or what a system ranks for the tests."""
+
+    kind: ClassVar[str] = "closed-sets"
+    verb = "rank"
+    parts: tuple[str, ...] = ("train", "validation")
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        recipe = self.study.recipe
+        return {
+            "closed": recipe.closed.model_dump(mode="json"),
+            "retriever": recipe.retriever.model_dump(mode="json", exclude={"base"}),
+            "guide": recipe.guide.model_dump(mode="json"),
+            "parts": self.parts,
+        }
+
+    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+        """See :meth:`_ModelStep.fill_by_parts`."""
+        import numpy as np
+
+        problem = self.study.data.problem()
+        contexts = np.concatenate([problem.parts[part] for part in self.parts])
+        closed = self.ranked(contexts, parts, context)
+        closed.save(folder / CLOSED)
+        return {"contexts": len(contexts), "passages": len(problem.passages)}
+
+    def ranked(self, contexts: Any, parts: Path, context: "Context") -> "ClosedSets":
+        """Both lists of some contexts, by the weights as they are."""
+        from adducir.hindsight.building import candidates_of
+        from adducir.hindsight.closed import closed_sets
+
+        recipe, problem = self.study.recipe, self.study.data.problem()
+        model, data = self.loaded(context)
+        device = choose_device(context.device)
+        candidates = candidates_of(
+            recipe.closed,
+            problem,
+            contexts,
+            recipe.guide,
+            self.study.folder,
+            device,
+            context.threads,
+        )
+        return closed_sets(
+            model,
+            data,
+            contexts,
+            recipe.closed.depth,
+            candidates=candidates,
+            parts=parts,
+            progress=context.progress,
+        )
+
+    def read(self) -> "ClosedSets":
+        """What stands in its file."""
+        from adducir.hindsight.closed import ClosedSets
+
+        return ClosedSets.load(self.path / CLOSED)
+
+
+class PhaseStep(_ModelStep):
+    """The weights after a phase of a round.
+
+    Args:
+        closed: The closed sets that it learns from.
+        phase: Its recipe, with the seed and the number of passages of this training.
+    """
+
+    kind: ClassVar[str] = "hindsight-weights"
+    verb = "train"
+
+    def __init__(
+        self,
+        study: "GroundedStudy",
+        path: Path,
+        place: tuple[str, ...],
+        before: "PhaseStep | None",
+        closed: ClosedStep,
+        phase: PhaseRecipe,
+    ) -> None:
+        super().__init__(study, path, place, before, phase.training.seed)
+        self.closed, self.phase = closed, phase
+        self.inputs = [*self.inputs, closed]
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        recipe = self.study.recipe
+        return {
+            "phase": self.phase.model_dump(mode="json", exclude={"rounds"}),
+            "retriever": recipe.retriever.model_dump(mode="json", exclude={"base"}),
+            "guide": recipe.guide.model_dump(mode="json"),
+            "generator": recipe.generator.model_dump(mode="json"),
+        }
+
+    def identities(self) -> Mapping[str, str]:
+        """The same, and the closed sets."""
+        return {**super().identities(), "closed": read_manifest(self.closed.path).fingerprint}
+
+    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+        """See :meth:`_ModelStep.fill_by_parts`."""
+        from adducir.hindsight.phase import Phase, train_phase
+        from adducir.training.checkpoints import save_weights
+
+        problem = self.study.data.problem()
+        model, data = self.loaded(context)
+        of_training, held_out = self.closed.read().split(len(problem.parts["train"]))
+        passages = len(problem.passages)
+        phase = Phase(model, data, of_training, held_out, self.phase, passages)
+        context.progress.note(f"{context.shown(self.path)}: {self.phase.loss}")
+        history = train_phase(phase, parts=parts, progress=context.progress)
+        save_weights(folder / WEIGHTS, model)
+        history.save(folder)
+        return {"examples": len(of_training.contexts), **history.record(), **phase.measure()}
+
+
+class AnswerStep(ClosedStep):
+    """What a system ranks for the test contexts, and what it writes."""
+
+    kind: ClassVar[str] = "grounded-answers"
+    verb = "answer"
+    stage = 2
+    parts = ("test",)
+
+    def __init__(
+        self,
+        study: "GroundedStudy",
+        path: Path,
+        place: tuple[str, ...],
+        before: PhaseStep | None,
+        seed: int,
+        ranks_by: str,
+    ) -> None:
+        super().__init__(study, path, place, before, seed)
+        self.ranks_by = ranks_by
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        recipe = self.study.recipe
+        decode = recipe.decode.model_dump(mode="json") if recipe.decode else None
+        generator = recipe.generator.model_dump(mode="json")
+        return {
+            **super().recipe(),
+            "ranks by": self.ranks_by,
+            "decode": decode,
+            "generator": generator,
+        }
+
+    def ranked(self, contexts: Any, parts: Path, context: "Context") -> "ClosedSets":
+        """See :meth:`ClosedStep.ranked`; or both lists by BM25."""
+        if self.ranks_by == "model":
+            return super().ranked(contexts, parts, context)
+        from adducir.hindsight.building import bm25_ranking
+        from adducir.hindsight.closed import ClosedSets
+
+        problem, recipe = self.study.data.problem(), self.study.recipe
+        depth = recipe.closed.depth
+        queries = problem.inputs, problem.hindsight(recipe.guide)
+        (p, of_p), (q, of_q) = (
+            bm25_ranking(
+                problem.passages,
+                [each[number] for number in contexts],
+                depth,
+                threads=context.threads,
+            )
+            for each in queries
+        )
+        return ClosedSets(contexts, p, of_p, q, of_q)
+
+    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+        """See :meth:`_ModelStep.fill_by_parts`."""
+        counts = super().fill_by_parts(folder, parts, context)
+        decode = self.study.recipe.decode
+        if decode is None:
+            return counts
+        from adducir.hindsight.closed import ClosedSets
+        from adducir.hindsight.decoding import answers
+
+        model, data = self.loaded(context)
+        closed = ClosedSets.load(folder / CLOSED)
+        problem = self.study.data.problem()
+        with using_threads(context.threads), writing_text(folder / TEXTS) as handle:
+            for number, outputs in answers(
+                model, data, problem, closed, decode, progress=context.progress
+            ):
+                written = [{"text": text, "docno": docno} for text, docno in outputs]
+                record = {"id": problem.contexts[number].id, "outputs": written}
+                handle.write(orjson.dumps(record).decode() + "\n")
+        return counts

@@ -1,0 +1,219 @@
+"""Opens a study of grounded generation, and plans its rounds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from adducir.core.artifacts import read_manifest
+from adducir.core.folders import name_in_study
+from adducir.encoders.sources import encoder_source
+from adducir.experiments.grounded_generation.data import GroundedData
+from adducir.experiments.grounded_generation.recipe import GroundedGeneration
+from adducir.experiments.grounded_generation.steps import (
+    WEIGHTS,
+    AnswerStep,
+    ClosedStep,
+    PhaseStep,
+    VectorsStep,
+)
+from adducir.experiments.grounded_generation.tables import tables
+from adducir.experiments.layout import layout_of
+from adducir.experiments.plan import Finding, Study, tests_of
+from adducir.experiments.sections import file_name
+from adducir.experiments.step import Step, Unknown
+from adducir.hindsight.recipe import PhaseRecipe
+from adducir.models.machine import choose_device
+from adducir.models.sources import model_source
+from adducir.version import __version__
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.planner import Planner
+    from adducir.hindsight.model import Data, Hindsight
+
+UNTRAINED = "untrained"
+
+
+class Trial(NamedTuple):
+    """One row of the tables with one seed: the system, its sampled passages, the seed.
+
+    ``k`` is None for a system that samples as its phases say, or not at all.
+    """
+
+    system: str
+    k: int | None
+    seed: int
+
+    @property
+    def folder(self) -> str:
+        """The name of its folders."""
+        k = "" if self.k is None else f"-k{self.k}"
+        return f"{file_name(self.system)}{k}-{self.seed}"
+
+
+class GroundedStudy(Study):
+    """A study of grounded generation, opened.
+
+    Attributes:
+        recipe: What the file says.
+        folder: The study's folder.
+        name: The name of the folders that it gets.
+        data: Contexts and passages.
+        vector_steps: The step that makes the vectors of a network that is not trained.
+    """
+
+    makes: ClassVar[str] = "answers"
+    data: GroundedData
+
+    def __init__(self, recipe: GroundedGeneration, planner: "Planner") -> None:
+        self.recipe, self.planner = recipe, planner
+        self.folder, self.name = planner.folder, planner.name
+        self.vector_steps: list[Step] = []
+        self._steps: dict[Trial, Step] = {}
+        self._first: ClosedStep | None = None
+
+    @property
+    def _kept(self) -> Path:
+        return self.folder / "encoders" / self.name
+
+    def open(self) -> None:
+        """Open data and models; what is wrong is left with the planner."""
+        planner, recipe = self.planner, self.recipe
+        data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
+        known = [
+            planner.opening(("retriever", "base"), self._retriever_identity),
+            planner.opening(("generator",), partial(recipe.generator.identities, self.folder)),
+        ]
+        if data is None or None in known:
+            for trial in self._trials():
+                self._steps[trial] = Unknown(self._answers(trial), "answer", 2, "its data")
+            return
+        self.data = data
+        if recipe.retriever.network == "frozen":
+            place = ("retriever",)
+            self.vector_steps = [VectorsStep(self, self._kept / "vectors", place)]
+        self._first = ClosedStep(self, self._kept / UNTRAINED / "closed", ("retriever",))
+        for trial in self._trials():
+            self._steps[trial] = self._step(trial)
+
+    def _retriever_identity(self) -> str:
+        recipe = self.recipe.retriever
+        if recipe.vectors == "one":
+            return encoder_source(recipe.base, self.folder).identity()
+        return model_source(recipe.base, self.folder).identity()
+
+    def identities(self) -> Mapping[str, str]:
+        """The fingerprints of what the three parts start from."""
+        generator = self.recipe.generator.identities(self.folder)
+        return {"retriever": self._retriever_identity(), **generator}
+
+    def _trials(self) -> Iterator[Trial]:
+        for name, system in self.recipe.systems.items():
+            if not system.phases:
+                yield Trial(name, None, 0)
+                continue
+            for k in self.recipe.k or (None,):
+                for seed in self.recipe.seeds:
+                    yield Trial(name, k, seed)
+
+    def _answers(self, trial: Trial) -> Path:
+        return self.folder / "runs" / self.name / trial.folder
+
+    def _step(self, trial: Trial) -> AnswerStep:
+        """The last step of a trial, behind those of its rounds."""
+        system = self.recipe.systems[trial.system]
+        place, folder = ("systems", trial.system), self._kept / trial.folder
+        before: PhaseStep | None = None
+        closed, rounds = self._first, 0
+        for number, phase in enumerate(system.phases, start=1):
+            own = self._phase(phase, trial)
+            for turn in range(max(1, phase.rounds)):
+                if phase.rounds:
+                    rounds += 1
+                    if before is not None:
+                        path = folder / f"closed-{rounds}"
+                        closed = ClosedStep(self, path, place, before, trial.seed)
+                if closed is None:
+                    raise ValueError("there are no closed sets before data are opened.")
+                path = folder / f"phase-{number}-{turn + 1}-{phase.loss}"
+                before = PhaseStep(self, path, place, before, closed, own)
+        path = self._answers(trial)
+        return AnswerStep(self, path, place, before, trial.seed, system.ranks_by)
+
+    def _phase(self, phase: PhaseRecipe, trial: Trial) -> PhaseRecipe:
+        """A phase with the seed and the number of passages of a trial."""
+        training = phase.training.model_copy(update={"seed": trial.seed})
+        changes: dict[str, Any] = {"training": training}
+        if trial.k is not None:
+            changes["sample"] = phase.sample.model_copy(update={"k": trial.k})
+        return phase.model_copy(update=changes)
+
+    def loaded(
+        self, before: PhaseStep | None, seed: int, context: "Context"
+    ) -> "tuple[Hindsight, Data]":
+        """The three parts with the weights after a phase, and what they read."""
+        from adducir.hindsight.building import Frozen, assemble
+        from adducir.training.checkpoints import load_weights
+
+        device, problem = choose_device(context.device), self.data.problem()
+        recipe = self.recipe
+        generator = recipe.generator.load(self.folder)
+        frozen = None
+        if self.vector_steps:
+            path = self.vector_steps[0].path / "vectors.safetensors"
+            frozen = context.latest(
+                "frozen vectors",
+                (read_manifest(path.parent).fingerprint, str(device)),
+                lambda: Frozen.load(path, problem, generator, device),
+            )
+        model, data = assemble(
+            recipe.retriever, recipe.guide, self.folder, problem, generator, frozen, seed, device
+        )
+        if before is not None:
+            load_weights(before.path / WEIGHTS, model)
+        return model, data
+
+    def goals(self) -> Sequence[Step]:
+        """The answers."""
+        return list(self._steps.values())
+
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """The tests."""
+        yield from tests_of(self.recipe.comparison)
+
+    def answers(self, system: str, k: int | None) -> list[AnswerStep]:
+        """The answers of a system with so many sampled passages, one of each seed."""
+        return [
+            step
+            for trial, step in self._steps.items()
+            if trial.system == system and trial.k in (None, k) and isinstance(step, AnswerStep)
+        ]
+
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        """The tables of retriever, guide and texts."""
+        del context
+        recipe = self.recipe
+        fingerprints = {
+            step.path.name: read_manifest(step.path).fingerprint for step in self._steps.values()
+        }
+        provenance = {
+            "adducir": __version__,
+            "file": name_in_study(self.planner.path),
+            "answers": fingerprints,
+        }
+        layout = partial(
+            layout_of,
+            recipe.table,
+            self.name,
+            description=recipe.description or self.name,
+            provenance=provenance,
+        )
+        return tables(self, layout)
+
+
+def open_study(recipe: GroundedGeneration, planner: "Planner") -> GroundedStudy:
+    """Open a study's data and models."""
+    study = GroundedStudy(recipe, planner)
+    study.open()
+    return study

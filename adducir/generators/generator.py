@@ -1,0 +1,93 @@
+"""What every generator has: P(y | x, z), with gradient, and the texts that it writes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+
+from adducir.core.recipe_model import Recipe
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a generator reads.
+
+    Attributes:
+        inputs: x of each context.
+        targets: y of each context.
+        passages: All passages that any of them may be grounded in.
+    """
+
+    inputs: Sequence[str]
+    targets: Sequence[str]
+    passages: Sequence[str]
+
+
+class Decoding(Recipe):
+    """How texts are written.
+
+    Attributes:
+        passages: Texts are written from each of so many passages, the first in the ranking.
+        beams: Of the beam search.
+        max_length: Tokens, at most.
+        min_length: Tokens, at least.
+        thorough: Whether every hypothesis of every beam is scored with all passages, and the most
+            probable one is the answer (RAG-Sequence's thorough decoding, Lewis et al., 2020); else
+            the answer is what is written from the first passage.
+    """
+
+    passages: Annotated[int, Field(ge=1)] = 8
+    beams: Annotated[int, Field(ge=1)] = 4
+    max_length: Annotated[int, Field(ge=1)] = 40
+    min_length: Annotated[int, Field(ge=0)] = 5
+    thorough: bool = False
+
+
+class Generator(torch.nn.Module, ABC):
+    """P(y | x, z): the probability of a target, given an input and a passage.
+
+    Attributes:
+        pairs: Pairs of context and passage that are computed at a time without gradient.
+    """
+
+    pairs: ClassVar[int] = 128
+
+    @abstractmethod
+    def read(self, texts: Texts) -> Any:
+        """Texts as the generator computes with them."""
+
+    @abstractmethod
+    def other_contexts(self, read: Any, inputs: Sequence[str], targets: Sequence[str]) -> Any:
+        """The same passages with other inputs and targets."""
+
+    @abstractmethod
+    def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
+        """(B, k) log P(y|x,z) of whole targets, with gradient.
+
+        No value depends on which others are computed beside it.
+
+        Args:
+            read: From :meth:`read`.
+            contexts: (B,) numbers of contexts.
+            passages: (B, k) numbers of passages.
+        """
+
+    @abstractmethod
+    def write(
+        self, read: Any, contexts: Numbers, passages: Numbers, decoding: Decoding
+    ) -> list[list[str]]:
+        """Hypotheses for pairs, the most probable first.
+
+        Args:
+            read: From :meth:`read`.
+            contexts: (n,) numbers of contexts.
+            passages: (n,) numbers of passages.
+            decoding: How.
+        """

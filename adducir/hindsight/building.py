@@ -1,0 +1,261 @@
+"""Retriever, guide and generator as recipes have them, over the texts of a problem."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from adducir.core.progress import SILENT, Progress
+from adducir.datasets.grounded.contexts import GroundedContext
+from adducir.encoders.maxsim import MultiVectors
+from adducir.generators.generator import Generator, Texts
+from adducir.hindsight.model import Data, Hindsight, Scorer
+from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
+from adducir.hindsight.vectors import Kept, Live, Network, kept_vectors
+from adducir.models.machine import seed_of
+from adducir.models.shards import read_shard, write_shard
+from adducir.models.sources import MINILM
+
+Numbers = NDArray[np.int64]
+VECTORS = ("inputs", "hindsight", "passages")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Contexts and passages.
+
+    Attributes:
+        contexts: All contexts, of training, validation and test.
+        parts: The numbers of the contexts of ``train``, ``validation`` and ``test``.
+        docnos: The passages' docnos.
+        passages: Their texts, ``title | text`` where they have a title.
+        relevant: By group, how many passages are equally relevant; empty where that is not known.
+    """
+
+    contexts: Sequence[GroundedContext]
+    parts: Mapping[str, Numbers]
+    docnos: Sequence[str]
+    passages: Sequence[str]
+    relevant: Mapping[str, int]
+
+    @property
+    def inputs(self) -> list[str]:
+        """X of all contexts."""
+        return [one.input for one in self.contexts]
+
+    def hindsight(self, guide: GuideRecipe) -> list[str]:
+        """The guide's query of all contexts."""
+        return [guide.query(one.input, one.target) for one in self.contexts]
+
+    @property
+    def texts(self) -> Texts:
+        """What a generator reads."""
+        return Texts(self.inputs, [one.target for one in self.contexts], self.passages)
+
+
+def save_vectors(
+    path: Path,
+    problem: Problem,
+    retriever: RetrieverRecipe,
+    guide: GuideRecipe,
+    folder: Path,
+    device: torch.device,
+    *,
+    parts: Path | None = None,
+    progress: Progress = SILENT,
+) -> int:
+    """Write the vectors of all texts, of a network that is not trained; returns how many texts.
+
+    Args:
+        path: The file.
+        problem: The texts.
+        retriever: The network.
+        guide: How the guide reads.
+        folder: The study's, where relative paths start.
+        device: Where they are computed.
+        parts: A folder that keeps what is done.
+        progress: Notified of each text.
+    """
+    network = Network(retriever, folder).eval().to(device)
+    texts = {
+        "inputs": ("query", problem.inputs),
+        "hindsight": ("query", problem.hindsight(guide)),
+        "passages": ("document", problem.passages),
+    }
+    arrays: dict[str, NDArray[Any]] = {}
+    count = sum(len(some) for _, some in texts.values())
+    progress.start("encoding", count, "texts")
+    try:
+        for name, (side, some) in texts.items():
+            # Most contexts share their input with others.
+            different = list(dict.fromkeys(some))
+            places = {text: place for place, text in enumerate(different)}
+            live = Live(network, different, side)  # type: ignore[arg-type]
+            lengths = [len(one) for one in live.inputs]
+            made = kept_vectors(
+                live.batch, lengths, parts=parts, name=name, device=device, progress=progress
+            )
+            progress.advance(len(some) - len(different))
+            arrays |= {f"{name}.values": made.values, f"{name}.starts": made.starts}
+            arrays[f"{name}.places"] = np.array([places[text] for text in some])
+    finally:
+        progress.finish()
+    if network.projection is not None:
+        arrays["projection"] = network.projection.numpy()
+    write_shard(path, arrays)
+    return count
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """What a network that is not trained made of all texts, and what a generator has read.
+
+    Attributes:
+        data: The same for every system and seed.
+        projection: What adapters begin as; None for the identity.
+    """
+
+    data: Data
+    projection: torch.Tensor | None
+
+    @classmethod
+    def load(
+        cls, path: Path, problem: Problem, generator: Generator, device: torch.device
+    ) -> "Frozen":
+        """Read the file of :func:`save_vectors`.
+
+        Raises:
+            ArtifactError: It is damaged.
+        """
+        arrays = read_shard(path)
+        kept = {name: Kept(_of(arrays, name), device) for name in VECTORS}
+        projection = arrays.get("projection")
+        passages, texts = kept["passages"], generator.read(problem.texts)
+        data = Data(kept["inputs"], kept["hindsight"], passages, passages, texts)
+        return cls(data, None if projection is None else torch.from_numpy(projection))
+
+    @property
+    def width(self) -> int:
+        """Numbers of a vector."""
+        found, _ = self.data.inputs.batch(np.zeros(1, dtype=np.int64))
+        return found.shape[-1]
+
+
+def assemble(
+    recipe: RetrieverRecipe,
+    guide: GuideRecipe,
+    folder: Path,
+    problem: Problem,
+    generator: Generator,
+    frozen: Frozen | None,
+    seed: int,
+    device: torch.device,
+) -> tuple[Hindsight, Data]:
+    """The three parts before training, and what they read.
+
+    Args:
+        recipe: Of retriever and guide.
+        guide: How the guide reads.
+        folder: The study's, where relative paths start.
+        problem: Contexts and passages.
+        generator: The generator.
+        frozen: What a network that is not trained made of the texts; None where it is trained.
+        seed: Of new weights.
+        device: Where all of it is computed.
+
+    Raises:
+        InputError, MachineError, ArtifactError: Something cannot be loaded.
+    """
+    torch.manual_seed(seed_of(seed, "new weights"))
+    if frozen is not None:
+        scorer = Scorer(recipe, frozen.width, frozen.projection)
+        model = Hindsight(scorer, generator, add_prior=guide.add_prior).to(device)
+        return model, frozen.data
+    network = Network(recipe, folder)
+    with torch.inference_mode():
+        (found, _) = network.eval()(network.read(["a"], "document"), "document")
+    scorer = Scorer(recipe, found.shape[-1], network.projection, network)
+    model = Hindsight(scorer, generator, add_prior=guide.add_prior).to(device)
+    own, other = model.retriever.network, model.guide.network
+    if own is None or other is None:
+        raise ValueError("a network that is trained is part of retriever and guide.")
+    queries = Live(own, problem.inputs, "query")
+    passages = Live(own, problem.passages, "document")
+    hindsight = Live(other, problem.hindsight(guide), "query")
+    texts = generator.read(problem.texts)
+    return model, Data(queries, hindsight, passages, _read_by(other, passages), texts)
+
+
+def _read_by(network: Network, passages: Live) -> Live:
+    """The same tokens, read by another network of that kind."""
+    other = Live(network, [], "document")
+    other.inputs = passages.inputs
+    return other
+
+
+def _of(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
+    """The vectors of all texts of a name; equal texts have equal vectors."""
+    values, starts = arrays[f"{name}.values"], arrays[f"{name}.starts"]
+    places = arrays[f"{name}.places"]
+    if len(values) == len(starts) - 1:
+        return MultiVectors(values[places], np.arange(len(places) + 1))
+    whole = MultiVectors(values, starts)
+    parts = [whole.rows(place, place + 1).values for place in places]
+    return MultiVectors.of(parts, values.shape[1])
+
+
+def candidates_of(
+    recipe: ClosedRecipe,
+    problem: Problem,
+    contexts: Numbers,
+    guide: GuideRecipe,
+    folder: Path,
+    device: torch.device,
+    threads: int | None,
+) -> tuple[Numbers, Numbers] | None:
+    """The passages that are scored for each context, for retriever and guide; None for all."""
+    if recipe.candidates == "all" or recipe.candidate_depth >= len(problem.passages):
+        return None
+    some = [problem.contexts[number] for number in contexts]
+    queries = [one.input for one in some], [guide.query(one.input, one.target) for one in some]
+    if recipe.candidates == "bm25":
+        found = [
+            bm25_ranking(problem.passages, each, recipe.candidate_depth, threads=threads)[0]
+            for each in queries
+        ]
+        return found[0], found[1]
+    network = Network(RetrieverRecipe(base=MINILM), folder).eval().to(device)
+    passages = _encoded(network, problem.passages, "document", device)
+    ranked = [
+        np.argsort(-(_encoded(network, each, "query", device) @ passages.T), axis=1, kind="stable")
+        for each in queries
+    ]
+    return ranked[0][:, : recipe.candidate_depth], ranked[1][:, : recipe.candidate_depth]
+
+
+def _encoded(network: Network, texts: Sequence[str], side: Any, device: torch.device) -> Any:
+    live = Live(network, texts, side)
+    return kept_vectors(live.batch, [len(one) for one in live.inputs], device=device).values
+
+
+def bm25_ranking(
+    passages: Sequence[str], queries: Sequence[str], depth: int, *, threads: int | None = None
+) -> tuple[Numbers, NDArray[np.float32]]:
+    """(n, depth) passages and scores of BM25 with Anserini's parameters and analysis.
+
+    Passages without a word of the query follow with 0, in the order of the corpus.
+    """
+    from adducir.indexes.candidates import RankingTask, score_sets
+    from adducir.indexes.models import BM25
+
+    different = list(dict.fromkeys(queries))
+    places = {text: place for place, text in enumerate(different)}
+    (scores,) = score_sets([RankingTask(passages, different)], BM25(), threads=threads)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    best = np.take_along_axis(scores, order, axis=1).astype(np.float32)
+    rows = np.array([places[text] for text in queries])
+    return order[rows], best[rows]

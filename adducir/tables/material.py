@@ -1,0 +1,95 @@
+"""What a report shows beyond its table: queries, hits, judgements, texts, costs and trainings.
+
+A table knows systems, topics and figures only. Whoever evaluates runs hands in the rest here; every
+part may be missing, and the section of the report that needs it is then left out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Snippets = Literal["none", "judged", "all"]
+"""Of which documents a report may quote the beginning."""
+HITS = 20
+"""Documents per topic and system that a report holds."""
+MOST_HITS = 200_000
+"""So many hits are held at most; of more topics or systems, fewer for each."""
+FEWEST_HITS = 3
+"""Fewer documents per topic show nothing: there is no section of hits then."""
+
+
+@dataclass(frozen=True)
+class TopicHits:
+    """Queries, hits and judgements of one topic set.
+
+    Attributes:
+        queries: The text of each topic, by qid.
+        runs: By system, a frame as of a :class:`~adducir.runs.run.Run`, in its order, cut at
+            :func:`hits_held`.
+        grades: A frame (qid, docno, grade) of the judgements.
+        precision: By system, the interpolated precision at recall 0, .1, ..., 1, the mean over
+            topics.
+    """
+
+    queries: Mapping[str, str] = field(default_factory=dict)
+    runs: "Mapping[str, pl.DataFrame]" = field(default_factory=dict)
+    grades: "pl.DataFrame | None" = None
+    precision: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a system took.
+
+    Attributes:
+        milliseconds: Per topic, of wall-clock time.
+        index_bytes: Size of the index that it searches.
+        training_seconds: Time of its training.
+    """
+
+    milliseconds: float | None = None
+    index_bytes: int | None = None
+    training_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The course of one training.
+
+    Attributes:
+        training: Step and mean training loss.
+        validation: Step and validation loss.
+        kept: The step whose weights were kept.
+    """
+
+    training: tuple[tuple[float, float], ...] = ()
+    validation: tuple[tuple[float, float], ...] = ()
+    kept: float | None = None
+
+
+@dataclass(frozen=True)
+class Material:
+    """All of it.
+
+    Attributes:
+        topics: By the group of columns that a topic set is; ``""`` for the only one.
+        snippets: The beginning of documents' texts, by docno.
+        costs: By system.
+        curves: By the name of what was trained.
+        plan: The steps of the plan: each its title and the titles that it is made from.
+    """
+
+    topics: Mapping[str, TopicHits] = field(default_factory=dict)
+    snippets: Mapping[str, str] = field(default_factory=dict)
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    curves: Mapping[str, Curve] = field(default_factory=dict)
+    plan: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def hits_held(topics: int, systems: int) -> int:
+    """Hits of each topic and system that a report holds: 20, or fewer of many; 0 of too many."""
+    held = min(HITS, MOST_HITS // max(1, topics * systems))
+    return held if held >= FEWEST_HITS else 0

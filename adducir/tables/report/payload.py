@@ -1,0 +1,69 @@
+"""The data that the page's script reads: one block, compressed, that the browser unpacks itself."""
+
+import base64
+import gzip
+import json
+from typing import Any
+
+from adducir.tables.formats import csv, latex, markdown
+from adducir.tables.report.hits import HitLists
+from adducir.tables.report.view import View
+
+MOST_VALUES = 1_000_000
+"""Values per topic that are held; of more, the figures of the page are all there is."""
+
+
+def data_block(view: View, hits: HitLists | None) -> str:
+    """Gzip in base64; the same table gives the same text."""
+    text = json.dumps(_data(view, hits), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
+    table = view.table
+    groups = {column.group: column.topics for column in table.columns}
+    known = view.material.topics
+    queries = {
+        name: [known[name].queries.get(qid, "") for qid in qids] if name in known else []
+        for name, qids in groups.items()
+    }
+    snippets = view.material.snippets
+    return {
+        "names": view.names,
+        "pair": view.pair,
+        "columns": [
+            {
+                "title": view.title(place),
+                "group": column.group,
+                "higher": column.higher_is_better,
+            }
+            for place, column in enumerate(table.columns)
+        ],
+        "decimals": table.style.decimals,
+        "topics": {name: list(qids) for name, qids in groups.items()},
+        "queries": queries,
+        "values": _values(view),
+        "hits": hits.as_data() if hits else None,
+        "snippets": [snippets.get(docno, "") for docno in hits.docnos] if hits and snippets else [],
+        "copies": {
+            "latex": latex.render(table),
+            "markdown": markdown.render(table),
+            "csv": csv.render(table),
+        },
+    }
+
+
+def _values(view: View) -> dict[str, list[list[float] | None]]:
+    """By the place of a column, for each row the values per topic with six digits."""
+    found: dict[str, list[list[float] | None]] = {}
+    left = MOST_VALUES
+    for place in view.with_values:
+        values = view.values(place)
+        left -= sum(len(one) for one in values.values())
+        if left < 0:
+            break
+        found[str(place)] = [
+            [float(f"{value:.6g}") for value in values[at]] if at in values else None
+            for at in range(len(view.table.rows))
+        ]
+    return found

@@ -1,0 +1,147 @@
+"""Forest plots: difference to the baseline with its interval, and the band of equivalence.
+
+Difference, significance and equivalence in one picture: a mark is full where the corrected test
+says that the difference is real, the whisker is the interval (not corrected), and the band is the
+one that the equivalence test was asked for.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from adducir.tables.report.drawing import (
+    box,
+    dot,
+    figure,
+    label,
+    line,
+    path,
+    room_for,
+    shortened,
+    shown,
+    ticks,
+)
+from adducir.tables.report.frame import framed
+from adducir.tables.report.view import Section, View
+from adducir.tables.table import TableCell, Versus
+
+NAME = 34
+"""Characters of a name that are shown."""
+PLOT, LINE, TOP, FOOT = 300, 24, 12, 40
+OPEN = 40
+"""Plots of more systems are folded."""
+
+
+class Line(NamedTuple):
+    """One system of a plot; the baseline has no comparison."""
+
+    system: str
+    name: str
+    cell: TableCell
+    entry: Versus | None
+
+
+def section(view: View) -> Section | None:
+    """A plot for each measure that was compared with a baseline."""
+    base = view.base
+    if base is None:
+        return None
+    plots = [plot for place in view.rated if (plot := _plot(view, place, base))]
+    if not plots:
+        return None
+    name = view.names[base]
+    lead = (
+        f"Differences to {name}, each with its interval. A filled mark is a significant difference "
+        "(corrected), an open one is not; a ring marks what is equivalent within the shaded band."
+    )
+    body = f'<div class="plots">{"".join(plots)}</div>'
+    return Section("differences", f"Differences to {name}", lead, body)
+
+
+def _plot(view: View, place: int, base: int) -> str:
+    rows, baseline = view.table.rows, view.table.rows[base].system
+    lines = [
+        Line(row.system, view.names[at], row.cells[place], row.cells[place].against(baseline))
+        for at, row in enumerate(rows)
+        if row.section == rows[base].section or row.cells[place].against(baseline)
+    ]
+    lines = [one for one in lines if one.entry or one.name == view.names[base]]
+    if len(lines) < 2:
+        return ""
+    sign = -1 if view.column(place).higher_is_better else 1
+    lines.sort(key=lambda one: sign * (one.entry.difference if one.entry else 0.0))
+    drawn = _drawn(view, place, lines)
+    return framed(drawn, view.title(place), fold=len(lines) > OPEN)
+
+
+def _band(lines: list[Line]) -> tuple[float, float] | None:
+    """The band of equivalence as differences to the baseline, round whom it is asked for."""
+    tested = [one for line in lines if (one := line.cell.equivalence) and one.bound]
+    if not tested or tested[0].bound is None:
+        return None
+    entries = {one.system: one.entry for one in lines}
+    entry = entries.get(tested[0].against)
+    centre = entry.difference if entry else 0.0
+    return centre - tested[0].bound, centre + tested[0].bound
+
+
+def _drawn(view: View, place: int, lines: list[Line]) -> str:
+    ends = [
+        end for line in lines if line.entry for end in (line.entry.ci or (line.entry.difference,))
+    ]
+    band = _band(lines)
+    low, high = min([0.0, *ends, *(band or ())]), max([0.0, *ends, *(band or ())])
+    margin = (high - low or 0.1) * 0.04
+    low, high = low - margin, high + margin
+    left = room_for([one.name for one in lines], NAME) + 14
+    texts = [_figures(view, one) for one in lines]
+    right = room_for(texts, 60) + 14
+    height = TOP + LINE * len(lines) + FOOT
+
+    def x(value: float) -> float:
+        return float(left + (value - low) / (high - low) * PLOT)
+
+    marks = []
+    if band:
+        marks.append(box(x(band[0]), TOP, x(band[1]) - x(band[0]), LINE * len(lines), "band"))
+    bottom = TOP + LINE * len(lines)
+    for tick in ticks(low, high):
+        marks.append(line(x(tick), TOP, x(tick), bottom, "grid"))
+        marks.append(label(x(tick), bottom + 12, shown(tick, signed=True), "tick", "middle"))
+    marks.append(line(x(0), TOP, x(0), bottom, "axis"))
+    less = "" if view.column(place).higher_is_better else " (less is better)"
+    marks.append(label(left + PLOT / 2, bottom + 29, f"difference{less}", "tick", "middle"))
+    for number, (one, text) in enumerate(zip(lines, texts, strict=True)):
+        y = TOP + LINE * (number + 0.5)
+        marks.append(label(left - 10, y, shortened(one.name, NAME), "name", "end"))
+        marks.append(label(left + PLOT + 10, y, text))
+        marks += _mark(one, x, y)
+    told = f"Forest plot: difference to the baseline on {view.title(place)}, {len(lines)} systems"
+    return figure(f"differences-{place}", left + PLOT + right, height, told, marks)
+
+
+def _figures(view: View, line: Line) -> str:
+    if line.entry is None:
+        return "baseline"
+    text = view.number(line.entry.difference, signed=True)
+    if line.entry.ci:
+        low, high = (view.number(end, signed=True) for end in line.entry.ci)
+        text += f" [{low}, {high}]"
+    return text
+
+
+def _mark(one: Line, x: Callable[[float], float], y: float) -> list[str]:
+    drawn = []
+    at = x(one.entry.difference if one.entry else 0.0)
+    if one.entry and one.entry.ci:
+        low, high = map(x, one.entry.ci)
+        drawn += [line(low, y, high, y, "whisker")]
+        drawn += [line(end, y - 4, end, y + 4, "whisker") for end in (low, high)]
+    if one.cell.equivalence and one.cell.equivalence.equivalent:
+        drawn.append(f'<circle class="equal-ring" cx="{at:.1f}" cy="{y:g}" r="9"/>')
+    if one.entry is None:
+        corners = [(at, y - 6), (at + 6, y), (at, y + 6), (at - 6, y)]
+        drawn.append(path(corners, "none", closed=True))
+        return drawn
+    p = "" if one.entry.p_corrected is None else f", corrected p = {one.entry.p_corrected:.3g}"
+    drawn.append(dot(at, y, 5, one.entry.verdict, f"{one.name}: {one.entry.difference:+.4g}{p}"))
+    return drawn

@@ -1,0 +1,139 @@
+"""The table itself, with figures to sort by, and its legend and footer."""
+
+from collections.abc import Iterator
+from html import escape
+
+from adducir.tables.formats.layout import (
+    LegendKind,
+    Mark,
+    column_groups,
+    detail_lines,
+    figure,
+    is_best,
+    legend,
+    letter_of_row,
+    marks,
+    sections,
+)
+from adducir.tables.formats.names import joints
+from adducir.tables.report.templates import filled
+from adducir.tables.report.view import Section, View
+from adducir.tables.table import Column, ResultTable, Row, TableCell
+
+MANY = 6
+"""A table of more columns is printed smaller."""
+VERY_MANY = 12
+"""One of more is printed across the page."""
+_SYMBOLS: dict[LegendKind, str] = {
+    "best": "<b>Bold</b>",
+    "better": '<sup class="better">↑</sup>',
+    "worse": '<sup class="worse">↓</sup>',
+    "equivalent": '<sup class="equivalent">≈</sup>',
+}
+_EXPLANATIONS: dict[LegendKind, str] = {
+    "better": "significantly better",
+    "worse": "significantly worse",
+    "equivalent": "equivalent",
+}
+
+
+def section(view: View) -> Section:
+    """The table, its tools, and its notes."""
+    table = view.table
+    turned = " turned" * (len(table.columns) > VERY_MANY)
+    body = (
+        f'{filled("table_tools")}<div class="scroll{turned}" tabindex="0" role="group" '
+        f'aria-label="Results">'
+        f"{''.join(table_lines(table, sortable=True))}</div>"
+        f'<div class="notes">{"".join(notes(table))}</div>'
+    )
+    return Section("results", "Results", "", body)
+
+
+def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
+    """The ``table`` element.
+
+    Args:
+        table: What to print.
+        sortable: Whether heads are buttons, for the page's script.
+    """
+    many = " many" * (len(table.columns) > MANY)
+    zero = "" if table.style.leading_zero else ' data-zero="no"'
+    yield f'<table class="results{many}"{zero}><thead>'
+    groups = column_groups(table)
+    if groups:
+        spans = "".join(
+            f'<th class="group" scope="colgroup" colspan="{count}">{escape(name)}</th>'
+            if name
+            else f'<td colspan="{count}"></td>'
+            for name, count in groups
+        )
+        yield f"<tr><td></td>{spans}</tr>"
+    heads = "".join(_head(place, column, sortable) for place, column in enumerate(table.columns))
+    yield f'<tr><th scope="col">{escape(table.head)}</th>{heads}</tr></thead>'
+    for name, rows in sections(table):
+        yield "<tbody>"
+        if name:
+            span = 1 + len(table.columns)
+            title = f'<th scope="rowgroup" colspan="{span}">{escape(name)}</th>'
+            yield f'<tr class="section">{title}</tr>'
+        yield from (_row(table, row) for row in rows)
+        yield "</tbody>"
+    yield "</table>"
+
+
+def _head(place: int, column: Column, sortable: bool) -> str:
+    text = _breakable(column.title)
+    if not sortable:
+        return f'<th scope="col" title="{escape(column.measure)}">{text}</th>'
+    sums = ' data-sum="yes"' if column.summed else ""
+    return (
+        f'<th scope="col" aria-sort="none" data-column="{place}"{sums}>'
+        f'<button type="button" title="Sort by {escape(column.measure)}">{text}</button></th>'
+    )
+
+
+def _breakable(title: str) -> str:
+    """A measure's name that may be broken at its joints."""
+    return "<wbr>".join(map(escape, joints(title) if len(title) > 10 else [title]))
+
+
+def _row(table: ResultTable, row: Row) -> str:
+    mark = letter_of_row(table, row)
+    name = escape(row.title) + (f" <sup>{mark}</sup>" if mark else "")
+    is_base = row.system in table.baselines and not table.pairs
+    if is_base:
+        name += ' <small class="tag">baseline</small>'
+    cells = (
+        _cell(table, column, cell) for column, cell in zip(table.columns, row.cells, strict=True)
+    )
+    kind = ' class="baseline"' if is_base else ""
+    return f'<tr{kind}><th scope="row">{name}</th>{"".join(cells)}</tr>\n'
+
+
+def _cell(table: ResultTable, column: Column, cell: TableCell) -> str:
+    text = escape(figure(table, column, cell)).replace("-", "−")
+    if is_best(column, cell):
+        text = f"<b>{text}</b>"
+    text += "".join(_mark(mark) for mark in marks(table, column, cell))
+    below = "".join(
+        f'<span class="detail">{escape(line).replace("-", "−")}</span>'
+        for line in detail_lines(table, column, cell)
+    )
+    value = "" if cell.mean is None else f' data-value="{cell.mean!r}"'
+    return f"<td{value}>{text}{below}</td>"
+
+
+def _mark(mark: Mark) -> str:
+    sign = {"better": "↑", "worse": "↓", "equivalent": "≈"}[mark.kind]
+    details = _EXPLANATIONS[mark.kind]
+    return f'<sup class="{mark.kind}" title="{details}">{sign}{mark.letters}</sup>'
+
+
+def notes(table: ResultTable) -> Iterator[str]:
+    """The legend and the footer."""
+    for kinds, meaning in legend(table):
+        signs = " ".join(_SYMBOLS[kind] for kind in kinds)
+        yield f"<p>{signs}{': ' if signs else ''}{escape(meaning)}</p>"
+    for sentence in table.footer:
+        yield f"<p>{escape(sentence)}</p>"

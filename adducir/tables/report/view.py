@@ -1,0 +1,119 @@
+"""A table as the sections of a report read it: rated columns, arrays of values, names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.tables.formats.layout import number
+from adducir.tables.material import Material
+from adducir.tables.style import Style
+from adducir.tables.table import Column, ResultTable
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page.
+
+    Attributes:
+        name: Its id.
+        title: Its heading.
+        lead: What it shows and how to read it, a sentence or two, as plain text.
+        body: Its HTML.
+        folded: Whether it is closed until somebody opens it.
+        needs: Whether it shows nothing without script.
+    """
+
+    name: str
+    title: str
+    lead: str
+    body: str
+    folded: bool = False
+
+
+class View:
+    """A table and what the report has beyond it."""
+
+    def __init__(self, table: ResultTable) -> None:
+        self.table = table
+        self.material: Material = table.material
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The name of each row, with its section where there are several."""
+        many = len({row.section for row in self.table.rows}) > 1
+        return [
+            f"{row.title} · {row.section}" if many and row.section else row.title
+            for row in self.table.rows
+        ]
+
+    @cached_property
+    def rated(self) -> list[int]:
+        """The places of the columns that rate systems."""
+        columns = enumerate(self.table.columns)
+        return [place for place, column in columns if not (column.descriptive or column.summed)]
+
+    @cached_property
+    def base(self) -> int | None:
+        """The row of the first baseline."""
+        rows = enumerate(self.table.rows)
+        named = self.table.baselines[:1] if not self.table.pairs else ()
+        return next((at for at, row in rows if row.system in named), None)
+
+    def values(self, place: int) -> dict[int, Floats]:
+        """The values per topic of each row that has them, by the row's number."""
+        count = len(self.table.columns[place].topics)
+        found = {}
+        for at, row in enumerate(self.table.rows):
+            values = row.cells[place].values
+            if count and len(values) == count:
+                found[at] = np.asarray(values, dtype=np.float64)
+        return found
+
+    @cached_property
+    def with_values(self) -> list[int]:
+        """The rated columns that hold values per topic."""
+        return [place for place in self.rated if self.values(place)]
+
+    def ranked(self, place: int) -> list[int]:
+        """The rows that have a mean, the best first."""
+        means = {at: row.cells[place].mean for at, row in enumerate(self.table.rows)}
+        sign = -1.0 if self.column(place).higher_is_better else 1.0
+        known = [(sign * mean, at) for at, mean in means.items() if mean is not None]
+        return [at for _, at in sorted(known)]
+
+    @cached_property
+    def pair(self) -> tuple[int, int] | None:
+        """The two systems that are shown first: the baseline and the best of the others."""
+        places = self.with_values or self.rated
+        if not places:
+            return None
+        order = self.ranked(places[0])
+        first = self.base if self.base is not None else (order[-1] if order else None)
+        others = [at for at in order if at != first]
+        return None if first is None or not others else (first, others[0])
+
+    def column(self, place: int) -> Column:
+        """A column."""
+        return self.table.columns[place]
+
+    def title(self, place: int) -> str:
+        """A column's name with that of its topic set."""
+        column = self.column(place)
+        return f"{column.group}: {column.title}" if column.group else column.title
+
+    def number(self, value: float | None, *, signed: bool = False) -> str:
+        """A figure with the table's decimals and a true minus sign."""
+        style = Style(self.table.style.decimals, self.table.style.leading_zero)
+        return number(value, style, signed=signed).replace("-", "−")
+
+    def settings(self, group: str) -> Mapping[str, Any]:
+        """How the columns of a topic set were tested; nothing where that is not known."""
+        sets = self.table.facts.get("topic_sets", ())
+        found = next((one for one in sets if one.get("name") == group), None)
+        return found.get("settings", {}) if found else {}

@@ -1,0 +1,81 @@
+"""A browser for the tests of pages: Debian's chromium, driven by playwright."""
+
+import importlib.util
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_pages import made_up
+
+from adducir.tables.formats import render
+from adducir.tables.table import ResultTable
+
+CHROMIUM = shutil.which("chromium")
+LACKS = [
+    reason
+    for lacking, reason in (
+        (CHROMIUM is None, "chromium is not installed"),
+        (importlib.util.find_spec("playwright") is None, "the extra `browser` is not installed"),
+    )
+    if lacking
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            if LACKS:
+                item.add_marker(pytest.mark.skip(reason=f"no browser: {' and '.join(LACKS)}"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Chromium refuses its sandbox to root, as whom containers run.
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page in the browser, with all that it asked for and complained of."""
+
+    def __init__(self, page: Any, file: Path) -> None:
+        self.page, self.complaints, self.requests = page, [], []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        self.address = file.as_uri()
+
+    def go(self, place: str = "") -> Any:
+        self.page.goto(self.address + place)
+        self.page.wait_for_selector("html[data-ready]", state="attached")
+        return self.page
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
+    """Opens the report of a table in a window as wanted."""
+    contexts = []
+
+    def open_table(table: ResultTable, **window: Any) -> Opened:
+        file = tmp_path / f"report-{len(contexts)}.html"
+        file.write_text(render(table, "html"), encoding="utf-8")
+        window.setdefault("viewport", {"width": 1280, "height": 900})
+        contexts.append(browser.new_context(**window))
+        return Opened(contexts[-1].new_page(), file)
+
+    yield open_table
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def table() -> ResultTable:
+    return made_up()

@@ -1,0 +1,84 @@
+"""Reports of made-up runs, as wide and as long as a test wants them."""
+
+import numpy as np
+import polars as pl
+
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.recall_curve import interpolated_precision
+from adducir.runs.run import Run
+from adducir.statistics.comparison.comparison import compare
+from adducir.tables.builder import Layout, build_table
+from adducir.tables.material import Cost, Curve, Material, TopicHits, hits_held
+from adducir.tables.table import ResultTable
+
+UNJUDGED = -9
+GRADES, SHARES = (UNJUDGED, 0, 1, 2), (0.4, 0.4, 0.1, 0.1)
+
+
+def made_up(
+    systems: int = 4,
+    topics: int = 25,
+    *,
+    documents: int = 60,
+    measures: str = "nDCG@5 AP R@20 Judged@5",
+    depth: int = 40,
+    **testing: object,
+) -> ResultTable:
+    """A table with everything that a report can show; by default tested against the first."""
+    draw = np.random.default_rng(systems * 1000 + topics)
+    qids = [f"q{number}" for number in range(topics)]
+    docnos = np.array([f"d{number:04d}" for number in range(documents)])
+    rows = [
+        (qid, docno, int(grade))
+        for qid in qids
+        for docno, grade in zip(docnos, draw.choice(GRADES, documents, p=SHARES), strict=True)
+        if grade != UNJUDGED
+    ]
+    schema = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
+    qrels = Qrels(pl.DataFrame(rows, schema=schema, orient="row"), "made-up")
+    evaluator = Evaluator(qrels, measures)
+    worth = {(qid, docno): grade for qid, docno, grade in rows}
+    runs = [
+        _run(f"system {n}", 0.3 + n / systems, qids, docnos, worth, depth, draw)
+        for n in range(systems)
+    ]
+    scores = [evaluator.score(run) for run in runs]
+    if not testing and systems > 1 and topics > 1:
+        testing = {"baseline": "system 0", "equivalence": 0.05}
+    held = hits_held(topics, systems)
+    hits = TopicHits(
+        {qid: f"what is {qid} & <why>?" for qid in qids},
+        {run.tag: run.top(held).frame for run in runs},
+        qrels.frame,
+        {run.tag: interpolated_precision(run, qrels) for run in runs},
+    )
+    material = Material(
+        {"": hits},
+        {docno: f"Document {docno} says <b>what</b> q1 is." for docno in docnos},
+        {run.tag: Cost(2.0 + n, 1000 * n) for n, run in enumerate(runs)},
+        {"a model": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
+        (("index", ()), ("run A", ("index",)), ("run B", ("index",))),
+    )
+    layout = Layout(title="Made-up <runs> & figures", material=material)
+    return build_table(compare(scores, **testing), scores, layout=layout)  # type: ignore[arg-type]
+
+
+def _run(
+    name: str,
+    skill: float,
+    qids: list[str],
+    docnos: np.ndarray,
+    worth: dict[tuple[str, str], int],
+    depth: int,
+    draw: np.random.Generator,
+) -> Run:
+    frames = []
+    for qid in qids:
+        known = np.array([worth.get((qid, docno), 0) for docno in docnos])
+        found = skill * known + draw.gumbel(size=len(docnos))
+        best = np.argsort(-found)[:depth]
+        frames.append(
+            pl.DataFrame({"qid": [qid] * len(best), "docno": docnos[best], "score": found[best]})
+        )
+    return Run.ranked(pl.concat(frames), name)

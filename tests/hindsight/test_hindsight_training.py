@@ -1,0 +1,225 @@
+"""Model, closed sets and phases: brute force, frozen parts, kill and resume."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_bed import bed
+
+from adducir.core.progress import SILENT
+from adducir.hindsight.closed import ClosedSets, closed_sets
+from adducir.hindsight.losses import loss_of
+from adducir.hindsight.phase import Batch, Phase, train_phase
+from adducir.hindsight.recipe import PhaseRecipe
+from adducir.training.checkpoints import weights_of
+
+ALL = np.tile(np.arange(6), (4, 1))
+CONTEXTS = np.arange(4)
+
+
+def brute_scores(scorer, queries, passages) -> torch.Tensor:
+    """(4, 6) every query with every passage, one pair at a time."""
+    rows = []
+    for query in range(4):
+        row = []
+        for passage in range(6):
+            total = 0.0
+            document = []
+            for vector in passages.of.rows(passage, passage + 1).values:
+                moved = scorer.adapters["document"].weight @ torch.from_numpy(vector)
+                document.append(moved / moved.norm())
+            for vector in queries.of.rows(query, query + 1).values:
+                moved = scorer.adapters["query"].weight @ torch.from_numpy(vector)
+                total = total + max((moved / moved.norm()) @ one for one in document)
+            row.append(total * scorer.log_scale.exp())
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("name", ["elbo", "marginal"])
+def test_the_loss_and_all_gradients_over_the_whole_corpus(name, several) -> None:
+    model, data = bed(several=several, vectors="tokens" if several else "one")
+    parameters = [one for one in model.parameters() if one.requires_grad]
+    ours = loss_of(name, model.compute(data, CONTEXTS, ALL)).sum()
+    found = torch.autograd.grad(ours, parameters, allow_unused=True, materialize_grads=True)
+
+    p = brute_scores(model.retriever, data.inputs, data.retriever_passages).softmax(-1)
+    q = brute_scores(model.guide, data.hindsight, data.guide_passages).softmax(-1)
+    share = model.generator.share
+    inside = torch.from_numpy(data.texts.shares_of(ALL[:, :, None], data.texts.targets[:, None]))
+    outside = torch.from_numpy(data.texts.background[data.texts.targets])
+    rows = []
+    for row, words in enumerate(data.texts.targets):
+        value = torch.ones(6, dtype=torch.float64)
+        for place in range((words >= 0).sum()):
+            value = value * (share * inside[row, :, place] + (1 - share) * outside[row, place])
+        rows.append(value)
+    likelihood = torch.stack(rows)
+    if name == "marginal":
+        brute = -(p * likelihood).sum(-1).log().sum()
+    else:
+        brute = -(q * (likelihood.log() - q.log() + p.log())).sum()
+    assert float(ours.detach()) == pytest.approx(float(brute.detach()), abs=1e-10)
+    wanted = torch.autograd.grad(brute, parameters, allow_unused=True, materialize_grads=True)
+    for one, other in zip(found, wanted, strict=True):
+        assert torch.allclose(one, other, atol=1e-10)
+
+
+def test_gradients_of_weights_are_those_of_finite_differences() -> None:
+    model, data = bed()
+    for parameter in (model.retriever.log_scale, model.generator.logit):
+        loss = loss_of("elbo", model.compute(data, CONTEXTS, ALL)).sum()
+        (found,) = torch.autograd.grad(loss, [parameter])
+        values = []
+        for step in (1e-5, -1e-5):
+            with torch.no_grad():
+                parameter += step
+                values.append(float(loss_of("elbo", model.compute(data, CONTEXTS, ALL)).sum()))
+                parameter -= step
+        assert float(found) == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-6)
+
+
+def test_a_closed_set_of_all_passages_is_the_corpus_in_order() -> None:
+    model, data = bed(several=True, vectors="tokens")
+    closed = closed_sets(model, data, CONTEXTS, 100)
+    brute = brute_scores(model.retriever, data.inputs, data.retriever_passages).detach().numpy()
+    assert np.array_equal(closed.retriever, np.argsort(-brute, axis=1))
+    assert np.allclose(closed.retriever_scores, -np.sort(-brute, axis=1), atol=1e-5)
+    over_sets = model.compute(data, CONTEXTS, closed.retriever).log_p.exp()
+    whole = torch.from_numpy(brute).softmax(-1).numpy()
+    assert np.allclose(over_sets.detach(), np.take_along_axis(whole, closed.retriever, 1))
+    assert np.allclose(over_sets.detach().sum(-1), 1)
+
+
+def test_candidates_are_those_that_are_scored() -> None:
+    model, data = bed(several=True, vectors="tokens")
+    whole = closed_sets(model, data, CONTEXTS, 6)
+    some = np.array([[0, 3, 5], [1, 2, 4], [5, 4, 3], [2, 0, 1]])
+    closed = closed_sets(model, data, CONTEXTS, 2, candidates=(some, some[::-1]))
+    for row in range(4):
+        wanted = [one for one in whole.retriever[row] if one in some[row]][:2]
+        assert closed.retriever[row].tolist() == wanted
+        assert set(closed.guide[row]) <= set(some[::-1][row])
+
+
+def test_a_prior_is_added_to_the_guide() -> None:
+    model, data = bed()
+    plain = model.compute(data, CONTEXTS, ALL)
+    model.add_prior = True
+    both = model.compute(data, CONTEXTS, ALL)
+    assert torch.allclose(both.guide, plain.guide + plain.retriever)
+    closed = closed_sets(model, data, CONTEXTS, 6)
+    taken = np.take_along_axis(both.guide.detach().numpy(), closed.guide, 1)
+    assert np.allclose(closed.guide_scores, taken, atol=1e-5)
+    assert (np.diff(closed.guide_scores) <= 0).all()
+
+
+def test_no_gradient_goes_through_the_choice_of_passages() -> None:
+    """R is fixed: the gradient is that of the loss over these passages, whoever drew them."""
+    model, data = bed()
+    sampled = np.array([[0, 1], [2, 3], [4, 5], [1, 2]])
+    phase = _phase(model, data, PhaseRecipe())
+    loss, count = phase.losses(Batch(CONTEXTS, sampled))
+    assert count == 4
+    direct = loss_of("elbo", model.compute(data, CONTEXTS, sampled)).sum()
+    parameters = [one for one in model.parameters() if one.requires_grad]
+    for one, other in zip(
+        torch.autograd.grad(loss, parameters), torch.autograd.grad(direct, parameters), strict=True
+    ):
+        assert torch.equal(one, other)
+
+
+def _phase(model, data, recipe: PhaseRecipe) -> Phase:
+    closed = closed_sets(model, data, CONTEXTS, 5)
+    rows = {"training": slice(0, 3), "held_out": slice(3, 4)}
+    parts = {
+        name: ClosedSets(*(values[some] for values in vars(closed).values()))
+        for name, some in rows.items()
+    }
+    return Phase(model, data, parts["training"], parts["held_out"], recipe, 6)
+
+
+def recipe(loss: str = "elbo", **training) -> PhaseRecipe:
+    settings = {"epochs": 4, "batch_size": 2, "learning_rate": 0.05, "patience": None, **training}
+    sample = {"k": 3, "sampler": "mixture", "alpha": 0.5}
+    return PhaseRecipe.model_validate({"loss": loss, "sample": sample, "training": settings})
+
+
+@pytest.mark.parametrize(
+    ("loss", "moved"),
+    [
+        ("elbo", {"retriever", "guide", "generator"}),
+        ("marginal", {"retriever", "generator"}),
+        ("kl", {"retriever"}),
+        ("reconstruction", {"generator"}),
+    ],
+)
+def test_frozen_parts_do_not_change_by_a_bit(loss, moved) -> None:
+    model, data = bed()
+    before = weights_of(model)
+    train_phase(_phase(model, data, recipe(loss)))
+    changed = {
+        name.partition(".")[0]
+        for name, values in weights_of(model).items()
+        if not torch.equal(values, before[name])
+    }
+    assert changed == moved
+
+
+def test_rates_and_frozen_weights_of_a_phase() -> None:
+    model, data = bed()
+    before = weights_of(model)
+    groups = [{"match": "guide.*", "learning_rate": 1e-9}]
+    train_phase(_phase(model, data, recipe(freeze="generator.*", parameter_groups=groups)))
+    after = weights_of(model)
+    assert torch.equal(after["generator.logit"], before["generator.logit"])
+    name = "adapters.query.weight"
+    guide, retriever = (
+        float((after[f"{part}.{name}"] - before[f"{part}.{name}"]).abs().max())
+        for part in ("guide", "retriever")
+    )
+    assert 0 < guide < 1e-6 < retriever
+
+
+def test_samples_are_new_in_each_epoch_and_the_same_again() -> None:
+    model, data = bed()
+    phase = _phase(model, data, recipe())
+    first, second = (phase.batches(epoch) for epoch in (0, 1))
+    again = phase.batches(0)
+    assert [len(one) for one in first] == [2, 1]
+    assert all(np.array_equal(a.passages, b.passages) for a, b in zip(first, again, strict=True))
+    drawn = [np.concatenate([one.passages for one in some]).tolist() for some in (first, second)]
+    assert drawn[0] != drawn[1]
+
+
+def test_a_killed_phase_ends_with_the_same_weights(tmp_path: Path, monkeypatch) -> None:
+    whole, data = bed()
+    train_phase(_phase(whole, data, recipe()))
+
+    monkeypatch.setattr("adducir.training.loop.SNAPSHOT_EVERY", 0.0)
+    killed, data = bed()
+
+    class Killing(type(SILENT)):
+        steps = 0
+
+        def advance(self, count: int = 1) -> None:
+            Killing.steps += 1
+            if Killing.steps == 5:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_phase(_phase(killed, data, recipe()), parts=tmp_path, progress=Killing())
+    other, data = bed()
+    train_phase(_phase(other, data, recipe()), parts=tmp_path)
+    weights = weights_of(whole)
+    assert all(torch.equal(values, weights[name]) for name, values in weights_of(other).items())
+
+
+def test_the_parts_of_the_bound_are_measured() -> None:
+    model, data = bed()
+    found = _phase(model, data, recipe()).measure()
+    assert found["kl"] >= 0
+    assert found["elbo"] == pytest.approx(found["reconstruction"] + found["kl"], abs=1e-9)
+    assert found["elbo"] >= found["marginal"]
