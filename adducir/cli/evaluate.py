@@ -107,6 +107,20 @@ def evaluate(
             lambda values: opts.requested_format(values) != "html",
         ),
     ] = False,
+    unjudged: Annotated[
+        bool,
+        option(
+            "State in the footer how far unjudged documents could move nDCG@k, AP@k and RBP.",
+            panel=MEASURING,
+        ),
+    ] = False,
+    pool_seeds: Annotated[
+        bool,
+        option(
+            "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
+            panel=opts.TESTING,
+        ),
+    ] = False,
     topics: Annotated[
         str | None,
         option(
@@ -137,6 +151,9 @@ def evaluate(
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.recall_curve import interpolated_precision
+    from adducir.evaluation.seeds import pool_seeds as pooled
+    from adducir.evaluation.seeds import system_of
+    from adducir.evaluation.unjudged import bound_statements
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
@@ -150,18 +167,24 @@ def evaluate(
     is_page = opts.requested_format(vars(printing)) == "html"
     held = hits_held(len(judged.qids), len(systems)) if is_page else 0
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
-    scores, hits, precision = [], {}, {}
+    scores, hits, precision, read = [], {}, {}, {}
     for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
         scores.append(evaluator.score(run, system=system))
-        if is_page:
-            hits[system] = run.top(held).frame
-            precision[system] = interpolated_precision(run, judged)
+        name = system_of(system) if pool_seeds else system
+        if unjudged:
+            read[system] = run
+        if is_page and name not in hits:  # of several runs of a system, the first
+            hits[name] = run.top(held).frame
+            precision[name] = interpolated_precision(run, judged)
+    scores = pooled(scores) if pool_seeds else scores
     comparison = compare(scores, **testing.arguments())
     material = Material({"": TopicHits(queries, hits, judged.frame, precision)})
     layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
-    printing.show(build_table(comparison, scores, layout=layout), per_topic=per_topic)
+    notes = bound_statements(read, judged, evaluator.measures) if unjudged else ()
+    table = build_table(comparison, scores, layout=replace(layout, notes=notes))
+    printing.show(table, per_topic=per_topic)
 
 
 def _systems(runs: Sequence[Path], testing: Testing) -> tuple[dict[Path, str], Testing]:
