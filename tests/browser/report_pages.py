@@ -6,12 +6,12 @@ import polars as pl
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.evaluation.recall_curve import interpolated_precision
 from adducir.evaluation.set_files import GoldSets
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
-from adducir.tables.material import Cost, Curve, Material, TopicHits, hits_held
+from adducir.tables.hits import HitCollector
+from adducir.tables.material import Cost, Curve, Material
 from adducir.tables.ranks import rank_table
 from adducir.tables.sets import set_table
 from adducir.tables.table import ResultTable
@@ -50,15 +50,11 @@ def made_up(
     scores = [evaluator.score(run) for run in runs]
     if not testing and systems > 1 and topics > 1:
         testing = {"baseline": "system 0", "equivalence": 0.05}
-    held = hits_held(topics, systems)
-    hits = TopicHits(
-        {qid: f"what is {qid} & <why>?" for qid in qids},
-        {run.tag: run.top(held).frame for run in runs},
-        qrels.frame,
-        {run.tag: interpolated_precision(run, qrels) for run in runs},
-    )
+    hits = HitCollector(qrels, systems, {qid: f"what is {qid} & <why>?" for qid in qids})
+    for run in runs:
+        hits.add(run.tag, run)
     material = Material(
-        {"": hits},
+        {"": hits.found()},
         {docno: f"Document {docno} says <b>what</b> q1 is." for docno in docnos},
         {run.tag: Cost(2.0 + n, 1000 * n) for n, run in enumerate(runs)},
         {"a model": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},

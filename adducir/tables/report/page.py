@@ -22,6 +22,7 @@ from adducir.tables.report.sections import (
     recall,
     results,
     topics,
+    unjudged,
 )
 from adducir.tables.report.sections.headline import headline
 from adducir.tables.report.templates import asset, filled
@@ -44,6 +45,7 @@ def render(table: ResultTable) -> str:
         contrast.section(view, hits),
         boxes.section(view),
         recall.section(view),
+        unjudged.section(view),
         agreement.section(view),
         costs.section(view),
         curves.section(view),
