@@ -106,6 +106,12 @@ def bounds(
     )
 
 
+def rbp_range(run: Run, qrels: Qrels) -> tuple[float, float]:
+    """Mean RBP (p = .8) of the first 50, with unjudged ones as not relevant and as relevant."""
+    found = bounds(run, qrels, "RBP", k=50)
+    return float(found.low.mean()), float(found.high.mean())
+
+
 def bootstrapped(
     run: Run, qrels: Qrels, *, k: int = 10, samples: int = 1_000, level: float = 0.95, seed: int = 0
 ) -> Bounds:

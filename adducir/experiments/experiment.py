@@ -103,10 +103,11 @@ def run_experiment(
         plan = replace(plan, rebuild=True)
     with (
         publishing_results(plan.output, progress) as folder,
-        Context(plan.shown, threads, device, plan.rebuild, progress) as context,
+        Context(plan.shown, threads, device, plan.rebuild, progress, plan.steps) as context,
     ):
-        made = make_steps(plan, context, jobs, plan_experiment, allow_code=allow_code)
-        findings = [with_steps(one, plan) for one in plan.study.findings(context)]
+        made = plan.prepare(progress, allow_code=allow_code)
+        make_steps(plan, made, context, jobs, plan_experiment)
+        findings = [with_steps(one, context) for one in plan.study.findings(context)]
         written = write_findings(folder, findings)
     return Outcome(
         {one.name: one.table for one in findings if one.is_printed},

@@ -6,19 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adducir.experiments.plan import Finding, Plan
+from adducir.experiments.context import Context
+from adducir.experiments.plan import Finding
 from adducir.experiments.step import ModelStep, Step
 from adducir.tables.material import Curve
 
 
-def with_steps(finding: Finding, plan: Plan) -> Finding:
+def with_steps(finding: Finding, context: Context) -> Finding:
     """A finding whose report shows the graph of the plan's steps and the trainings among them."""
-    titles = {step: step.title(plan.shown) for step in plan.steps}
+    titles = {step: step.title(context.shown) for step in context.steps}
     graph = tuple(
         (title, tuple(titles[one] for one in step.inputs if one in titles))
         for step, title in titles.items()
     )
-    models = {plan.shown(step.path): step for step in plan.steps if isinstance(step, ModelStep)}
+    trained = (step for step in context.steps if isinstance(step, ModelStep))
+    models = {context.shown(step.path): step for step in trained}
     curves = {name: curve(course(step.path)) for name, step in models.items()}
     material = replace(finding.table.material, plan=graph, curves=curves)
     return replace(finding, table=replace(finding.table, material=material))

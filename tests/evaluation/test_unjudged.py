@@ -12,7 +12,7 @@ from adducir.cli.app import main
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import evaluate
-from adducir.evaluation.unjudged import bootstrapped, bounds
+from adducir.evaluation.unjudged import bootstrapped, bounds, rbp_range
 from adducir.runs.run import Run
 
 
@@ -142,3 +142,12 @@ def test_the_command_states_bounds_and_pools_seeds(
     page = tmp_path / "x.html"
     assert main([*command, "--pool-seeds", "-b", "base", "-o", str(page)]) == 0
     assert main([*command[:4], "-q", str(tmp_path / "q.txt"), "-m", "P@5", "--unjudged"]) == 2
+
+
+def test_the_range_of_rbp_by_hand() -> None:
+    qrels = Qrels.of({"1": {"a": 1, "b": 0}})
+    run = Run.of({"1": {"a": 3.0, "x": 2.0, "b": 1.0}}, "t")
+    low, high = rbp_range(run, qrels)
+    # Weights .2, .16, .128: the first is relevant, the second unjudged; .8 ** 3 lies beyond.
+    assert low == pytest.approx(0.2)
+    assert high == pytest.approx(0.2 + 0.16 + 0.8**3)

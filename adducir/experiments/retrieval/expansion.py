@@ -76,7 +76,7 @@ class ExpandedRecipe(CorpusRecipe):
             Rendering(scale=self.scale, transform=self.transform),
         )
         own = ("corpora", name)
-        before = [model.step(own)] if model.plan is not None else []
+        before = [study.training(model.plan, model.path, own)] if model.plan is not None else []
         weights = WeightsStep(self, base.corpus, corpus, model.path, before, [own, *base.reads])
         facts = {
             "model": model.path,
@@ -96,13 +96,6 @@ class _Model:
     settings: Settings
     identity: str
     plan: DeepCTPlan | None = None
-
-    def step(self, place: tuple[str, str]) -> ModelStep:
-        """Its training."""
-        plan = self.plan
-        if plan is None:
-            raise ValueError("this model is only read")
-        return ModelStep(self.path, lambda: plan, reads=[place])
 
 
 def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
