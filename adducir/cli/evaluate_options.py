@@ -44,6 +44,10 @@ TESTED = Effect(
     "without --baseline, --family pairs or --equivalence",
     lambda values: _differences(values) or values.get("equivalence") is not None,
 )
+DECIDED = Effect(
+    "without --baseline, --family pairs, --equivalence or --best set",
+    lambda values: TESTED.holds(values) or values.get("best") == "set",
+)
 INTERVALS = Effect(
     "without --show ci, where the format is not CSV, JSON or HTML",
     lambda values: (
@@ -59,7 +63,7 @@ PERMUTED = Effect(
     ),
 )
 DRAWN = Effect(
-    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    "without --test randomisation, --test bootstrap, --correction maxt or --best set",
     lambda values: (
         values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),
@@ -109,7 +113,7 @@ class Testing:
         TESTED,
     ] = None
     alpha: Annotated[
-        float | None, option("Significance level (alpha).", shown="0.05", panel=TESTING), TESTED
+        float | None, option("Significance level (alpha).", shown="0.05", panel=TESTING), DECIDED
     ] = None
     permutations: Annotated[
         int | None,
