@@ -202,7 +202,7 @@ def test_negative_grades(folder, capsys):
 def test_an_option_that_would_do_nothing_is_refused(folder, capsys, option, needs):
     arguments = ["a.trec", "b.trec", "-q", "qrels.txt", *option]
     err = evaluated(capsys, *arguments, code=2).err
-    assert "means nothing w" in err  # without, where
+    assert "means nothing without" in err
     assert needs in err
 
 
