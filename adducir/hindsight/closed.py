@@ -142,7 +142,7 @@ def _ranked(
     candidates: Numbers | None,
 ) -> Ranked:
     depth = min(depth, len(passages))
-    scale = float(scorer.log_scale.exp())
+    scale = float(scorer.log_scale.detach().exp())
     numbers, values = [], []
     for first in range(0, len(contexts), _QUERIES):
         some = contexts[first : first + _QUERIES]

@@ -9,6 +9,7 @@ import orjson
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.files import writing_text
+from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.artifacts import build_by_parts, model_versions
@@ -16,7 +17,6 @@ from adducir.models.machine import choose_device, using_threads
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.experiments.grounded_generation.study import GroundedStudy
     from adducir.hindsight.closed import ClosedSets
     from adducir.hindsight.model import Data, Hindsight
 
@@ -41,7 +41,7 @@ class _ModelStep(ArtifactStep):
 
     def __init__(
         self,
-        study: "GroundedStudy",
+        study: Opened,
         path: Path,
         place: tuple[str, ...],
         before: "PhaseStep | None" = None,
@@ -200,7 +200,7 @@ class PhaseStep(_ModelStep):
 
     def __init__(
         self,
-        study: "GroundedStudy",
+        study: Opened,
         path: Path,
         place: tuple[str, ...],
         before: "PhaseStep | None",
@@ -252,7 +252,7 @@ class AnswerStep(ClosedStep):
 
     def __init__(
         self,
-        study: "GroundedStudy",
+        study: Opened,
         path: Path,
         place: tuple[str, ...],
         before: PhaseStep | None,

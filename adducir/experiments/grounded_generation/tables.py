@@ -9,6 +9,7 @@ import numpy as np
 
 from adducir.evaluation.named import NamedMeasure
 from adducir.evaluation.scores import Scores
+from adducir.experiments.grounded_generation.opened import Answered, Opened
 from adducir.experiments.grounded_generation.texts import testing, text_table
 from adducir.experiments.plan import Finding
 from adducir.statistics.comparison.comparison import compare
@@ -17,15 +18,13 @@ from adducir.tables.stacking import stacked
 from adducir.tables.table import ResultTable, Row, TableCell
 
 if TYPE_CHECKING:
-    from adducir.experiments.grounded_generation.steps import AnswerStep
-    from adducir.experiments.grounded_generation.study import GroundedStudy
     from adducir.hindsight.building import Problem
 
 BOUND = "upper bound"
 _WHO = {"retriever": "Retriever (sees the input)", "guide": "Guide (sees input and target)"}
 
 
-def tables(study: "GroundedStudy", layout: Callable[..., Layout]) -> list[Finding]:
+def tables(study: Opened, layout: Callable[..., Layout]) -> list[Finding]:
     """The tables of retriever and guide, and that of texts where some are written."""
     found = []
     problem = study.data.problem()
@@ -41,7 +40,7 @@ def tables(study: "GroundedStudy", layout: Callable[..., Layout]) -> list[Findin
 
 
 def _ranked_table(
-    study: "GroundedStudy", who: str, layout: Callable[..., Layout], k: int | None
+    study: Opened, who: str, layout: Callable[..., Layout], k: int | None
 ) -> ResultTable:
     """The table of one section."""
     problem = study.data.problem()
@@ -52,15 +51,13 @@ def _ranked_table(
     return build_table(compared, scores, layout=titled)
 
 
-def sectioned(study: "GroundedStudy", of: Callable[[int | None], ResultTable]) -> ResultTable:
+def sectioned(study: Opened, of: Callable[[int | None], ResultTable]) -> ResultTable:
     """One table, with a section for each number of sampled passages."""
     tables = {"" if k is None else f"k = {k}": of(k) for k in study.recipe.k or (None,)}
     return stacked(tables, study.recipe.table.system_names)
 
 
-def _mean(
-    study: "GroundedStudy", system: str, k: int | None, who: str, problem: "Problem"
-) -> Scores | None:
+def _mean(study: Opened, system: str, k: int | None, who: str, problem: "Problem") -> Scores | None:
     """The mean over seeds, context by context, or of the groups of contexts."""
     each = [_scores(study, step, who, problem) for step in study.answers(system, k)]
     if not each:
@@ -78,7 +75,7 @@ def _mean(
 
 
 def _scores(
-    study: "GroundedStudy", step: "AnswerStep", who: str, problem: "Problem"
+    study: Opened, step: Answered, who: str, problem: "Problem"
 ) -> tuple[tuple[str, ...], tuple[NamedMeasure, ...], Any]:
     """MRR and Success@k of each test context that has a gold passage."""
     closed = step.read()
@@ -105,7 +102,7 @@ def _counted(problem: "Problem") -> Any:
     return np.array([n for n in problem.parts["test"] if problem.contexts[n].gold])
 
 
-def _bound(study: "GroundedStudy", problem: "Problem", table: ResultTable) -> Row:
+def _bound(study: Opened, problem: "Problem", table: ResultTable) -> Row:
     """What no retriever can pass that sees the input alone: see :func:`_notes`."""
     groups = [problem.contexts[number].group or "" for number in _counted(problem)]
     if study.recipe.unit == "group":
@@ -123,7 +120,7 @@ def _bound(study: "GroundedStudy", problem: "Problem", table: ResultTable) -> Ro
     return Row(BOUND, tuple(cells))
 
 
-def _notes(study: "GroundedStudy", who: str) -> list[str]:
+def _notes(study: Opened, who: str) -> list[str]:
     recipe, problem = study.recipe, study.data.problem()
     contexts, lacking = len(problem.parts["test"]), len(problem.parts["test"])
     lacking -= len(_counted(problem))
@@ -143,7 +140,7 @@ def _notes(study: "GroundedStudy", who: str) -> list[str]:
     return notes
 
 
-def _by_seed(study: "GroundedStudy", who: str, problem: "Problem") -> Iterator[str]:
+def _by_seed(study: Opened, who: str, problem: "Problem") -> Iterator[str]:
     """The first measure of each seed."""
     if len(study.recipe.seeds) < 2:
         return

@@ -1,7 +1,7 @@
 """The table of what systems write: against targets, gold passages, and their own passages."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +15,14 @@ from adducir.evaluation.generation import (
 )
 from adducir.evaluation.generation.kind import TextMeasures
 from adducir.evaluation.scores import Scores
+from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.grounded_generation.steps import TEXTS
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.table import ResultTable
 
-if TYPE_CHECKING:
-    from adducir.experiments.grounded_generation.study import GroundedStudy
 
-
-def testing(study: "GroundedStudy", scores: Sequence[Scores]) -> dict[str, Any]:
+def testing(study: Opened, scores: Sequence[Scores]) -> dict[str, Any]:
     """The arguments of a comparison; none where a baseline or a second query is not there."""
     requested, names = study.recipe.comparison, {one.system for one in scores}
     if requested is None or not set(requested.baselines) <= names:
@@ -33,7 +31,7 @@ def testing(study: "GroundedStudy", scores: Sequence[Scores]) -> dict[str, Any]:
     return requested.model_dump(exclude_none=True) if enough else {}
 
 
-def text_table(study: "GroundedStudy", layout: Callable[..., Layout], k: int | None) -> ResultTable:
+def text_table(study: Opened, layout: Callable[..., Layout], k: int | None) -> ResultTable:
     """The table of one section; a context's figure is the mean over seeds."""
     problem, decode = study.data.problem(), study.recipe.decode
     depth = decode.passages if decode else 1

@@ -1,0 +1,43 @@
+"""A study of grounded generation, as far as its steps and tables know it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from adducir.experiments.grounded_generation.data import GroundedData
+from adducir.experiments.step import Step
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.hindsight.closed import ClosedSets
+    from adducir.hindsight.model import Data, Hindsight
+
+
+class Answered(Protocol):
+    """What a system answers, with one seed."""
+
+    path: Path
+
+    def read(self) -> "ClosedSets":
+        """What it ranks."""
+
+
+class Opened(Protocol):
+    """The study."""
+
+    folder: Path
+    data: GroundedData
+    vector_steps: list[Step]
+
+    @property
+    def recipe(self) -> Any:
+        """What the file says."""
+
+    def identities(self) -> Mapping[str, str]:
+        """The fingerprints of what the three parts start from."""
+
+    def loaded(self, before: Any, seed: int, context: "Context") -> "tuple[Hindsight, Data]":
+        """The three parts with the weights after a phase, and what they read."""
+
+    def answers(self, system: str, k: int | None) -> Sequence[Answered]:
+        """The answers of a system with so many sampled passages, one of each seed."""
