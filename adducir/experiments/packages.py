@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from adducir.core.registry import Family
 from adducir.evaluation.formulas import MEASURES
 from adducir.evaluation.measures import Measure
 from adducir.experiments.sections import ComparisonRecipe
@@ -14,7 +15,9 @@ def packages(
     comparison: ComparisonRecipe | None, measures: Iterable[Measure] = ()
 ) -> dict[str, Any]:
     """For provenance: package and version of each kind of another package; empty for none."""
-    named = [("measure", MEASURES, getattr(one, "NAME", "")) for one in measures]
+    named: list[tuple[str, Family[Any], str]] = [
+        ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
+    ]
     if comparison is not None:
         named.append(("test", TESTS, comparison.test))
         named.append(("correction", CORRECTIONS, comparison.correction))
