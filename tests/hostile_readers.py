@@ -18,6 +18,10 @@ from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
 from adducir.datasets.evidence_sets.mnli import read_mnli
 from adducir.datasets.evidence_sets.record_files import read_questions
 from adducir.datasets.evidence_sets.selected import read_selected
+from adducir.datasets.grounded.contexts import read_contexts
+from adducir.datasets.grounded.kilt import read_kilt
+from adducir.datasets.grounded.nlgen import read_nlgen
+from adducir.datasets.grounded.pages import cut_page, read_pages, read_passages
 from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic_files import read_relic
 from adducir.datasets.quotations.sources import read_book, read_work
@@ -28,6 +32,7 @@ from adducir.datasets.spans.record import read_spans
 from adducir.datasets.spans.texts import read_texts
 from adducir.deepct.stopwords import stop_words
 from adducir.evaluation.agreement.reading import read_ratings
+from adducir.evaluation.generation.files import read_generated, read_references
 from adducir.evaluation.proxy.choices import read_choices
 from adducir.evaluation.proxy.files import read_key
 from adducir.evaluation.rank_files import read_ranks
@@ -82,6 +87,23 @@ def _choices(path: Path) -> object:
     return read_choices(path, read_key(key), "anna")
 
 
+def _cut(path: Path) -> object:
+    return [passage for page in read_pages(path) for passage in cut_page(page, 2)]
+
+
+_PASSAGE = (
+    '{"id": "7-1", "title": "T", "text": "a b", "wikipedia_id": "7", "start_paragraph_id": 1, '
+    '"start_character": 0, "end_paragraph_id": 1, "end_character": 3}\n'
+)
+_KILT = (
+    '{"id": "d_1", "input": "a\\nb", "output": [{"answer": "c", "provenance": [{"wikipedia_id": '
+    '"7", "start_paragraph_id": 1, "start_character": 0, "end_paragraph_id": 1, '
+    '"end_character": 3}]}]}\n'
+)
+_NLGEN = (
+    '{"passages": {"0": [{"is_selected": 1, "passage_text": "a b"}]}, "query": {"0": "q"}, '
+    '"query_id": {"0": 7}, "wellFormedAnswers": {"0": ["A."]}}'
+)
 _ARRAY = [
     {
         "_id": "q1",
@@ -184,6 +206,18 @@ READERS = (
     Reader(
         "weights", "pairs.jsonl", '{"docno": "d1", "weights": {"a": 1}}\n', _all(read_token_weights)
     ),
+    Reader("contexts", "contexts.jsonl", '{"id": "1", "input": "a"}\n', _all(read_contexts)),
+    Reader(
+        "pages", "p.jsonl", '{"_id": "7", "wikipedia_title": "T", "text": ["T", "A. b"]}\n', _cut
+    ),
+    Reader("passages", "passages.jsonl", _PASSAGE, _all(read_passages)),
+    Reader("KILT", "wow.jsonl", _KILT, _all(read_kilt)),
+    Reader("NLGen", "dev.json", _NLGEN, read_nlgen),
+    Reader(
+        "generated texts", "g.jsonl", '{"id": "1", "outputs": [{"text": "a"}]}\n', read_generated
+    ),
+    Reader("KILT's predictions", "k.jsonl", _KILT, read_generated),
+    Reader("references", "r.jsonl", '{"query_id": 1, "answers": ["a", "b"]}\n', read_references),
     Reader("stop list", "stop.txt", "the\nand\n", stop_words),
 )
 """All of them; each reads its sample without an error."""

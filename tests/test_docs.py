@@ -21,15 +21,20 @@ from adducir.core.recipe import validate
 from adducir.core.registry import Family
 from adducir.core.yaml import load
 from adducir.deepct.recipe import DeepCTRecipe
+from adducir.experiments.grounded_generation.recipe import GroundedGeneration
+from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems import SYSTEMS, System
+from adducir.experiments.sections import ComparisonRecipe, TableRecipe
+from adducir.generators.kinds import GENERATORS, GeneratorRecipe
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION
 from adducir.selectors.recipe import ComplementaryRecipe
+from adducir.training.recipe import TrainingRecipe
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(
@@ -157,14 +162,16 @@ def anchors(file: Path) -> set[str]:
     return {heading.replace(" ", "-") for heading in kept}
 
 
-def keys_of(recipe: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+def keys_of(recipe: type[BaseModel], page: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """The keys of a recipe and of those in it, and of every kind that may stand in it."""
     for key, field in recipe.model_fields.items():
         yield field.alias or key, field
         for model in models_in(field.annotation):
-            yield from keys_of(model)
+            if model in ELSEWHERE.get(page, ()):
+                continue
+            yield from keys_of(model, page)
             for kind in KINDS.get(model, lambda: ())():
-                yield from keys_of(kind)
+                yield from keys_of(kind, page)
 
 
 def kinds_of(*families: Family) -> list[type[BaseModel]]:
@@ -175,7 +182,12 @@ KINDS = {
     CorpusRecipe: lambda: kinds_of(CORPORA),
     IndexRecipe: lambda: [*kinds_of(INDEXES), DenseSettings],
     System: lambda: kinds_of(SYSTEMS, MODELS, FEEDBACK, FUSION),
+    GroundedSystem: lambda: kinds_of(GROUNDED_SYSTEMS),
+    GeneratorRecipe: lambda: kinds_of(GENERATORS),
 }
+
+ELSEWHERE = {"docs/hindsight.md": (ComparisonRecipe, TableRecipe, TrainingRecipe)}
+"""Sections of a file whose keys stand on another page."""
 
 
 def models_in(kind: Any) -> Iterator[type[BaseModel]]:
@@ -189,6 +201,7 @@ RECIPES: dict[str, tuple[str, type[BaseModel]]] = {
     "experiment": ("docs/recipes.md", Retrieval),
     "deepct": ("docs/deepct.md", DeepCTRecipe),
     "complementary": ("docs/evidence-sets.md", ComplementaryRecipe),
+    "hindsight": ("docs/hindsight.md", GroundedGeneration),
 }
 
 
@@ -205,17 +218,19 @@ def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
         for key in _CODE.findall(cells[0]):
             # Where kinds differ, the meaning says whose default is another.
             others = re.findall(r"(\d[\d.]*) by default", cells[2])
-            rows.setdefault(key, []).extend([cells[1].strip("` "), *others])
-    keys = dict.fromkeys(key for key, _ in keys_of(recipe)) | dict.fromkeys(NAMED.get(kind, ()))
+            rows.setdefault(key, []).extend([cells[1].replace("\\|", "|").strip("` "), *others])
+    keys = dict.fromkeys(key for key, _ in keys_of(recipe, page)) | dict.fromkeys(
+        NAMED.get(kind, ())
+    )
     assert sorted(set(keys) ^ set(rows)) == []
-    for key, field in keys_of(recipe):
+    for key, field in keys_of(recipe, page):
         default = field.default
         if default is PydanticUndefined:
             expected = ["required", ""] if field.is_required() else [""]
         elif isinstance(default, bool):
             expected = [str(default).lower()]
         elif isinstance(default, int | float) or (isinstance(default, str) and default):
-            expected = [f"{default:g}" if isinstance(default, float) else str(default)]
+            expected = [f"{default:g}" if isinstance(default, float) else str(default).strip()]
         else:
             continue  # no default, or one that is put in words
         assert any(value in rows[key] for value in expected), (key, expected, rows[key])

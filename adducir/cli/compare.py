@@ -53,6 +53,13 @@ def compare(
             panel=evaluate.MEASURING,
         ),
     ] = None,
+    pool_seeds: Annotated[
+        bool,
+        option(
+            "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
+            panel=opts.TESTING,
+        ),
+    ] = False,
     meta: Annotated[
         bool,
         option(
@@ -70,10 +77,13 @@ def compare(
     A file that names no system is of one system, named after the file. All systems of a topic set
     need the same topics and measures. Topic sets are the groups of Adducir's own CSV.
     """
+    from adducir.evaluation.seeds import pool_seeds as pooled
     from adducir.statistics.comparison.comparison import compare as compared
     from adducir.tables.builder import build_table
 
     groups = _groups(scores, measures)
+    if pool_seeds:
+        groups = {name: pooled(many) for name, many in groups.items()}
     comparisons = {name: compared(many, **testing.arguments()) for name, many in groups.items()}
     layout = printing.layout(testing, scores=opts.digests(scores))
     if meta:

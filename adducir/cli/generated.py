@@ -122,7 +122,7 @@ def _measures(
     """The measures that were asked for, or else those that there are data for."""
     from adducir.evaluation.generation.answers import Answers, Knowledge
     from adducir.evaluation.generation.grounding import Grounding
-    from adducir.evaluation.generation.kilt import Kilt
+    from adducir.evaluation.generation.kilt import Kilt, pages_of
     from adducir.evaluation.generation.msmarco import MsMarco
 
     made: dict[Group, TextMeasures] = {
@@ -141,7 +141,8 @@ def _measures(
         "grounding": bool(outputs)
         and all(text.passage is not None or text.docno in passages for text in outputs),
         "knowledge": any(docno in passages for one in right for docno in one.gold),
-        "kilt": any(one.evidence for one in right),
+        "kilt": any(one.evidence for one in right)
+        and all(any(map(pages_of, some.values())) for some in systems.values()),
     }
     return [made[group] for group, known in there.items() if known]
 

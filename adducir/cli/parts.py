@@ -31,10 +31,9 @@ Shares = Annotated[
         shown="one file",
     ),
 ]
-
 GoldQrels = Annotated[
     Path | None,
-    option("Write the gold passages as qrels, too: X.qrels, X.txt.", "--qrels"),
+    option("Write the gold passages as qrels, too: X.qrels, X.txt."),
     QRELS,
 ]
 

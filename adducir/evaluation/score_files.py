@@ -121,8 +121,8 @@ def _scores(system: str, qids: dict[str, dict[str, float]], path: Path) -> Score
     measures: Any = tuple(measure_of(name) for name in names)
     if len(set(measures)) < len(measures):
         raise InputError(f"{', '.join(names)} name a measure twice.", path=path)
-    values = np.array([[values[name] for name in names] for values in qids.values()])
-    return Scores(system, tuple(qids), measures, values)
+    rows = np.array([[values[name] for name in names] for values in qids.values()])
+    return Scores(system, tuple(qids), measures, rows)
 
 
 def _values(path: Path) -> Iterator[Value]:

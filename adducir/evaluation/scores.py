@@ -34,6 +34,8 @@ class Scores:
             :func:`adducir.evaluation.evaluator.evaluate`).
         negatives: How many judgements are negative.
         positives_only: Whether all judgements are of relevant documents.
+        runs: (R, T, M) values of the R runs of a trained system, whose means ``values`` are; None
+            for a system of one run.
     """
 
     system: str
@@ -45,6 +47,7 @@ class Scores:
     negative: NegativeGrades = "zero"
     negatives: int = 0
     positives_only: bool = False
+    runs: Floats | None = None
 
     def of(self, measure: Measure | str) -> Floats:
         """(T,) values of one measure.

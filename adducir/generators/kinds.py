@@ -66,7 +66,7 @@ class _Sequences(GeneratorRecipe):
     input_length: Length = Field(64, description="Tokens of the input; a long one keeps its end.")
     passage_length: Length = Field(178, description="Tokens of the passage, at most.")
     output_length: Length = Field(64, description="Tokens of the target, at most.")
-    separator: str = Field("[DOC]", description="Text between input and passage.")
+    document_marker: str = Field("[DOC]", description="Text between input and passage.")
 
     @property
     @abstractmethod
@@ -85,7 +85,7 @@ class _Sequences(GeneratorRecipe):
         from adducir.generators.seq2seq import Seq2Seq
 
         lengths = (self.input_length, self.passage_length, self.output_length)
-        return Seq2Seq.load(self._source(folder), self.classname, lengths, self.separator)
+        return Seq2Seq.load(self._source(folder), self.classname, lengths, self.document_marker)
 
     @property
     @abstractmethod

@@ -50,6 +50,13 @@ LACKING = {
         "the model roberta-base,",
         "the model colbert-ir/colbertv2.0,",
     ),
+    "hindsight-wow.yaml": (
+        "data/hindsight/passages.jsonl.gz:",
+        "data/hindsight/wow-train.jsonl.gz:",
+        "the model colbert-ir/colbertv2.0,",
+        "the model facebook/bart-base,",
+    ),
+    "hindsight-nlgen.yaml": ("data/hindsight/collection.tsv:", "data/hindsight/nlgen-test.jsonl:"),
     "literary-evidence.yaml": ("data/relic-val.json:", "data/relic-train.jsonl.gz:"),
     "complementary-evidence.yaml": (
         "data/hotpotqa50.test.jsonl.gz:",

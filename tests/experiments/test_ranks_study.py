@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
 
 from some_spans import SENTENCES, some_spans
-from tiny import tiny_bert
+from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError
@@ -81,18 +79,6 @@ def place(tmp_path_factory):
     )
     (folder / "experiments" / "study.yaml").write_text(FILE)
     return folder
-
-
-def tiny_colbert(folder):
-    """The tiny encoder with the prefix and the projection that ColBERT's authors save."""
-    shutil.copytree(folder / "tiny", folder / "tiny-colbert")
-    path = folder / "tiny-colbert" / "model.safetensors"
-    tensors = {f"bert.{name}": value for name, value in load_file(path).items()}
-    tensors["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
-    save_file(tensors, path, metadata={"format": "pt"})
-    path = folder / "tiny-colbert" / "tokenizer.json"
-    text = path.read_text().replace('"caf"', '"[unused0]"').replace('"##able"', '"[unused1]"')
-    path.write_text(text)
 
 
 def test_a_study_from_one_file(place, capsys, monkeypatch):
@@ -287,7 +273,7 @@ data: {A: {spans: spans.jsonl}}
 contexts: {L: {right: 0}}
 systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {context: 12}}}
 """
-    tiny_colbert(place)
+    tiny_colbert(place / "tiny", place / "tiny-colbert")
     found = {}
     for precision in ("float32", "bfloat16"):
         file = place / "experiments" / f"{precision}.yaml"

@@ -136,3 +136,19 @@ def without_tokenizer(folder: Path, copy: Path) -> Path:
     for name in ("config.json", "model.safetensors"):
         shutil.copyfile(folder / name, copy / name)
     return copy
+
+
+def tiny_colbert(encoder: Path, folder: Path) -> Path:
+    """A tiny encoder with the prefix and the projection that ColBERT's authors save."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(encoder, folder)
+    path = folder / "model.safetensors"
+    tensors = {f"bert.{name}": value for name, value in load_file(path).items()}
+    tensors["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
+    save_file(tensors, path, metadata={"format": "pt"})
+    path = folder / "tokenizer.json"
+    text = path.read_text().replace('"caf"', '"[unused0]"').replace('"##able"', '"[unused1]"')
+    path.write_text(text)
+    return folder

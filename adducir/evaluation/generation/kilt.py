@@ -9,6 +9,7 @@ Texts in Adducir's form name passages, not pages: of a passage that ``adducir co
 made, ``4041-2``, the page is ``4041``.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from adducir.evaluation.generation.kilt_pages import r_precision, recall_at
@@ -30,7 +31,7 @@ class Kilt(TextMeasures):
 
     def values(self, reference: Reference, generated: Generated) -> list[float]:
         """The six values."""
-        pages = generated.pages or _pages(generated)
+        pages = pages_of(generated)
         precision = r_precision(pages, reference.evidence)
         recall = recall_at(5, pages, reference.evidence)
         answer = generated.answer.strip()
@@ -40,7 +41,9 @@ class Kilt(TextMeasures):
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
 
 
-def _pages(generated: Generated) -> list[str]:
-    """The pages of the passages that outputs name, in their order."""
+def pages_of(generated: Generated) -> Sequence[str]:
+    """The pages that a system found: as given, else those of the passages that outputs name."""
+    if generated.pages:
+        return generated.pages
     docnos = (output.docno or "" for output in generated.outputs)
     return [page for docno in docnos if (page := docno.rpartition("-")[0])]

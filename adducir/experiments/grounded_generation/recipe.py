@@ -64,9 +64,8 @@ class GroundedGeneration(Task):
             if len(set(values)) < len(values):
                 raise ValueError(f"`{name}` has one twice")
         depth = self.closed.depth
-        wide = [k for k in self.k if k > depth]
-        for system in self.systems.values():
-            wide += [k for k in system.samples if k > depth]
+        own = [k for system in self.systems.values() for k in system.samples]
+        wide = [k for k in self.k or own if k > depth]
         if wide:
             raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
         unknown = set(self.comparison.baselines if self.comparison else ()) - set(self.systems)

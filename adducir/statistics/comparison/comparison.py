@@ -45,7 +45,7 @@ from adducir.statistics.choices import (
 from adducir.statistics.comparison.cells import Comparing
 from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
-from adducir.statistics.corrections import for_equivalence, joint_fault
+from adducir.statistics.corrections import CORRECTIONS, for_equivalence, joint_fault
 from adducir.statistics.effects import check_share
 from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
@@ -120,6 +120,12 @@ def compare(
     fault = joint_fault(correction, test, family, equivalence_correction)
     if fault:
         raise UsageError(f"{fault}.", hint="Choose another test or correction.")
+    if lineup.runs and (test, best, interval) != ("t", "mean", "t"):
+        raise UsageError("of systems with several runs, means are compared by t-tests only.")
+    if lineup.runs and (CORRECTIONS.kind(correction).tests or equivalence is not None):
+        raise UsageError(
+            "systems with several runs are tested for difference only, and corrected from p-values."
+        )
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,

@@ -32,7 +32,7 @@ class Tukey(Correction):
     """Tukey's HSD with the error of the two-way analysis of variance."""
 
     title: ClassVar = "Tukey HSD (two-way ANOVA)"
-    tests: ClassVar = ("t",)
+    tests: ClassVar[tuple[str, ...]] = ("t",)
     scopes: ClassVar = ("measure", "pairs")
 
     def adjusted(self, p: "FloatArray") -> "FloatArray":
@@ -61,7 +61,7 @@ class RandomisedTukey(Tukey):
 
     title: ClassVar = "randomised Tukey HSD"
     draws: ClassVar = "permutations"
-    tests: ClassVar = ("t", "randomisation")
+    tests: ClassVar[tuple[str, ...]] = ("t", "randomisation")
     permutations: int = Field(DEFAULT_PERMUTATIONS, ge=1, description="Exchanges to draw.")
     seed: int = Field(DEFAULT_SEED, ge=0, description="Seed of the draw.")
 

@@ -317,6 +317,39 @@
       $("#query b").textContent = ("Topic " + qids()[S.topic] + "  " + query(S.topic)).trim();
     }
 
+    /* topics by contrast */
+    function overlap(x, y) {
+      var seen = [new Set(), new Set()], shared = 0, score = 0, most = 0, weight = 1;
+      for (var n = 0; n < D.hits.depth; n++) {
+        [x, y].forEach(function (list, side) {
+          if (n < list.length) { if (seen[1 - side].has(list[n])) shared++; seen[side].add(list[n]); }
+        });
+        score += weight * shared / (n + 1); most += weight; weight *= .9;
+      }
+      return score / most;
+    }
+    function tauAP(x, y) {
+      var order = y.map(function (d) { return x.indexOf(d); }).filter(function (at) { return at >= 0; }), right = 0;
+      for (var i = 1; i < order.length; i++) right += order.slice(0, i).filter(function (above) { return above < order[i]; }).length / i;
+      return order.length < 2 ? NaN : 2 * right / (order.length - 1) - 1;
+    }
+    function drawContrasts() {
+      var body = $("#contrasts tbody"), lists = body && D.hits && D.hits.lists[column().group];
+      if (!lists || !lists[S.a] || !lists[S.b] || !values(S.a) || !values(S.b)) return;
+      var all = lists[S.a].map(function (x, t) { return [overlap(x, lists[S.b][t]), t]; });
+      all.sort(function (x, y) { return x[0] - y[0] || x[1] - y[1]; });
+      body.replaceChildren.apply(body, all.slice(0, 12).map(function (one) {
+        var t = one[1], x = lists[S.a][t], y = lists[S.b][t], tau = tauAP(x, y), row = document.createElement("tr");
+        var head = document.createElement("th"), link = document.createElement("a");
+        head.scope = "row"; link.textContent = (qids()[t] + "  " + query(t)).trim(); link.href = "#hits";
+        link.addEventListener("click", function (event) { event.preventDefault(); choose(t); $("#hits").scrollIntoView(); });
+        head.append(link); row.append(head);
+        [number(values(S.b)[t] - values(S.a)[t], true), fixed(one[0], 2), isNaN(tau) ? "–" : minus(fixed(tau, 2)),
+          x.filter(function (d) { return y.indexOf(d) >= 0; }).length].forEach(function (text) { row.insertCell().textContent = text; });
+        return row;
+      }));
+    }
+
     /* choices, and the address that keeps them */
     function topicChoices() {
       var list = $("#topic");
@@ -332,7 +365,7 @@
       }
       [["#system-a", S.a], ["#system-b", S.b], ["#heat-measure", S.place], ["#compare-measure", S.place], ["#topic", S.topic]]
         .forEach(function (one) { if ($(one[0])) $(one[0]).value = one[1]; });
-      drawMap(); drawPair(); drawHits();
+      drawMap(); drawPair(); drawHits(); drawContrasts();
     }
     function keep() {
       var parts = new URLSearchParams();

@@ -1,0 +1,188 @@
+"""A study of grounded generation from one file: frozen and trained networks, rounds that resume."""
+
+import json
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "rerankers")]
+
+from tiny import tiny_bert, tiny_colbert
+from tiny_bart import tiny_bart
+
+from adducir.cli.app import main
+from adducir.core.errors import AdducirError
+from adducir.datasets.grounded import GroundedContext, write_contexts
+from adducir.experiments.experiment import plan_experiment
+
+FILE = """task: grounded-generation
+description: A study.
+data:
+  arguments: arguments.jsonl
+  bed: {nonce: 0.5, shortest: 3, shares: {train: 0.5, validation: 0.25, test: 0.25}}
+retriever: {base: tiny, adapter: 2}
+closed: {depth: 6}
+k: [2, 3]
+seeds: [3, 5]
+systems:
+  untrained: {untrained: {}}
+  marginal:
+    train:
+      - loss: marginal
+        rounds: 2
+        sample: {sampler: retriever}
+        training: &training {epochs: 1, batch_size: 4, learning_rate: 0.01}
+  elbo:
+    train:
+      - {loss: elbo, training: *training}
+      - {loss: kl, rounds: 0, sample: {alpha: 1.0}, training: *training}
+unit: group
+cutoffs: [1, 5]
+comparison: {baseline: marginal}
+decode: {passages: 2, max_length: 4, thorough: true}
+"""
+
+CONTEXTS = """task: grounded-generation
+data: {passages: passages.jsonl, train: train.jsonl, validation: held.jsonl, test: test.jsonl}
+retriever:
+  {base: tiny-colbert, vectors: colbert, network: trained, adapter: full, query_length: 8}
+guide: {order: target-input, add_prior: true}
+generator: {bart: bart, input_length: 8, passage_length: 16, output_length: 8}
+closed: {depth: 4}
+systems:
+  elbo:
+    train:
+      - loss: elbo
+        rounds: 2
+        sample: {k: 2}
+        validation: {k: 4, sampler: top}
+        training: {epochs: 1, batch_size: 3, learning_rate: 0.001, gradient_accumulation: 3}
+cutoffs: [1]
+decode: {passages: 2, beams: 2, max_length: 5, thorough: true}
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    tiny_bert(tmp_path / "tiny")
+    (tmp_path / "experiments").mkdir()
+    words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
+    with (tmp_path / "arguments.jsonl").open("w") as file:
+        for number, (word, other) in enumerate(product(words, words)):
+            conclusion = f"{word} should be banned"
+            premise = f"The {word} and the {other} run fast. A {word} is not the {other}."
+            record = {"docno": f"d{number}", "conclusion": conclusion, "premise": premise}
+            file.write(json.dumps(record) + "\n")
+    return tmp_path
+
+
+def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) -> None:
+    (place / "experiments" / "bed.yaml").write_text(FILE)
+    assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "encode encoders/bed/vectors",
+        "rank   encoders/bed/untrained/closed",
+    ]
+    assert sum(line.startswith("train") for line in lines) == 2 * 2 * 4
+    assert main(["experiment", "experiments/bed.yaml", "--threads", "1"]) == 0
+    table = json.loads((place / "experiments/bed/retriever/table.json").read_text())
+    named = [(row["section"], row["system"]) for row in table["rows"]]
+    systems = ["untrained", "marginal", "elbo"]
+    assert named == [("", "upper bound"), *product(["k = 2", "k = 3"], systems)]
+    bound = [cell["mean"] for cell in table["rows"][0]["cells"]]
+    assert bound[1:] == [pytest.approx(1 / 8), pytest.approx(5 / 8)]  # Success@1 and 5 of 8
+    assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
+    texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
+    assert {"answers", "knowledge", "grounding"} <= {one["group"] for one in texts["columns"]}
+    capsys.readouterr()
+    assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
+    verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert verbs == {"keep", "test", "write"}
+
+
+def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) -> None:
+    """Killed in the second round, and made again in another folder without a kill."""
+    one = FILE.replace("k: [2, 3]", "k: [2]").replace("seeds: [3, 5]", "seeds: [3]")
+    one = one.replace("epochs: 1", "epochs: 3")
+    for name in ("killed", "whole"):
+        (place / "experiments" / f"{name}.yaml").write_text(one)
+    assert main(["experiment", "experiments/whole.yaml", "--threads", "1"]) == 0
+    monkeypatch.setattr("adducir.training.loop.SNAPSHOT_EVERY", 0.0)
+    save = sys.modules["adducir.training.loop"].save_snapshot
+    steps: list[int] = []
+
+    def killing(path, *others):
+        save(path, *others)
+        steps.append(1)
+        if len(steps) in (20, 30):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("adducir.training.loop.save_snapshot", killing)
+    codes = [main(["experiment", "experiments/killed.yaml", "--threads", "1"]) for _ in range(4)]
+    assert codes[0] != 0
+    assert codes[-1] == 0
+    for folder in ("marginal-k2-3/phase-1-2-marginal", "elbo-k2-3/phase-2-1-kl"):
+        killed, whole = (
+            load_file(place / "encoders" / name / folder / "weights.safetensors")
+            for name in ("killed", "whole")
+        )
+        assert all(np.array_equal(killed[name], value) for name, value in whole.items())
+
+
+def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
+    tiny_colbert(place / "tiny", place / "tiny-colbert")
+    tiny_bart(place / "bart")
+    (place / "experiments" / "files.yaml").write_text(CONTEXTS)
+    words = ["cats", "dogs", "energy", "power", "school", "uniforms"]
+    with (place / "passages.jsonl").open("w") as file:
+        for number, word in enumerate(words):
+            text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
+            file.write(json.dumps(text) + "\n")
+    contexts = [
+        GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
+        for number, word in enumerate(words)
+    ]
+    for name, some in {"train": contexts[:3], "held": contexts[3:4], "test": contexts[4:]}.items():
+        write_contexts(some, place / f"{name}.jsonl")
+    assert main(["experiment", "experiments/files.yaml", "--threads", "1"]) == 0
+    answers = [json.loads(line) for line in (place / "runs/files/elbo-0/texts.jsonl").open()]
+    assert [one["id"] for one in answers] == ["c4", "c5"]
+    assert all(len(one["outputs"]) == 2 for one in answers)
+    weights = [
+        load_file(place / f"encoders/files/elbo-0/phase-1-{turn}-elbo/weights.safetensors")
+        for turn in (1, 2)
+    ]
+    assert {name.partition(".")[0] for name in weights[0]} == {"retriever", "guide", "generator"}
+    moved = [name for name in weights[0] if not np.array_equal(weights[0][name], weights[1][name])]
+    assert any("network" in name and name.startswith("guide") for name in moved)
+    assert any(name.startswith("generator") for name in moved)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled of closed sets of 6"),
+        ("seeds: [3, 5]", "seeds: [3, 3]", "one twice"),
+        ("baseline: marginal", "baseline: other", "'other' is no system"),
+        ("  arguments: arguments.jsonl", "  passages: a.jsonl", "`bed` stands beside"),
+        ("  arguments: arguments.jsonl", "  arguments: none.jsonl", "none.jsonl"),
+        ("adapter: 2", "adapter: none", "nothing is trained"),
+        ("rounds: 2", "rounds: 0", "the first phase needs closed sets"),
+        ("sampler: retriever", "sampler: all", "sampler"),
+        ("untrained: {untrained: {}}", "untrained: {}", "one of `bm25`, `untrained` and `train`"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_made(place, old, new, words) -> None:
+    assert old in FILE
+    path = place / "experiments" / "wrong.yaml"
+    path.write_text(FILE.replace(old, new))
+    with pytest.raises(AdducirError) as caught:
+        plan_experiment(path)
+    assert words in str(caught.value)
+    assert not (place / "encoders").exists()
