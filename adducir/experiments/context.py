@@ -4,12 +4,9 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from adducir.core.progress import SILENT, Progress
-
-if TYPE_CHECKING:
-    from adducir.experiments.step import Step
 
 T = TypeVar("T")
 
@@ -24,7 +21,7 @@ class Context:
         device: See :func:`adducir.models.machine.choose_device`.
         rebuild: Whether all is made anew, even what is there.
         progress: Notified of each step.
-        steps: All steps of the plan, each after those that it is made from.
+        steps: All of the plan's (:class:`.Step`), each after those that it is made from.
     """
 
     shown: Callable[[Path], str] = str
@@ -32,7 +29,7 @@ class Context:
     device: str = "auto"
     rebuild: bool = False
     progress: Progress = SILENT
-    steps: Sequence["Step"] = ()
+    steps: Sequence[Any] = ()
     _opened: dict[Hashable, Any] = field(default_factory=dict)
     _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
     _described: set[str] = field(default_factory=set)

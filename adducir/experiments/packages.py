@@ -16,7 +16,7 @@ def packages(
 ) -> dict[str, Any]:
     """For provenance: package and version of each kind of another package; empty for none."""
     named: list[tuple[str, Family[Any], str]] = [
-        ("measure", MEASURES, getattr(one, "NAME", "")) for one in measures
+        ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
     ]
     if comparison is not None:
         named.append(("test", TESTS, comparison.test))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from adducir.evaluation.vectorised import kind_of
 from adducir.statistics.comparison.statements import statements
+from adducir.tables.table import printed_name
 
 if TYPE_CHECKING:
     from adducir.evaluation.scores import Scores
@@ -160,7 +161,7 @@ def _descriptive(comparison: "Comparison", names: Mapping[str, str]) -> list[str
 
 
 def _name(measure: Hashable, names: Mapping[str, str]) -> str:
-    return names.get(str(measure)) or str(measure)
+    return names.get(str(measure)) or printed_name(str(measure))
 
 
 def _counted(what: int | Sequence[str], noun: str) -> str:

@@ -117,7 +117,7 @@ def footer_of(qrels: dict[str, int], measures: str, **options: str) -> str:
 def test_qrels_of_positives_only_are_warned_of_where_a_measure_needs_others():
     positives = {"d3": 1, "d5": 2}
     text = footer_of(positives, "nDCG(judged_only=True)@5 Bpref AP")
-    assert "hold relevant documents only, and nDCG(judged_only=True)@5, Bpref leave out" in text
+    assert "hold relevant documents only, and nDCG@5 (condensed), Bpref leave out" in text
     assert "Warning" not in footer_of(positives, "AP R@5")
     assert "Warning" not in footer_of(positives | {"d1": 0}, "Bpref AP")
     judged = Qrels.of({"q": positives}).frame

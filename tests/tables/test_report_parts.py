@@ -31,7 +31,7 @@ def table_of(*means: tuple[float, ...], **more: object) -> ResultTable:
 
 def test_the_headline_tells_what_differs_and_by_how_much() -> None:
     text = headline(small())
-    assert "Of 2 systems tested against BM25 on nDCG(judged_only=True)@5" in text
+    assert "Of 2 systems tested against BM25 on nDCG@5 (condensed)" in text
     assert "1 is significantly better (BM25+RM3 +0.088 [+0.068, +0.108])" in text
     assert "1 is significantly worse (QLD −0.412 [−0.432, −0.392])" in text
     assert "No system was shown to be equivalent" in text

@@ -16,7 +16,7 @@ from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.results import Comparison
 from adducir.tables.builder import build_table
 from adducir.tables.hits import HitCollector
-from adducir.tables.table import ResultTable
+from adducir.tables.table import ResultTable, printed_name
 
 MOST_FOLDS_SHOWN = 3
 """The chosen settings of more folds stand in the files only."""
@@ -116,7 +116,7 @@ def _tuned(study: RetrievalStudy) -> list[str]:
         system, folds = study.recipe.systems[name], study.folds[name]
         if not isinstance(system, TunableSystem) or system.tune is None:
             continue
-        how = f"tuned on {system.tune.objective} ({folds.rule})"
+        how = f"tuned on {printed_name(system.tune.objective)} ({folds.rule})"
         if len(settings) <= MOST_FOLDS_SHOWN:
             how += "; " + "; ".join(
                 f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in chosen.items())
