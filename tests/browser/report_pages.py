@@ -90,7 +90,9 @@ def known_item(queries: int = 30) -> ResultTable:
     qids = [f"c{number}" for number in range(queries)]
     candidates = np.full(queries, 80)
     systems = {
-        name: GoldRanks.of_ranks(qids, draw.integers(1, most, queries), candidates)
+        name: GoldRanks(
+            tuple(qids), draw.integers(0, most, queries), np.ones_like(candidates), candidates
+        )
         for name, most in (("BM25", 60), ("EGRET", 25))
     }
     return rank_table(systems, random=True, testing={"baseline": "BM25"})
