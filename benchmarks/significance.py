@@ -77,8 +77,8 @@ def ranx_randomisation(permutations: int) -> Callable[[np.ndarray, np.ndarray], 
     return lambda a, b: fisher_randomization_test(a, b, permutations)[0]
 
 
-def show_times(title: str, rounds: int, peers: dict[str, Callable[[], object]]) -> None:
-    """Time each peer in turn, several rounds, and print medians and ratios to the first."""
+def show_times(title: str, rounds: int, peers: dict[str, Callable[[], object]]) -> float:
+    """Time each peer in turn, print medians and ratios to the first, and give its median."""
     taken: dict[str, list[float]] = {name: [] for name in peers}
     for _ in range(rounds):
         for name, call in peers.items():
@@ -88,6 +88,7 @@ def show_times(title: str, rounds: int, peers: dict[str, Callable[[], object]]) 
     print(title)
     for name, seconds in medians.items():
         print(f"  {name:<46} {seconds * 1000:>10.1f} ms {seconds / ours:>8.1f} x")
+    return ours
 
 
 def main() -> None:

@@ -7,16 +7,21 @@ from typing import Any, NamedTuple
 
 from adducir.core.yaml import load
 from adducir.corpora.qrels_files import read_qrels
-from adducir.corpora.readers.cacm import read_cacm
+from adducir.corpora.readers import CorpusFormat
+from adducir.corpora.readers.cacm import CACM
 from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.corpora.readers.trec import read_trec
-from adducir.corpora.readers.tsv import read_tsv
+from adducir.corpora.readers.tsv import TSV
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
 from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
 from adducir.datasets.evidence_sets.mnli import read_mnli
 from adducir.datasets.evidence_sets.record_files import read_questions
 from adducir.datasets.evidence_sets.selected import read_selected
+from adducir.datasets.grounded.contexts import read_contexts
+from adducir.datasets.grounded.kilt import read_kilt
+from adducir.datasets.grounded.nlgen import read_nlgen
+from adducir.datasets.grounded.pages import cut_page, read_pages, read_passages
 from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic_files import read_relic
 from adducir.datasets.quotations.sources import read_book, read_work
@@ -27,6 +32,7 @@ from adducir.datasets.spans.record import read_spans
 from adducir.datasets.spans.texts import read_texts
 from adducir.deepct.stopwords import stop_words
 from adducir.evaluation.agreement.reading import read_ratings
+from adducir.evaluation.generation.files import read_generated, read_references
 from adducir.evaluation.proxy.choices import read_choices
 from adducir.evaluation.proxy.files import read_key
 from adducir.evaluation.rank_files import read_ranks
@@ -48,6 +54,10 @@ class Reader(NamedTuple):
 
 def _all(read: Callable[..., Iterable[Any]]) -> Callable[[Path], object]:
     return lambda path: list(read(path))
+
+
+def _by(reader: CorpusFormat) -> Callable[[Path], Iterable[Any]]:
+    return lambda path: reader.read(path, None, path.parent)
 
 
 def _beside(name: str, read: Callable[[Path], object]) -> Callable[[Path], object]:
@@ -77,6 +87,23 @@ def _choices(path: Path) -> object:
     return read_choices(path, read_key(key), "anna")
 
 
+def _cut(path: Path) -> object:
+    return [passage for page in read_pages(path) for passage in cut_page(page, 2)]
+
+
+_PASSAGE = (
+    '{"id": "7-1", "title": "T", "text": "a b", "wikipedia_id": "7", "start_paragraph_id": 1, '
+    '"start_character": 0, "end_paragraph_id": 1, "end_character": 3}\n'
+)
+_KILT = (
+    '{"id": "d_1", "input": "a\\nb", "output": [{"answer": "c", "provenance": [{"wikipedia_id": '
+    '"7", "start_paragraph_id": 1, "start_character": 0, "end_paragraph_id": 1, '
+    '"end_character": 3}]}]}\n'
+)
+_NLGEN = (
+    '{"passages": {"0": [{"is_selected": 1, "passage_text": "a b"}]}, "query": {"0": "q"}, '
+    '"query_id": {"0": 7}, "wellFormedAnswers": {"0": ["A."]}}'
+)
 _ARRAY = [
     {
         "_id": "q1",
@@ -128,8 +155,8 @@ READERS = (
     Reader("topics as documents", "topics.trec", _TREC, load_topics),
     Reader("TREC documents", "a.trec", _TREC, _all(read_trec)),
     Reader("documents as JSON lines", "a.jsonl", _JSONL, _all(read_jsonl)),
-    Reader("documents as TSV", "a.tsv", "docno\ttext\nd1\ta b\n", _all(read_tsv)),
-    Reader("CACM", "cacm.jsonl", _line(_CACM), _all(read_cacm)),
+    Reader("documents as TSV", "a.tsv", "docno\ttext\nd1\ta b\n", _all(_by(TSV()))),
+    Reader("CACM", "cacm.jsonl", _line(_CACM), _all(_by(CACM()))),
     Reader("qrels", "qrels.txt", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -1\n", read_qrels),
     Reader("run", "a.trec.gz.txt", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", read_run),
     Reader("run to check", "b.trec", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", check_file),
@@ -179,6 +206,18 @@ READERS = (
     Reader(
         "weights", "pairs.jsonl", '{"docno": "d1", "weights": {"a": 1}}\n', _all(read_token_weights)
     ),
+    Reader("contexts", "contexts.jsonl", '{"id": "1", "input": "a"}\n', _all(read_contexts)),
+    Reader(
+        "pages", "p.jsonl", '{"_id": "7", "wikipedia_title": "T", "text": ["T", "A. b"]}\n', _cut
+    ),
+    Reader("passages", "passages.jsonl", _PASSAGE, _all(read_passages)),
+    Reader("KILT", "wow.jsonl", _KILT, _all(read_kilt)),
+    Reader("NLGen", "dev.json", _NLGEN, read_nlgen),
+    Reader(
+        "generated texts", "g.jsonl", '{"id": "1", "outputs": [{"text": "a"}]}\n', read_generated
+    ),
+    Reader("KILT's predictions", "k.jsonl", _KILT, read_generated),
+    Reader("references", "r.jsonl", '{"query_id": 1, "answers": ["a", "b"]}\n', read_references),
     Reader("stop list", "stop.txt", "the\nand\n", stop_words),
 )
 """All of them; each reads its sample without an error."""

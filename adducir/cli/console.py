@@ -7,11 +7,10 @@ stderr: as bars on a terminal, as plain lines elsewhere.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from adducir.core.texts import visible
@@ -66,6 +65,14 @@ def note(message: str) -> None:
     print(visible(message), file=sys.stderr)
 
 
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines of columns, the first flush left and all others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]
+
+
 def near(path: Path) -> str:
     """The path as seen from here, where it lies below, to keep lines short."""
     here = Path.cwd()
@@ -97,12 +104,7 @@ class PlainProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._works.clear()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
@@ -194,12 +196,7 @@ class BarProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._tasks.clear()
         self._stop()
 

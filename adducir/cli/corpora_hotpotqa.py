@@ -65,7 +65,7 @@ def corpora_hotpotqa(
     from adducir.cli.console import note, show
     from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
     from adducir.datasets.evidence_sets.record_files import write_questions
-    from adducir.datasets.evidence_sets.splitting import split
+    from adducir.datasets.splitting import split
 
     questions = [question for path in sources for question in read_hotpotqa(path)]
     if not questions:

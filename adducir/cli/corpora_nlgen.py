@@ -3,48 +3,38 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from adducir.cli.effects import with_any
 from adducir.cli.outputs import LINES, READ, SOURCE
-from adducir.cli.parts import counts_of
+from adducir.cli.parameters import argument, option
+from adducir.cli.parts import GoldQrels, counts_of
 from adducir.core.errors import UsageError
 
 
 def corpora_nlgen(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="SOURCE",
-            help="MS MARCO's question answering file v2.1; plain or compressed.",
-            show_default=False,
-        ),
+        argument("MS MARCO's question answering file v2.1; plain or compressed.", "SOURCE"),
         SOURCE,
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The contexts to write, such as X.jsonl.gz."
-        ),
-        LINES,
-    ],
+    output: Annotated[Path, option("The contexts to write, such as X.jsonl.gz.", "-o"), LINES],
     corpus: Annotated[
         str | None,
-        typer.Option(
-            "--corpus",
+        option(
+            "The ranking collection, in which gold passages are found by their texts.",
             metavar="CORPUS",
-            help="The ranking collection, in which gold passages are found by their texts.",
-            show_default="no gold passages",
+            shown="no gold passages",
         ),
         READ,
     ] = None,
-    skip: Annotated[
-        int, typer.Option("--skip", min=0, metavar="N", help="Leave out the first N contexts.")
-    ] = 0,
+    qrels: Annotated[GoldQrels, with_any("corpus")] = None,
+    references: Annotated[
+        Path | None,
+        option("Write all well-formed answers, too, as `adducir generated` reads them."),
+        LINES,
+    ] = None,
+    skip: Annotated[int, option("Leave out the first N contexts.", min=0, metavar="N")] = 0,
     first: Annotated[
-        int | None,
-        typer.Option(
-            "--first", min=1, metavar="N", help="Write N contexts, at most.", show_default="all"
-        ),
+        int | None, option("Write N contexts, at most.", min=1, metavar="N", shown="all")
     ] = None,
 ) -> None:
     """Make contexts of MS MARCO's questions with well-formed answers.
@@ -56,7 +46,8 @@ def corpora_nlgen(
     from adducir.cli.console import note, show
     from adducir.corpora.sources import open_corpus
     from adducir.datasets.grounded.contexts import write_contexts
-    from adducir.datasets.grounded.nlgen import read_nlgen, with_gold
+    from adducir.datasets.grounded.judgements import write_gold
+    from adducir.datasets.grounded.nlgen import read_nlgen, with_gold, write_references
 
     made = read_nlgen(source)
     kept = made.questions[skip:][:first]
@@ -67,6 +58,10 @@ def corpora_nlgen(
         )
     contexts = with_gold(kept, open_corpus(corpus) if corpus else ())
     write_contexts(contexts, output)
+    if qrels is not None:
+        write_gold(contexts, qrels)
+    if references is not None:
+        write_references(kept, references)
     rows = [
         ("queries read", made.counts.queries),
         ("  dropped: no well-formed answer", made.counts.without_answer),

@@ -3,31 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.parameters import argument, option
 
 
 def corpora_passages(
     sources: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="SOURCE",
-            help="KILT's knowledge source, or parts of it: a page a line; plain or compressed.",
-            show_default=False,
+        argument(
+            "KILT's knowledge source, or parts of it: a page a line; plain or compressed.", "SOURCE"
         ),
         SOURCE,
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The passages to write, such as X.jsonl.gz."
-        ),
-        LINES,
-    ],
-    words: Annotated[
-        int, typer.Option("--words", min=1, help="Words of a passage, at most.")
-    ] = 150,
+    output: Annotated[Path, option("The passages to write, such as X.jsonl.gz.", "-o"), LINES],
+    words: Annotated[int, option("Words of a passage, at most.", min=1)] = 150,
 ) -> None:
     """Cut KILT's Wikipedia pages into passages.
 

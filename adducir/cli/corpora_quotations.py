@@ -129,17 +129,11 @@ def _write(
 
 def _report(report: "Report") -> str:
     """The counts of each book as a table, and what the reasons of dropping mean."""
+    from adducir.cli.console import columns
     from adducir.datasets.quotations.report import REASONS, as_rows
 
     rows = as_rows(report.books)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
+    lines = columns(rows)
     used = [reason for reason in REASONS if reason in rows[0]]
     lines += [f"{reason}: {REASONS[reason]}" for reason in used]
     lines += [f"{name} was not searched: {REASONS[why]}" for name, why in report.refused.items()]

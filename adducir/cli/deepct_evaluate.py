@@ -28,9 +28,9 @@ def deepct_evaluate(
     """
     from adducir.cli.console import open_progress, show
     from adducir.deepct.evaluating import evaluate_recovery
-    from adducir.deepct.folders import model_folder
     from adducir.deepct.recovery import recovery_lines
     from adducir.deepct.training import DeepCTPlan
+    from adducir.models.sources import trained_folder
     from adducir.training.kinds import open_training
 
     with open_progress() as progress:
@@ -41,7 +41,7 @@ def deepct_evaluate(
             raise UsageError("the recipe holds out nothing: set `held_out.test`.")
         found, part = evaluate_recovery(
             plan.opened,
-            model or model_folder(recipe),
+            model or trained_folder(recipe),
             device=device,
             precision=precision,
             threads=threads,

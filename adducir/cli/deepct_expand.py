@@ -58,17 +58,17 @@ def deepct_expand(
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
     from adducir.deepct.expanded import ExpandedCorpus
-    from adducir.deepct.folders import model_folder
     from adducir.deepct.rendering import Rendering
     from adducir.deepct.settings import Settings
     from adducir.deepct.weighting import predict_corpus_weights
     from adducir.deepct.writing import write_expanded, write_pairs
+    from adducir.models.sources import trained_folder
 
     if scale <= 0:
         raise UsageError("--scale must be more than 0.")
     if weights is None and is_standard_output(output):
         raise UsageError("standard output has no name to keep the weights by: give --weights.")
-    folder = model_folder(model)
+    folder = trained_folder(model)
     target = weights or output.with_name(_stem(output.name) + ".weights")
     with open_progress() as progress:
         documents = open_corpus(

@@ -23,13 +23,13 @@ def deepct_show(
     import sys
 
     from adducir.cli.console import is_terminal, show
-    from adducir.deepct.folders import model_folder
     from adducir.deepct.model import TermWeighter
     from adducir.deepct.weighting import predict_weights
     from adducir.models.machine import choose_device
+    from adducir.models.sources import trained_folder
 
     shown = sys.stdin.read() if text == "-" else text
-    weighter = TermWeighter.load(model_folder(model)).to(choose_device(device))
+    weighter = TermWeighter.load(trained_folder(model)).to(choose_device(device))
     (found,) = predict_weights(weighter, [shown])
     if is_terminal(sys.stdout):
         _print_coloured(shown, found)

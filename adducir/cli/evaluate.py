@@ -10,7 +10,7 @@ from adducir.cli import options
 from adducir.cli.effects import Effect, with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
-from adducir.statistics.choices import BestName, EquivalenceTestName
+from adducir.statistics.choices import BestName, EquivalenceTestName, PresetName
 
 MEASURING = "Measures"
 
@@ -28,6 +28,15 @@ class Testing(opts.Testing):
             metavar="RUN",
             panel=opts.TESTING,
         ),
+    ] = None
+    preset: Annotated[
+        PresetName | None,
+        option(
+            "A test and its correction by one name, in place of --test and --correction.",
+            metavar="NAME",
+            panel=opts.TESTING,
+        ),
+        opts.DIFFERENCES,
     ] = None
     equivalence: Annotated[
         float | None,
@@ -98,6 +107,20 @@ def evaluate(
             lambda values: opts.requested_format(values) != "html",
         ),
     ] = False,
+    unjudged: Annotated[
+        bool,
+        option(
+            "State in the footer how far unjudged documents could move nDCG@k, AP@k and RBP.",
+            panel=MEASURING,
+        ),
+    ] = False,
+    pool_seeds: Annotated[
+        bool,
+        option(
+            "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
+            panel=opts.TESTING,
+        ),
+    ] = False,
     topics: Annotated[
         str | None,
         option(
@@ -127,32 +150,39 @@ def evaluate(
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.recall_curve import interpolated_precision
+    from adducir.evaluation.seeds import pool_seeds as pooled
+    from adducir.evaluation.seeds import system_of
+    from adducir.evaluation.unjudged import bound_statements
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
     from adducir.tables.builder import build_table
-    from adducir.tables.material import Material, TopicHits, hits_held
+    from adducir.tables.hits import HitCollector
+    from adducir.tables.material import Material
 
     with open_progress() as progress:  # ir_datasets may have to download them
         judged = load_qrels(qrels, progress=progress)
         asked = load_topics(topics, progress=progress) if topics else None
     evaluator = Evaluator(judged, measures or options.DEFAULT_MEASURES, negative=negative_grades)
     is_page = opts.requested_format(vars(printing)) == "html"
-    held = hits_held(len(judged.qids), len(systems)) if is_page else 0
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
-    scores, hits, precision = [], {}, {}
+    shown = HitCollector(judged, len(systems), queries)
+    scores, read = [], {}
     for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
         scores.append(evaluator.score(run, system=system))
+        if unjudged:
+            read[system] = run
         if is_page:
-            hits[system] = run.top(held).frame
-            precision[system] = interpolated_precision(run, judged)
+            shown.add(system_of(system) if pool_seeds else system, run)
+    scores = pooled(scores) if pool_seeds else scores
     comparison = compare(scores, **testing.arguments())
-    material = Material({"": TopicHits(queries, hits, judged.frame, precision)})
+    material = Material({"": shown.found()})
     layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
-    printing.show(build_table(comparison, scores, layout=layout), per_topic=per_topic)
+    notes = bound_statements(read, judged, evaluator.measures) if unjudged else ()
+    table = build_table(comparison, scores, layout=replace(layout, notes=notes))
+    printing.show(table, per_topic=per_topic)
 
 
 def _systems(runs: Sequence[Path], testing: Testing) -> tuple[dict[Path, str], Testing]:

@@ -15,6 +15,7 @@ from adducir.core.errors import UsageError
 from adducir.statistics.choices import FamilyName
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
+from adducir.tables.style import Fit
 
 if TYPE_CHECKING:
     from adducir.tables.builder import Layout
@@ -43,6 +44,10 @@ TESTED = Effect(
     "without --baseline, --family pairs or --equivalence",
     lambda values: _differences(values) or values.get("equivalence") is not None,
 )
+DECIDED = Effect(
+    "without --baseline, --family pairs, --equivalence or --best set",
+    lambda values: TESTED.holds(values) or values.get("best") == "set",
+)
 INTERVALS = Effect(
     "without --show ci, where the format is not CSV, JSON or HTML",
     lambda values: (
@@ -50,11 +55,15 @@ INTERVALS = Effect(
     ),
 )
 PERMUTED = Effect(
-    "without --test randomisation or --correction maxt",
-    lambda values: values.get("test") == "randomisation" or values.get("correction") == "maxt",
+    "without --test randomisation, --correction maxt or tukey-randomised",
+    lambda values: (
+        values.get("test") == "randomisation"
+        or values.get("correction") in ("maxt", "tukey-randomised")
+        or values.get("preset") in ("t-maxt", "tukey-randomised")
+    ),
 )
 DRAWN = Effect(
-    "without --test randomisation or bootstrap, --correction maxt or --best set",
+    "without --test randomisation, --test bootstrap, --correction maxt or --best set",
     lambda values: (
         values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),
@@ -62,6 +71,7 @@ DRAWN = Effect(
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
 )
+IN_LATEX = Effect("in a format other than LaTeX", lambda v: requested_format(v) == "latex")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +113,7 @@ class Testing:
         TESTED,
     ] = None
     alpha: Annotated[
-        float | None, option("Significance level (alpha).", shown="0.05", panel=TESTING), TESTED
+        float | None, option("Significance level (alpha).", shown="0.05", panel=TESTING), DECIDED
     ] = None
     permutations: Annotated[
         int | None,
@@ -160,7 +170,7 @@ class Testing:
             raise UsageError("--show means nothing without --baseline or --family pairs.")
 
     def arguments(self) -> dict[str, Any]:
-        """What was said, under the names of ``compare``'s parameters; nothing for no tests."""
+        """The settings, under the names of ``compare``'s parameters; nothing for no tests."""
         return options.given(**vars(self) | {"show": None})
 
 
@@ -171,6 +181,18 @@ class Printing:
     decimals: Annotated[
         int, option("Digits after the point.", min=0, max=15, panel=LOOK), NOT_IN_CSV
     ] = 3
+    fit: Annotated[
+        Fit,
+        option(
+            "How LaTeX places it: in one column, over the whole page, or split into several that "
+            "fit a column; auto goes by the number of columns.",
+            panel=LOOK,
+        ),
+        IN_LATEX,
+    ] = "auto"
+    no_footer: Annotated[
+        bool, option("Leave legend and footer out of LaTeX.", panel=LOOK), IN_LATEX
+    ] = False
     format_name: options.TableFormat = None
     output: options.Output = None
 
@@ -178,7 +200,7 @@ class Printing:
         """How its numbers are printed."""
         from adducir.tables.style import Style
 
-        return Style(decimals=self.decimals, details=details)
+        return Style(self.decimals, True, details, self.fit, not self.no_footer)
 
     def layout(
         self, testing: Testing, material: "Material | None" = None, **provenance: Any

@@ -36,6 +36,15 @@ EXAMPLES = {
         "adducir figure experiments/demo/report.html",
         "adducir figure experiments/demo/report.html differences-0 -o figures/differences.pdf",
     ),
+    "compare": (
+        "adducir compare per-topic.csv --baseline BM25 --correction maxt --best set",
+        "adducir compare bm25.trec_eval splade.json -m 'AP nDCG@10' --family pairs -o table.html",
+    ),
+    "reproduce": (
+        "adducir reproduce original.trec.gz ours.trec.gz -q bundled:qrels -m 'AP nDCG@10'",
+        "adducir reproduce original.trec ours.trec -q qrels.txt --original-baseline bm25.trec "
+        "--new-baseline our-bm25.trec",
+    ),
     "tune": (
         "adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels "
         "--grid k1=0.4:1.6:0.4 --grid b=0.2,0.4,0.6 -o experiments/tuned-bm25",
@@ -97,6 +106,10 @@ EXAMPLES = {
         "adducir generated elbo.jsonl marginal.jsonl -r wow-dev.jsonl --train wow-train.jsonl "
         "--depth 5 --baseline marginal",
         "adducir generated predictions.jsonl -r wow-dev-kilt.jsonl --measures kilt",
+    ),
+    "sharpness": (
+        "adducir sharpness runs/retriever.trec.gz runs/guide.trec.gz",
+        "adducir sharpness runs/retriever.trec.gz --cutoffs 1,5,10 --temperature 2 -o sharp.csv",
     ),
     "rouge": (
         "adducir rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz",

@@ -26,7 +26,7 @@ def figure(
     from adducir.cli.console import note, show
     from adducir.core.errors import InputError
     from adducir.core.files import writing_bytes
-    from adducir.core.nearest import nearest
+    from adducir.core.texts import nearest
     from adducir.tables.report.export import described, figures, svg_text, write_pdf
 
     found = figures(report)

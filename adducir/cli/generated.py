@@ -1,16 +1,13 @@
 """``adducir generated``."""
 
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
-import typer
-
-import adducir
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
 from adducir.cli.outputs import READ, SOURCE
-from adducir.cli.ranks import Baselines
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,84 +17,58 @@ if TYPE_CHECKING:
     from adducir.evaluation.generation.texts import Generated, Reference
 
 
-class Group(StrEnum):
-    """Groups of measures (:mod:`adducir.evaluation.generation`)."""
-
-    ANSWERS = "answers"
-    GROUNDING = "grounding"
-    KNOWLEDGE = "knowledge"
-    KILT = "kilt"
-    MSMARCO = "msmarco"
+Group = Literal["answers", "grounding", "knowledge", "kilt", "msmarco"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+"""Groups of measures (:mod:`adducir.evaluation.generation`)."""
 
 
 def generated(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="TEXTS",
-            help="Generated texts, JSONL of Adducir, KILT or MS MARCO; each file is a system.",
-            show_default=False,
+        argument(
+            "Generated texts, JSONL of Adducir, KILT or MS MARCO; each file is a system.", "TEXTS"
         ),
         SOURCE,
     ],
     references: Annotated[
         list[Path],
-        typer.Option(
-            "--references",
+        option(
+            "Contexts with targets, KILT's or MS MARCO's references; can be repeated.",
             "-r",
             metavar="FILE",
-            help="Contexts with targets, KILT's or MS MARCO's references; can be repeated.",
         ),
         SOURCE,
     ],
     measures: Annotated[
         list[str] | None,
-        typer.Option(
-            "--measures",
+        option(
+            "answers, grounding, knowledge, kilt, msmarco; with commas or repeated.",
             "-m",
             metavar="GROUP",
-            help="answers, grounding, knowledge, kilt, msmarco; with commas or repeated.",
-            show_default="those of the first four that there are data for",
+            shown="those of the first four that there are data for",
         ),
     ] = None,
     corpus: Annotated[
         str | None,
-        typer.Option(
-            "--corpus", metavar="CORPUS", help="Where the texts of passages are, by their docnos."
-        ),
+        option("Where the texts of passages are, by their docnos.", metavar="CORPUS"),
         READ,
     ] = None,
     train: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--train",
+        option(
+            "Training targets, in the forms of the references: Novel-F1's common words.",
             metavar="FILE",
-            help="Training targets, in the forms of the references: Novel-F1's common words.",
-            show_default="the references",
+            shown="the references",
         ),
         READ,
     ] = None,
     mass: Annotated[
-        float,
-        typer.Option(
-            "--mass", min=0, max=1, help="Share of all words that the common words make up."
-        ),
+        float, option("Share of all words that the common words make up.", min=0, max=1)
     ] = 0.5,
-    depth: Annotated[
-        int, typer.Option("--depth", min=1, help="Add the best of so many texts of each input.")
-    ] = 1,
-    baseline: Baselines = None,
-    test: opts.TestName = None,
-    correction: opts.CorrectionName = None,
-    family: opts.FamilyName = None,
-    alpha: opts.Alpha = None,
-    permutations: opts.Permutations = None,
-    seed: opts.Seed = None,
-    confidence: opts.Confidence = None,
-    show: opts.Shown = None,
-    decimals: opts.Decimals = 3,
-    format_name: options.TableFormat = None,
-    output: options.Output = None,
+    depth: Annotated[int, option("Add the best of so many texts of each input.", min=1)] = 1,
+    *,
+    testing: opts.Testing,
+    printing: opts.Printing,
 ) -> None:
     """Evaluate generated texts against answers and passages.
 
@@ -105,30 +76,13 @@ def generated(
     from; KILT's and MS MARCO's measures as their scripts compute
     them. An input without a text counts 0 and is reported.
     """
-    testing = opts.Testing(
-        tuple(baseline or ()),
-        test,
-        correction,
-        family,
-        alpha,
-        None,
-        None,
-        permutations,
-        seed,
-        confidence,
-    )
-    details = testing.details(show)
     groups = _groups(measures)
 
     from adducir.cli import names
-    from adducir.cli.tables import show_table
-    from adducir.core.files import file_digest
     from adducir.evaluation.generation.files import read_all_references, read_generated
     from adducir.evaluation.generation.passages import passages_of
     from adducir.evaluation.generation.words import common_words
-    from adducir.tables.builder import Layout
     from adducir.tables.generated import generated_table
-    from adducir.tables.style import Style
 
     right = read_all_references(references)
     trained = read_all_references(train) if train else right
@@ -140,28 +94,21 @@ def generated(
         systems[name] = read_generated(path)
     common = common_words((text for one in trained.values() for text in one.answers), mass)
     passages = passages_of(corpus, right, systems.values()) if corpus else {}
-    digests = {str(path): file_digest(path) for path in (*files, *references, *(train or []))}
     used = _measures(groups, right, systems, common, passages, depth)
-    layout = Layout(
-        style=Style(decimals=decimals, details=details),
-        provenance={"adducir": adducir.__version__, "files": digests},
+    layout = replace(
+        printing.layout(testing, files=opts.digests([*files, *references, *(train or [])])),
         notes=_note(used, len(common), mass, bool(train)),
     )
-    table = generated_table(
-        systems,
-        right,
-        used,
-        testing=testing.arguments() if testing.differences else {},
-        layout=layout,
-    )
-    show_table(table, format_name, output)
+    printing.show(generated_table(systems, right, used, testing=testing.arguments(), layout=layout))
 
 
 def _groups(texts: "Sequence[str] | None") -> list[Group]:
-    try:
-        return list(dict.fromkeys(Group(text) for text in options.listed(texts)))
-    except ValueError as error:
-        raise UsageError(f"--measures: {error}.", hint=f"Choose of {', '.join(Group)}.") from error
+    named = dict.fromkeys(options.listed(texts))
+    if unknown := [name for name in named if name not in GROUPS]:
+        raise UsageError(
+            f"--measures knows no {unknown[0]!r}.", hint=f"Choose of {', '.join(GROUPS)}."
+        )
+    return [group for name in named for group in GROUPS if group == name]
 
 
 def _measures(
@@ -175,26 +122,27 @@ def _measures(
     """The measures that were asked for, or else those that there are data for."""
     from adducir.evaluation.generation.answers import Answers, Knowledge
     from adducir.evaluation.generation.grounding import Grounding
-    from adducir.evaluation.generation.kilt import Kilt
+    from adducir.evaluation.generation.kilt import Kilt, pages_of
     from adducir.evaluation.generation.msmarco import MsMarco
 
     made: dict[Group, TextMeasures] = {
-        Group.ANSWERS: Answers(common, depth),
-        Group.GROUNDING: Grounding(common, passages, depth),
-        Group.KNOWLEDGE: Knowledge(passages, depth),
-        Group.KILT: Kilt(),
-        Group.MSMARCO: MsMarco(),
+        "answers": Answers(common, depth),
+        "grounding": Grounding(common, passages, depth),
+        "knowledge": Knowledge(passages, depth),
+        "kilt": Kilt(),
+        "msmarco": MsMarco(),
     }
     if groups:
         return [made[group] for group in groups]
     right = references.values()
     outputs = [text for some in systems.values() for one in some.values() for text in one.outputs]
-    there = {
-        Group.ANSWERS: any(one.answers for one in right),
-        Group.GROUNDING: bool(outputs)
+    there: dict[Group, bool] = {
+        "answers": any(one.answers for one in right),
+        "grounding": bool(outputs)
         and all(text.passage is not None or text.docno in passages for text in outputs),
-        Group.KNOWLEDGE: any(docno in passages for one in right for docno in one.gold),
-        Group.KILT: any(one.evidence for one in right),
+        "knowledge": any(docno in passages for one in right for docno in one.gold),
+        "kilt": any(one.evidence for one in right)
+        and all(any(map(pages_of, some.values())) for some in systems.values()),
     }
     return [made[group] for group, known in there.items() if known]
 

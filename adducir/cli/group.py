@@ -37,6 +37,11 @@ COMMANDS = {
     "fuse": Entry("Fuse several runs into one.", CORE),
     "evaluate": Entry("Evaluate runs, test their differences and print the table.", CORE),
     "figure": Entry("Export a figure of a report as SVG or PDF.", CORE),
+    "compare": Entry("Test values per topic that any program computed, and print the table.", CORE),
+    "reproduce": Entry(
+        "Compare a reproduction with the original: order, effectiveness, effect, equivalence.",
+        CORE,
+    ),
     "check": Entry("Validate run files.", CORE),
     "tune": Entry("Tune parameters by cross-validated grid search.", CORE),
     "experiment": Entry(
@@ -62,6 +67,9 @@ COMMANDS = {
     "ranks": Entry("Evaluate known-item search from the ranks of the gold items.", STUDIES),
     "sets": Entry("Evaluate selected sets of passages against the gold sets.", STUDIES),
     "generated": Entry("Evaluate generated texts against answers and passages.", STUDIES),
+    "sharpness": Entry(
+        "Show how sharply runs decide: the probability that is reached by rank.", STUDIES
+    ),
     "rouge": Entry("Compare top-ranked candidates with the gold text by ROUGE-L.", STUDIES),
     "corpora examples": Entry("Extract examples in context from answers and books.", DATA),
     "corpora cloze": Entry("Mask sentences of texts to pretrain encoders on.", DATA),

@@ -95,6 +95,7 @@ class Source:
 RUN = Writes("run")
 TABLE = Writes("table", chosen_by="format_name")
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
+QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
 LINES_IN_PARTS = Writes("file", (".jsonl", ".ndjson", ".json"), parts="shares")
 JSON_IN_PARTS = Writes("file", (".json",), parts="shares")
 ARTIFACT = Writes("artifact")

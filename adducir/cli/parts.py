@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from adducir.cli.outputs import LINES, SOURCE
+from adducir.cli.outputs import LINES, QRELS, SOURCE
 from adducir.cli.parameters import argument, option
 
 Texts = Annotated[
@@ -31,10 +31,15 @@ Shares = Annotated[
         shown="one file",
     ),
 ]
+GoldQrels = Annotated[
+    Path | None,
+    option("Write the gold passages as qrels, too: X.qrels, X.txt."),
+    QRELS,
+]
 
 
 def counts_of(rows: Sequence[tuple[str, int]]) -> str:
     """Names and counts as two columns."""
-    cells = [(name, f"{count:,}") for name, count in rows]
-    widths = [max(len(cell[side]) for cell in cells) for side in (0, 1)]
-    return "\n".join(f"{name:{widths[0]}}  {count:>{widths[1]}}" for name, count in cells)
+    from adducir.cli.console import columns
+
+    return "\n".join(columns([(name, f"{count:,}") for name, count in rows]))

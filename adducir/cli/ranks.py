@@ -53,7 +53,7 @@ def ranks(
     table = rank_table(
         _systems(files),
         by=by,
-        cutoffs=_numbers(cutoffs) or CUTOFFS,
+        cutoffs=numbers_of(cutoffs) or CUTOFFS,
         ties=ties,
         random=random,
         testing=testing.arguments(),
@@ -78,7 +78,12 @@ def _systems(files: Sequence[Path]) -> "dict[str, GoldRanks]":
     return found
 
 
-def _numbers(texts: Sequence[str] | None) -> list[int]:
+def numbers_of(texts: Sequence[str] | None) -> list[int]:
+    """What ``--cutoffs`` says.
+
+    Raises:
+        UsageError: Something is no whole number.
+    """
     try:
         return list(dict.fromkeys(int(text) for text in options.listed(texts)))
     except ValueError as error:

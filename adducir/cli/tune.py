@@ -98,23 +98,18 @@ def _topic_sets(
 
 def summary(tuning: "Tuning") -> str:
     """A line for each fold, and the pooled figure."""
+    from adducir.cli.console import columns
     from adducir.experiments.tuning.values import plain
 
     names = tuning.grid.names
-    head = ["fold", "topics", *names, "training", "held out"]
-    lines = [head]
+    lines = [["fold", "topics", *names, "training", "held out"]]
     for fold, name in enumerate(tuning.folds.names):
         setting = [plain(value) for value in tuning.setting(fold).values()]
         means = (part[fold, tuning.chosen[fold]] for part in (tuning.training, tuning.test))
         topics = str(len(tuning.folds.test(fold)))
         lines.append([name, topics, *setting, *(f"{value:.4f}" for value in means)])
-    widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
-    rows = [
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
-        for line in lines
-    ]
     summary = (
         f"{tuning.objective}, held out: {tuning.result:.4f} over {len(tuning.pool)} topics "
         f"({tuning.folds.rule}; {len(tuning.grid)} settings)"
     )
-    return "\n".join([*rows, "", summary])
+    return "\n".join([*columns(lines), "", summary])

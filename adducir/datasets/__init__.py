@@ -1,1 +1,1 @@
-"""Builders of the studies' data: masked spans, quotations, evidence sets."""
+"""Builders of the studies' data: masked spans, quotations, evidence sets, grounded contexts."""

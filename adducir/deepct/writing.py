@@ -1,8 +1,9 @@
 """Expanded corpora as files: documents with their weighted words, or (word, count) pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -31,17 +32,8 @@ def write_expanded(corpus: ExpandedCorpus, output: Path, progress: Progress = SI
         InputError, MachineError: As :func:`adducir.core.files.writing_bytes`.
         ArtifactError: The weights are not of this corpus.
     """
-    count = 0
-    progress.start("expanding", corpus.size_hint(), "documents")
-    try:
-        with writing_bytes(output) as file:
-            for docno, fields in corpus:
-                file.write(orjson.dumps({"docno": docno, **fields}) + b"\n")
-                count += 1
-                progress.advance(1)
-    finally:
-        progress.finish()
-    return Written(count, corpus.lost())
+    documents = ({"docno": docno, **fields} for docno, fields in corpus)
+    return _write(corpus, documents, output, progress)
 
 
 def write_pairs(
@@ -59,14 +51,25 @@ def write_pairs(
         ArtifactError: The weights are not of this corpus.
     """
     stored = TermWeights(corpus.weights, corpus.settings)
+
+    def pairs() -> Iterator[dict[str, Any]]:
+        for document, found in stored.of(corpus.base):
+            counts = weighted_counts(found, corpus.rendering)
+            _add(counts, document.fields, keep)
+            yield {"docno": document.docno, WEIGHTS_FIELD: counts}
+
+    return _write(corpus, pairs(), output, progress)
+
+
+def _write(
+    corpus: ExpandedCorpus, lines: Iterable[Any], output: Path, progress: Progress
+) -> Written:
     count = 0
     progress.start("expanding", corpus.size_hint(), "documents")
     try:
         with writing_bytes(output) as file:
-            for document, found in stored.of(corpus.base):
-                counts = weighted_counts(found, corpus.rendering)
-                _add(counts, document.fields, keep)
-                file.write(orjson.dumps({"docno": document.docno, WEIGHTS_FIELD: counts}) + b"\n")
+            for line in lines:
+                file.write(orjson.dumps(line) + b"\n")
                 count += 1
                 progress.advance(1)
     finally:

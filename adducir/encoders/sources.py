@@ -11,9 +11,7 @@ from adducir.encoders.settings import (
     QUERY_FOLDER,
     Settings,
 )
-from adducir.models.sources import ModelSource, model_source
-
-RECIPES = (".yaml", ".yml")
+from adducir.models.sources import RECIPES, ModelSource, model_source, trained_folder
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def encoder_source(
         return EncoderSource(name, query, document)
     path = (folder or Path()) / Path(name).expanduser()
     if path.suffix in RECIPES:
-        path = _of_recipe(path)
+        path = trained_folder(path, "encoder", absent=path.is_file())
     elif not (path / Settings.file).is_file():
         model = model_source(name, folder, tokenizer)
         return EncoderSource(name, model, model)
@@ -104,15 +102,3 @@ def encoder_source(
         return EncoderSource(name, model, model, path, settings)
     query = ModelSource(name, path / QUERY_FOLDER)
     return EncoderSource(name, query, ModelSource(name, path / DOCUMENT_FOLDER), path, settings)
-
-
-def _of_recipe(path: Path) -> Path:
-    folder = path.with_suffix("")
-    if not folder.is_dir():
-        raise InputError(
-            "the encoder of this recipe is not trained.",
-            path=path,
-            hint=f"Train it: adducir train {path}",
-            absent=path.is_file(),
-        )
-    return folder

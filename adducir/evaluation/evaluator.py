@@ -118,6 +118,7 @@ class Evaluator:
             extra=ranked.extra,
             negative=judgements.negative,
             negatives=int((judgements.raw_grade < 0).sum()),
+            positives_only=bool(judgements.raw_grade.min() > 0),
         )
 
 

@@ -16,10 +16,10 @@ A random ranking is the case in which all n candidates tie: R@k = min(k, n) / n,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.evaluation.judgements import Floats
@@ -81,21 +81,6 @@ class GoldRanks:
                 f"tied candidates (the gold item among them) cannot be of {self.candidates[place]}."
             )
 
-    @classmethod
-    def of_ranks(cls, qids: Sequence[str], ranks: ArrayLike, candidates: ArrayLike) -> "GoldRanks":
-        """Ranks without ties.
-
-        Args:
-            ranks: (Q,) ranks of the gold item, from 1.
-            candidates: (Q,) numbers of candidates, or one for all.
-
-        Raises:
-            UsageError: As for the class.
-        """
-        better = np.asarray(ranks, dtype=np.int64) - 1
-        number = np.broadcast_to(np.asarray(candidates, dtype=np.int64), better.shape)
-        return cls(tuple(qids), better, np.ones_like(better), number)
-
     def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":
         """The same of some queries, by their places."""
         places = np.asarray(chosen, dtype=np.int64)
@@ -108,29 +93,6 @@ class GoldRanks:
             None if self.unranked is None else self.unranked[places],
             None if self.rouge is None else self.rouge[places],
         )
-
-
-def better_and_tied(scores: ArrayLike, gold: ArrayLike) -> tuple[Any, Any]:
-    """How many candidates score better than the gold item, and how many as well (it among them).
-
-    Args:
-        scores: (n,) scores of one query's candidates, or (Q, n) of as many for each query.
-        gold: The place of the gold item, or (Q,) places.
-
-    Returns:
-        ``better`` and ``tied``: whole numbers, or (Q,) arrays of them.
-
-    Raises:
-        UsageError: A score is NaN, or a place lies outside the candidates.
-    """
-    values = np.asarray(scores)
-    places = np.asarray(gold, dtype=np.int64)
-    if ((places < 0) | (places >= values.shape[-1])).any():
-        raise UsageError(f"the gold item must be one of the {values.shape[-1]} candidates.")
-    if np.isnan(values).any():
-        raise UsageError("a candidate's score is not a number.")
-    gold_score = np.take_along_axis(values, places[..., None], axis=-1)
-    return (values > gold_score).sum(axis=-1), (values == gold_score).sum(axis=-1)
 
 
 def at_random(ranks: GoldRanks) -> GoldRanks:

@@ -75,7 +75,7 @@ def parse_measure(text: str | Measure) -> Measure:
 
 def _from_text(text: str) -> Iterator[Measure]:
     family: str | None = None
-    for piece in _pieces(text):
+    for piece in _cut(text, blanks=True):
         if family is not None and re.fullmatch(r"[0-9.]+", piece):
             yield from _trec(family, piece)  # the 10 of trec_eval's "P.5,10"
             continue
@@ -88,8 +88,8 @@ def _from_text(text: str) -> Iterator[Measure]:
             yield _named(piece)
 
 
-def _pieces(text: str) -> list[str]:
-    """Cut at blanks and commas outside brackets and quotes."""
+def _cut(text: str, blanks: bool = False) -> list[str]:
+    """Cut at commas, and at blanks, outside brackets and quotes."""
     pieces, start, depth, quote = [], 0, 0, ""
     for position, letter in enumerate(text):
         if quote:
@@ -100,15 +100,14 @@ def _pieces(text: str) -> list[str]:
             depth += 1
         elif letter in _CLOSING:
             depth -= 1
-        elif depth == 0 and (letter == "," or letter.isspace()):
+        elif depth == 0 and (letter == "," or (blanks and letter.isspace())):
             pieces.append(text[start:position])
             start = position + 1
         if depth < 0:
             raise UsageError(f"{text!r} closes a bracket that it did not open.")
     if depth or quote:
         raise UsageError(f"{text!r} leaves a {'quotation' if quote else 'bracket'} open.")
-    pieces.append(text[start:])
-    return [piece for piece in pieces if piece]
+    return [piece for piece in (*pieces, text[start:]) if piece.strip()]
 
 
 def _trec(name: str, value: str | None) -> Iterator[Measure]:
@@ -140,7 +139,7 @@ def _named(piece: str) -> Measure:
         raise _unknown(piece, match["name"])
     measure = known()[match["name"]]
     parameters: dict[str, Any] = {}
-    for argument in _arguments(match["arguments"] or ""):
+    for argument in _cut(match["arguments"] or ""):
         key, equals, value = argument.partition("=")
         key = key.strip()
         if not equals:
@@ -153,18 +152,6 @@ def _named(piece: str) -> Measure:
             raise UsageError(f"{piece!r} gives {measure.AT_PARAM} twice.")
         parameters[measure.AT_PARAM] = _literal(match["at"], piece)
     return check_measure(measure(**parameters))
-
-
-def _arguments(text: str) -> list[str]:
-    """Cut ``a=1, b={0:1, 1:2}`` at its outer commas."""
-    arguments, depth, start = [], 0, 0
-    for position, letter in enumerate(text):
-        depth += (letter in _OPENING) - (letter in _CLOSING)
-        if letter == "," and depth == 0:
-            arguments.append(text[start:position])
-            start = position + 1
-    arguments.append(text[start:])
-    return [argument for argument in arguments if argument.strip()]
 
 
 def _literal(text: str, piece: str) -> Any:

@@ -33,6 +33,9 @@ class Scores:
         negative: How negative grades were treated (see
             :func:`adducir.evaluation.evaluator.evaluate`).
         negatives: How many judgements are negative.
+        positives_only: Whether all judgements are of relevant documents.
+        runs: (R, T, M) values of the R runs of a trained system, whose means ``values`` are; None
+            for a system of one run.
     """
 
     system: str
@@ -43,6 +46,8 @@ class Scores:
     extra: tuple[str, ...] = ()
     negative: NegativeGrades = "zero"
     negatives: int = 0
+    positives_only: bool = False
+    runs: Floats | None = None
 
     def of(self, measure: Measure | str) -> Floats:
         """(T,) values of one measure.

@@ -1,10 +1,9 @@
 """How steps are made, where no figure depends on it: threads, device, progress, what is kept."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from adducir.core.progress import SILENT, Progress
@@ -22,6 +21,7 @@ class Context:
         device: See :func:`adducir.models.machine.choose_device`.
         rebuild: Whether all is made anew, even what is there.
         progress: Notified of each step.
+        steps: All of the plan's (:class:`.Step`), each after those that it is made from.
     """
 
     shown: Callable[[Path], str] = str
@@ -29,6 +29,7 @@ class Context:
     device: str = "auto"
     rebuild: bool = False
     progress: Progress = SILENT
+    steps: Sequence[Any] = ()
     _opened: dict[Hashable, Any] = field(default_factory=dict)
     _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
     _described: set[str] = field(default_factory=set)
@@ -37,12 +38,7 @@ class Context:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._opened.clear()
         self._latest.clear()
         self._closing.close()

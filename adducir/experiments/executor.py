@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from adducir.core.errors import InputError, MachineError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import Silent
-from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan
 from adducir.experiments.step import Step
@@ -28,48 +27,24 @@ if TYPE_CHECKING:
 
 def make_steps(
     plan: Plan,
-    context: Context,
-    jobs: int,
-    plan_again: Callable[..., Plan],
-    *,
-    allow_code: bool = False,
-) -> list[Step]:
-    """Make the steps of a plan that are not made, each after those that it is made from.
-
-    What they read is fetched before the first of them is begun.
-
-    Args:
-        plan: The plan.
-        context: How they are made.
-        jobs: How many processes make them.
-        plan_again: :func:`adducir.experiments.experiment.plan_experiment`, for other processes.
-        allow_code: Whether code of the experiment's author may run.
-
-    Returns:
-        The steps that were made.
-
-    Raises:
-        UsageError: Code would run that nobody allowed to.
-        AdducirError: Something cannot be fetched, or a step fails; steps that are being made then
-            are made to their end, others are not begun.
-    """
-    needed = plan.needed(plan.current())
-    kept = plan.kept(needed)
-    if kept:
-        context.progress.note(kept)
-    require_consent([name for step in needed if (name := step.runs_code)], plan.folder, allow_code)
-    plan.needs.fetch({place for step in needed for place in step.reads}, context.progress)
-    _make_all(plan, needed, context, jobs, plan_again)
-    return needed
-
-
-def _make_all(
-    plan: Plan,
     needed: Sequence[Step],
     context: Context,
     jobs: int,
     plan_again: Callable[..., Plan],
 ) -> None:
+    """Make steps of a plan, each after those that it is made from.
+
+    Args:
+        plan: The plan.
+        needed: The steps, from :meth:`.Plan.prepare`.
+        context: How they are made.
+        jobs: How many processes make them.
+        plan_again: :func:`adducir.experiments.experiment.plan_experiment`, for other processes.
+
+    Raises:
+        AdducirError: A step fails; steps that are being made then are made to their end, others
+            are not begun.
+    """
     groups = _groups(needed)
     jobs = min(jobs, len(groups))
     if jobs < 2:

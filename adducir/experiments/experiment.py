@@ -20,8 +20,9 @@ from adducir.experiments.context import Context
 from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps
 from adducir.experiments.outcome import Outcome, write_findings
-from adducir.experiments.plan import Finding, Plan
+from adducir.experiments.plan import Plan
 from adducir.experiments.planner import Planner
+from adducir.experiments.shown import with_steps
 from adducir.experiments.tasks import task_of
 
 
@@ -102,10 +103,11 @@ def run_experiment(
         plan = replace(plan, rebuild=True)
     with (
         publishing_results(plan.output, progress) as folder,
-        Context(plan.shown, threads, device, plan.rebuild, progress) as context,
+        Context(plan.shown, threads, device, plan.rebuild, progress, plan.steps) as context,
     ):
-        made = make_steps(plan, context, jobs, plan_experiment, allow_code=allow_code)
-        findings = [_with_plan(one, plan) for one in plan.study.findings(context)]
+        made = plan.prepare(progress, allow_code=allow_code)
+        make_steps(plan, made, context, jobs, plan_experiment)
+        findings = [with_steps(one, context) for one in plan.study.findings(context)]
         written = write_findings(folder, findings)
     return Outcome(
         {one.name: one.table for one in findings if one.is_printed},
@@ -113,14 +115,3 @@ def run_experiment(
         [step.path for step in made],
         [step.path for step in made if step in plan.goals],
     )
-
-
-def _with_plan(finding: Finding, plan: Plan) -> Finding:
-    """A finding whose report shows the graph of the plan's steps."""
-    titles = {step: step.title(plan.shown) for step in plan.steps}
-    graph = tuple(
-        (title, tuple(titles[one] for one in step.inputs if one in titles))
-        for step, title in titles.items()
-    )
-    table = finding.table
-    return replace(finding, table=replace(table, material=replace(table.material, plan=graph)))

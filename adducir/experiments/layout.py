@@ -38,7 +38,7 @@ def layout_of(
     return Layout(
         title=f"{title.rstrip('.')}: {of}" if of else title,
         label=(table.label or f"tab:{name}") + (f"-{of}" if of else ""),
-        style=Style(decimals=table.decimals, leading_zero=table.leading_zero, details=table.show),
+        style=Style(table.decimals, table.leading_zero, table.show, table.fit, table.footer),
         measure_names=table.measure_names if measure_names is None else measure_names,
         system_names=table.system_names,
         sections=sections or {},

@@ -1,16 +1,19 @@
 """A planned experiment: the steps to its tables, and which of them are to be made."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from adducir.core.progress import Progress
 from adducir.core.recipe import Recipe
+from adducir.experiments.code import require_consent
 from adducir.experiments.errors import Needs
 from adducir.experiments.sections import ComparisonRecipe
 from adducir.experiments.step import MISSING, REBUILD, Step, Unknown
+from adducir.statistics.presets import preset_of
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
@@ -139,12 +142,27 @@ class Plan:
                 wanted.update(one for one in step.inputs if state[one] is not None)
         return [step for step in self.steps if step in wanted]
 
-    def kept(self, needed: Collection[Step]) -> str:
-        """A note on the goals that are there and kept; empty where there are none."""
+    def prepare(self, progress: Progress, *, allow_code: bool = False) -> list[Step]:
+        """The steps to be made, as things are now; what they read is fetched.
+
+        Args:
+            progress: Notified of what is kept and of what is fetched.
+            allow_code: Whether code of the experiment's author may run.
+
+        Raises:
+            UsageError: Code would run that nobody allowed to.
+            AdducirError: Something cannot be fetched; all of it in one message.
+        """
+        needed = self.needed(self.current())
         steps = [step for step in self.goals if step.kept == "keep"]
         kept = sum(step not in needed for step in steps)
-        share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
-        return f"{share} {self.study.makes} are there and kept" if kept else ""
+        if kept:
+            share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
+            progress.note(f"{share} {self.study.makes} are there and kept")
+        code = [step.runs_code for step in needed if step.runs_code is not None]
+        require_consent(code, self.folder, allow_code)
+        self.needs.fetch({place for step in needed for place in step.reads}, progress)
+        return needed
 
     def lines(self) -> list[str]:
         """What running it would do, a line per artifact."""
@@ -168,11 +186,12 @@ def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
     if comparison is None:
         return
     scope = "table" if comparison.family == "table" else "measure"
-    how = f"{comparison.correction} over each {scope}"
+    test, correction = preset_of(comparison.preset, comparison.test, comparison.correction)
+    how = f"{correction} over each {scope}"
     if comparison.differences:
         all_pairs = comparison.family == "pairs"
         whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
-        yield "test", f"differences, {whom}: {comparison.test}, {how}, alpha {comparison.alpha:g}"
+        yield "test", f"differences, {whom}: {test}, {how}, alpha {comparison.alpha:g}"
     if comparison.equivalence is not None:
         whom = "the best" if comparison.against == "best" else comparison.against
         yield "test", f"equivalence with {whom} within {comparison.equivalence:g}: {how}"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
+from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
@@ -16,11 +17,13 @@ from adducir.statistics.choices import (
     EquivalenceTestName,
     FamilyName,
     IntervalName,
+    PresetName,
     TestName,
 )
 from adducir.statistics.corrections import joint_fault
+from adducir.statistics.presets import preset_of
 from adducir.tables.material import Snippets
-from adducir.tables.style import Detail
+from adducir.tables.style import Detail, Fit
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
 _LONGEST_NAME = 80
@@ -47,6 +50,7 @@ class ComparisonRecipe(Recipe):
     baseline: Name | tuple[Name, ...] | None = None
     test: TestName = "t"
     correction: CorrectionName = "holm"
+    preset: PresetName | None = None
     family: FamilyName = "measure"
     alpha: Probability = 0.05
     equivalence: Annotated[float, Field(gt=0)] | None = None
@@ -62,7 +66,11 @@ class ComparisonRecipe(Recipe):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "ComparisonRecipe":
-        fault = joint_fault(self.correction, self.test)
+        try:
+            test, correction = preset_of(self.preset, self.test, self.correction)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        fault = joint_fault(correction, test, self.family)
         if fault:
             raise ValueError(fault)
         return self
@@ -90,6 +98,8 @@ class TableRecipe(Recipe):
     show: tuple[Detail, ...] = ()
     measure_names: dict[str, str] = Field(default_factory=dict)
     system_names: dict[Name, str] = Field(default_factory=dict)
+    fit: Fit = "auto"
+    footer: bool = True
 
 
 class RunTableRecipe(TableRecipe):

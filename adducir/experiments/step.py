@@ -123,7 +123,7 @@ class Unknown(Step):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ModelStep(Step):
     """A model that the experiment trains from its recipe.
 

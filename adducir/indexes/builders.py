@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Literal, Protocol
 
-from adducir.core.artifacts import Manifest
+from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.indexes import lucene_builder as lucene
@@ -38,6 +39,7 @@ def builder(engine: EngineName) -> Builder:
 
 def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> str:
     """The fingerprint of the index that :func:`builder` would build."""
-    if engine == "memory":
-        return memory.memory_index_fingerprint(corpus, settings)
-    return lucene.index_fingerprint(corpus, settings)
+    version = memory.BUILDER_VERSION if engine == "memory" else lucene.BUILDER_VERSION
+    inputs = {"corpus": fingerprint(corpus.identity())}
+    recipe = lucene.settled(corpus, settings).recipe()
+    return artifact_fingerprint(KINDS[engine], recipe, inputs, version)

@@ -204,7 +204,14 @@ class LuceneIndex(Index):
         """The query that a method makes of each query and its documents."""
         with translated(self.path):
             counts = [Counter(terms) for terms in self.analysis.terms(queries)]
-            found = Found.read(self._java, counts, docs, threads, documents=len(self))
+            found = Found.read(
+                self._java,
+                counts,
+                docs,
+                threads,
+                documents=len(self),
+                has_plain_feedback=self.analysis.has_plain_feedback,
+            )
         return found.expanded(counts, docs, scores, method)
 
     def _queries(self, queries: Sequence[Query], rm3: RM3 | None) -> tuple[list[str], list[Any]]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint, build
+from adducir.core.artifacts import Manifest, build
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
@@ -25,7 +25,7 @@ from adducir.indexes.java_errors import translated
 
 KIND = "lucene-index"
 LUCENE = "lucene"
-_BUILDER_VERSION = 1
+BUILDER_VERSION = 1
 
 
 def default_threads() -> int:
@@ -114,8 +114,8 @@ def build_index(
         path,
         kind=KIND,
         recipe=settings.recipe(),
-        inputs=_inputs(corpus),
-        builder_version=_BUILDER_VERSION,
+        inputs={"corpus": fingerprint(corpus.identity())},
+        builder_version=BUILDER_VERSION,
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
@@ -124,20 +124,10 @@ def build_index(
     )
 
 
-def index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
-    """The fingerprint of the index that :func:`build_index` would build."""
-    settings = settled(corpus, settings)
-    return artifact_fingerprint(KIND, settings.recipe(), _inputs(corpus), _BUILDER_VERSION)
-
-
 def settled(corpus: Corpus, settings: IndexSettings | None) -> IndexSettings:
     """The settings, with the corpus's default fields where none are named."""
     settings = settings or IndexSettings()
     return settings if settings.fields else replace(settings, fields=tuple(corpus.default_fields))
-
-
-def _inputs(corpus: Corpus) -> dict[str, str]:
-    return {"corpus": fingerprint(corpus.identity())}
 
 
 def engine_versions() -> dict[str, str]:

@@ -55,8 +55,9 @@ class LexicalRetriever(_Adjustable):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; where there is a column ``query_toks`` (index terms and
-    weights, as :class:`QueryExpansion` makes it), that is searched instead of the text. Output: one
-    row a hit, with ``docno``, ``score`` and ``rank`` (from 0).
+    weights, as :class:`QueryExpansion` makes it), that is searched instead of the text, by the
+    model that the method in ``query_feedback`` searches with, if there is one. Output: one row per
+    hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
         index: An index of either engine, or its folder.
@@ -85,11 +86,14 @@ class LexicalRetriever(_Adjustable):
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Search every query of the frame."""
+        model = self._made()
+        if "query_feedback" in inp and len(inp):
+            model = inp["query_feedback"].iloc[0].model(model)
 
         def search(queries: list[Query]) -> Hits:
             return self.index.search(
                 queries,
-                self._made(),
+                model,
                 feedback=self.feedback,
                 depth=self.depth,
                 threads=self.threads,
@@ -101,9 +105,10 @@ class LexicalRetriever(_Adjustable):
 class QueryExpansion(_Adjustable):
     """Expands each query by its best documents: ``retriever >> QueryExpansion(...) >> retriever``.
 
-    Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row a query, with
-    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches) and
-    ``query`` unchanged.
+    Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row per query, with
+    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches), ``query``
+    unchanged and, where the method searches with a model of its own (BM25PRF has no idf),
+    ``query_feedback``: the method.
 
     Args:
         index: An index of either engine with document vectors, or its folder.
@@ -131,4 +136,6 @@ class QueryExpansion(_Adjustable):
             documents = list(zip(ranking["docno"], ranking["score"], strict=True))
             weights = self.index.expand_from(query, documents, method)
             rows.append({"qid": qid, "query": query, "query_toks": weights})
-        return pd.DataFrame(rows, columns=["qid", "query", "query_toks"])
+        found = pd.DataFrame(rows, columns=["qid", "query", "query_toks"])
+        has_own_model = type(method).model is not FeedbackMethod.model
+        return found.assign(query_feedback=[method] * len(found)) if has_own_model else found

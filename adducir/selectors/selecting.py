@@ -14,6 +14,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.models.machine import Precision
+from adducir.models.sources import trained_folder
 from adducir.selectors.selector import SELECTORS, Selector
 from adducir.selectors.settings import Settings, variants
 
@@ -22,8 +23,6 @@ EvidenceModel = Any
 
 _CHUNK = 1 << 18
 """Tokens of the questions whose vectors are held at a time."""
-
-_RECIPES = (".yaml", ".yml")
 
 
 def load_evidence_model(path: Path, device: torch.device | None = None) -> EvidenceModel:
@@ -34,17 +33,10 @@ def load_evidence_model(path: Path, device: torch.device | None = None) -> Evide
         InputError: The folder holds no such model.
         UsageError: The selector of that name needs a model.
     """
-    folder, name = path, str(path)
+    name = str(path)
     if name in SELECTORS and not path.exists():
         return _Untrained(name, SELECTORS.make(name))
-    if path.suffix in _RECIPES:
-        folder = path.with_suffix("")
-        if not folder.is_dir():
-            raise ArtifactError(
-                "the model of this recipe is not trained.",
-                path=path,
-                hint=f"Train it: adducir train {path}",
-            )
+    folder = trained_folder(path, error=ArtifactError)
     module, _, name = SELECTORS.kind(Settings.load(folder).kind).trained.partition(":")
     found = getattr(import_module(module), name).load(folder)
     return found if device is None else found.to(device)

@@ -19,6 +19,7 @@ __all__ = [
     "EquivalenceTestName",
     "FamilyName",
     "IntervalName",
+    "PresetName",
     "SideName",
     "TestName",
 ]
@@ -27,6 +28,7 @@ TestName: TypeAlias = Annotated[str, TESTS.named]
 CorrectionName: TypeAlias = Annotated[str, CORRECTIONS.named]
 FamilyName: TypeAlias = Literal["measure", "table", "pairs"]
 IntervalName: TypeAlias = Literal["t", "bootstrap"]
+PresetName: TypeAlias = Literal["t-holm", "t-maxt", "wilcoxon-bh", "tukey-randomised"]
 BestName: TypeAlias = Literal["mean", "set"]
 EquivalenceTestName: TypeAlias = Literal["hall", "t", "exact"]
 SideName: TypeAlias = Literal["both", "lower", "upper"]

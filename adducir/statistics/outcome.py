@@ -15,7 +15,7 @@ class TestResult:
         p: Two-sided, in (0, 1].
         n: Number of topics.
         used: Number of topics that the test used: without ties for wilcoxon and sign.
-        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo`` or ``bootstrap``.
+        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo``, ``bootstrap`` or ``two-level``.
         resamples: Number of sign vectors or samples drawn; None where nothing is drawn.
         seed: Seed of the draw; None where nothing is drawn.
         degenerate: The differences are one non-zero constant; see

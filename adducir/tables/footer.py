@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from adducir.evaluation.vectorised import kind_of
 from adducir.statistics.comparison.statements import statements
+from adducir.tables.table import printed_name
 
 if TYPE_CHECKING:
     from adducir.evaluation.scores import Scores
@@ -59,7 +60,8 @@ def _sentences(
     return [
         *statements(comparison, several_sets=several_sets),
         *_extra(scores.values(), systems),
-        *_negative(scores.values()),
+        *_negative(scores.values(), comparison.measures, names),
+        *_hollow(scores.values(), comparison.measures, names),
         *_unjudged(comparison.measures, names),
         *_descriptive(comparison, names),
     ]
@@ -89,20 +91,38 @@ def _extra(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _negative(scores: "Iterable[Scores]") -> list[str]:
+def _negative(
+    scores: "Iterable[Scores]", measures: Sequence[Hashable], names: Mapping[str, str]
+) -> list[str]:
     """How negative grades were treated, where there are any."""
-    for one in scores:
-        if one.negatives and one.negative == "zero":
-            return [
-                f"{_counted(one.negatives, 'judgement')} with a negative grade (spam) "
-                "counted as judged and not relevant."
-            ]
-        if one.negatives:
-            return [
-                f"{_counted(one.negatives, 'judgement')} with a negative grade (spam) taken as "
-                "trec_eval does: left out like unjudged documents by condensed measures and Bpref."
-            ]
-    return []
+    one = next((one for one in scores if one.negatives), None)
+    if one is None:
+        return []
+    what = f"{_counted(one.negatives, 'judgement')} with a negative grade"
+    inferred = [_name(m, names) for m in measures if getattr(m, "NAME", None) == ESTIMATED]
+    if len(inferred) == len(measures):
+        return [f"{what}, of which {listed(inferred)} takes -1 for pooled and not judged."]
+    apart = f"; {listed(inferred)} takes -1 for pooled and not judged" if inferred else ""
+    if one.negative == "zero":
+        return [f"{what} (spam) counted as judged and not relevant{apart}."]
+    return [
+        f"{what} (spam) taken as trec_eval does: left out like unjudged documents by condensed "
+        f"measures and Bpref{apart}."
+    ]
+
+
+def _hollow(
+    scores: "Iterable[Scores]", measures: Sequence[Hashable], names: Mapping[str, str]
+) -> list[str]:
+    """A warning of measures that leave out all but relevant documents."""
+    shown = [_name(m, names) for m in measures if _passes_over(m)]
+    if not shown or not any(one.positives_only for one in scores):
+        return []
+    return [
+        f"Warning: the qrels hold relevant documents only, and {listed(shown)} "
+        f"{'leave' if len(shown) > 1 else 'leaves'} out all others: only relevant documents are "
+        "left, and the figures tell next to nothing."
+    ]
 
 
 def _unjudged(measures: Sequence[Hashable], names: Mapping[str, str]) -> list[str]:
@@ -141,7 +161,7 @@ def _descriptive(comparison: "Comparison", names: Mapping[str, str]) -> list[str
 
 
 def _name(measure: Hashable, names: Mapping[str, str]) -> str:
-    return names.get(str(measure)) or str(measure)
+    return names.get(str(measure)) or printed_name(str(measure))
 
 
 def _counted(what: int | Sequence[str], noun: str) -> str:

@@ -10,6 +10,9 @@ DETAILS: tuple[Detail, ...] = get_args(Detail)
 """What can stand under a mean: difference to the baseline, its confidence interval, effect size,
 topics won/tied/lost, p-value, corrected p-value, corrected p-value of the equivalence test."""
 
+Fit = Literal["auto", "column", "page", "split"]
+"""How LaTeX places a table."""
+
 
 @dataclass(frozen=True)
 class Style:
@@ -22,6 +25,9 @@ class Style:
         decimals: Digits after the point of means, differences and interval ends.
         leading_zero: ``0.842`` if true, the field's ``.842`` if not.
         details: What to print under each mean, in this order.
+        fit: How LaTeX places the table: in one ``column`` of the page, over the whole ``page``
+            (``table*``), ``split`` into tables that fit a column, or by its number of columns.
+        footer: Whether LaTeX prints legend and footer below the table.
 
     Raises:
         UsageError: Decimals outside 0..15, or an unknown detail.
@@ -30,6 +36,8 @@ class Style:
     decimals: int = 3
     leading_zero: bool = True
     details: tuple[Detail, ...] = ()
+    fit: Fit = "auto"
+    footer: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.decimals <= 15:

@@ -7,6 +7,7 @@ and all that was found out about it; rounding and marks belong to the renderers
 makes one from a :class:`~adducir.statistics.comparison.results.Comparison`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -33,6 +34,9 @@ __all__ = [
     "Verdict",
     "Versus",
 ]
+
+_CONDENSED = re.compile(r"(\w+)\((|.*,)judged_only=True(|,.*)\)((?:@.+)?)")
+"""A measure of condensed lists: its name, its other parameters, its cutoff."""
 
 Verdict = Literal["better", "worse", "none"]
 
@@ -143,7 +147,17 @@ class Column:
     @property
     def title(self) -> str:
         """The name to print."""
-        return self.label or self.measure
+        return self.label or printed_name(self.measure)
+
+
+def printed_name(measure: str) -> str:
+    """A measure's name for readers: ``nDCG@5 (condensed)`` of ``nDCG(judged_only=True)@5``."""
+    match = _CONDENSED.fullmatch(measure)
+    if match is None:
+        return measure
+    name, before, after, cutoff = match.groups()
+    rest = ",".join(one for one in (before.rstrip(","), after.lstrip(",")) if one)
+    return f"{name}{f'({rest})' if rest else ''}{cutoff} (condensed)"
 
 
 @dataclass(frozen=True)

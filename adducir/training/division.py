@@ -18,7 +18,7 @@ from adducir.core.files import file_digest
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.corpora.references import file_path
-from adducir.datasets.spans.splitting import DEFAULT_SHARES, check_shares, part_of
+from adducir.datasets.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.training.recipe import Several, listed
 
 

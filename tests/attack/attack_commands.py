@@ -126,6 +126,23 @@ COMMANDS = [
         "--stem",
         before=(f"{_RETRIEVE} -o r.trec --threads 1",),
     ),
+    Command("corpora-passages", "corpora passages pages.jsonl -o out/p.jsonl.gz", "--words 3"),
+    Command(
+        "corpora-kilt",
+        "corpora kilt wow.jsonl --passages passages.jsonl -o out/c.jsonl",
+        "--turns /",
+    ),
+    Command(
+        "corpora-nlgen",
+        "corpora nlgen nlgen.json --corpus passages.jsonl -o out/n.jsonl",
+        "--skip 1",
+    ),
+    Command(
+        "generated",
+        "generated short.jsonl long.jsonl -r wow.jsonl --baseline short -o out/g.md",
+        "--depth 2",
+    ),
+    Command("sharpness", "sharpness a.trec b.trec -o out/m.md", "--cutoffs 1,2"),
     Command("sets", "sets chosen.jsonl --questions test.jsonl -o out/s.md", "--decimals 5"),
     Command(
         "select",

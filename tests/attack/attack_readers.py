@@ -117,6 +117,48 @@ def _mnli(path: Path) -> Any:
     return list(read_mnli(path))
 
 
+def _contexts(path: Path) -> Any:
+    from adducir.datasets.grounded.contexts import read_contexts
+
+    return list(read_contexts(path))
+
+
+def _pages(path: Path) -> Any:
+    from adducir.datasets.grounded.pages import cut_page, read_pages
+
+    return [passage for page in read_pages(path) for passage in cut_page(page, 2)]
+
+
+def _passages(path: Path) -> Any:
+    from adducir.datasets.grounded.pages import read_passages
+
+    return list(read_passages(path))
+
+
+def _wow(path: Path) -> Any:
+    from adducir.datasets.grounded.kilt import read_kilt
+
+    return list(read_kilt(path))
+
+
+def _nlgen(path: Path) -> Any:
+    from adducir.datasets.grounded.nlgen import read_nlgen
+
+    return read_nlgen(path)
+
+
+def _generated(path: Path) -> Any:
+    from adducir.evaluation.generation.files import read_generated
+
+    return read_generated(path)
+
+
+def _references(path: Path) -> Any:
+    from adducir.evaluation.generation.files import read_references
+
+    return read_references(path)
+
+
 def _texts(form: str | None) -> Call:
     def call(path: Path) -> Any:
         from adducir.datasets.spans.texts import read_texts
@@ -244,6 +286,13 @@ READERS: dict[str, list[Call]] = {
     "spans.jsonl": [_spans],
     "questions.jsonl": [_questions],
     "chosen.jsonl": [_chosen],
+    "contexts.jsonl": [_contexts],
+    "pages.jsonl": [_pages],
+    "passages.jsonl": [_passages],
+    "wow.jsonl": [_wow],
+    "nlgen.json": [_nlgen],
+    "generated.jsonl": [_generated],
+    "references.jsonl": [_references],
     "run.trec.ir-metadata.yml": [_metadata],
     "manifest.json": [_manifest],
     "settings.json": [_settings],

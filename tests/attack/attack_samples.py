@@ -33,6 +33,20 @@ _QUESTION = {
     "passages": [{"id": f"p{n}", "title": "t", "text": f"text {n}"} for n in range(4)],
     "gold": [[0, 1]], "sets": [{"members": [0, 1], "label": True}], "missing": [0],
 }  # fmt: skip
+_WOW = {
+    "id": "d_1", "input": "a\nb",
+    "output": [{"answer": "c", "provenance": [
+        {"wikipedia_id": "7", "start_paragraph_id": 1, "start_character": 0, "end_paragraph_id": 1, "end_character": 3}
+    ]}],
+}  # fmt: skip
+_PASSAGE = {
+    "id": "7-1", "title": "T", "text": "a b", "wikipedia_id": "7", "start_paragraph_id": 1, "start_character": 0,
+    "end_paragraph_id": 1, "end_character": 3,
+}  # fmt: skip
+_NLGEN = {
+    "passages": {"0": [{"is_selected": 1, "passage_text": "a b"}]}, "query": {"0": "q"}, "query_id": {"0": 7},
+    "wellFormedAnswers": {"0": ["A."]},
+}  # fmt: skip
 _SGML = "<DOC>\n<DOCNO> d{} </DOCNO>\n<TITLE>Cats &amp; dogs</TITLE>\n<TEXT>\nThey run.\n</TEXT>\n</DOC>\n"
 _TOP = "<top>\n<num> Number: {}\n<title> cats run\n<desc> Description:\nDo cats run?\n</top>\n"
 _XML = "<topics>\n<topic><number>1</number><title>cats</title></topic>\n<topic number='2'><title>dogs &eacute;</title></topic>\n</topics>\n"
@@ -92,6 +106,13 @@ SAMPLES: dict[str, list[bytes]] = {
     "spans.jsonl": [lines(_SPAN, _SPAN | {"id": "s2", "candidate": "c"})],
     "questions.jsonl": [lines(_QUESTION, _QUESTION | {"id": "q2"})],
     "chosen.jsonl": [lines({"id": "q1", "chosen": ["p0", "p2"], "score": 1.5})],
+    "contexts.jsonl": [lines({"id": "1", "input": "a", "target": "b", "gold": ["d1"], "group": "g"})],
+    "pages.jsonl": [lines({"wikipedia_id": "7", "wikipedia_title": "T", "text": ["T", "A. b", "Section::::S.", "c"]})],
+    "passages.jsonl": [lines(_PASSAGE)],
+    "wow.jsonl": [lines(_WOW)],
+    "nlgen.json": [json.dumps(_NLGEN).encode(), lines({name: one["0"] for name, one in _NLGEN.items()})],
+    "generated.jsonl": [lines({"id": "1", "outputs": [{"text": "a", "docno": "d1", "passage": "b"}]}), lines(_WOW)],
+    "references.jsonl": [lines({"query_id": 1, "answers": ["a", "b"]}), lines(_WOW)],
     "run.trec.ir-metadata.yml": [_METADATA.encode()],
     "manifest.json": [],
     "settings.json": [b'{"pooling": "mean", "context": {"left": 1, "right": 0, "tokens": 20}}'],

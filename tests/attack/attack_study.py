@@ -90,6 +90,7 @@ def make_study(folder: Path) -> Path:
     _retrieval(folder)
     _spans_and_sets(folder)
     _judgements(folder)
+    _grounded(folder)
     _texts(folder)
     for engine in ("memory", "lucene"):
         made = str(folder / "indexes" / engine)
@@ -183,6 +184,51 @@ def _spans_and_sets(folder: Path) -> None:
         for n, name in enumerate(names)
     ]
     (folder / "hotpot.json").write_text(json.dumps(hotpot))
+
+
+def _grounded(folder: Path) -> None:
+    """Pages, passages, a KILT task, NLGen's table, and what two systems wrote for the task."""
+    pages = [
+        {"wikipedia_id": f"{n}", "wikipedia_title": name, "text": [name, f"The {name} eats. So?"]}
+        for n, name in enumerate(LONG_WORDS[:12])
+    ]
+    _lines(folder / "pages.jsonl", pages)
+    place = {"start_paragraph_id": 1, "start_character": 0, "end_paragraph_id": 1}
+    texts = [page["text"][1] for page in pages]
+    passages = [
+        {
+            "id": f"{n}-1",
+            "title": page["wikipedia_title"],
+            "text": page["text"][1],
+            "wikipedia_id": f"{n}",
+            **place,
+            "end_character": len(page["text"][1]),
+        }
+        for n, page in enumerate(pages)
+    ]
+    _lines(folder / "passages.jsonl", passages)
+    outputs = [
+        {"answer": text, "provenance": [{"wikipedia_id": f"{n}", **place, "end_character": 5}]}
+        for n, text in enumerate(texts)
+    ]
+    _lines(
+        folder / "wow.jsonl",
+        [{"id": f"d_{n}", "input": "a\nb", "output": [one]} for n, one in enumerate(outputs)],
+    )
+    for system, words in (("short", 2), ("long", 3)):
+        written = [{"text": " ".join(text.split()[:words]), "passage": text} for text in texts]
+        _lines(
+            folder / f"{system}.jsonl",
+            [{"id": f"d_{n}", "outputs": [one] * 2} for n, one in enumerate(written)],
+        )
+    table = {
+        "passages": [[{"is_selected": 1, "passage_text": text}] for text in texts],
+        "query": ["what"] * len(texts),
+        "query_id": list(range(len(texts))),
+        "wellFormedAnswers": [["It eats."]] * len(texts),
+    }
+    columns = {name: dict(enumerate(column)) for name, column in table.items()}
+    (folder / "nlgen.json").write_text(json.dumps(columns))
 
 
 def _judgements(folder: Path) -> None:

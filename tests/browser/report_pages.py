@@ -5,11 +5,15 @@ import polars as pl
 
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.recall_curve import interpolated_precision
+from adducir.evaluation.gold_ranks import GoldRanks
+from adducir.evaluation.set_files import GoldSets
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
-from adducir.tables.material import Cost, Curve, Material, TopicHits, hits_held
+from adducir.tables.hits import HitCollector
+from adducir.tables.material import Cost, Curve, Material
+from adducir.tables.ranks import rank_table
+from adducir.tables.sets import set_table
 from adducir.tables.table import ResultTable
 
 UNJUDGED = -9
@@ -46,15 +50,11 @@ def made_up(
     scores = [evaluator.score(run) for run in runs]
     if not testing and systems > 1 and topics > 1:
         testing = {"baseline": "system 0", "equivalence": 0.05}
-    held = hits_held(topics, systems)
-    hits = TopicHits(
-        {qid: f"what is {qid} & <why>?" for qid in qids},
-        {run.tag: run.top(held).frame for run in runs},
-        qrels.frame,
-        {run.tag: interpolated_precision(run, qrels) for run in runs},
-    )
+    hits = HitCollector(qrels, systems, {qid: f"what is {qid} & <why>?" for qid in qids})
+    for run in runs:
+        hits.add(run.tag, run)
     material = Material(
-        {"": hits},
+        {"": hits.found()},
         {docno: f"Document {docno} says <b>what</b> q1 is." for docno in docnos},
         {run.tag: Cost(2.0 + n, 1000 * n) for n, run in enumerate(runs)},
         {"a model": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
@@ -82,3 +82,35 @@ def _run(
             pl.DataFrame({"qid": [qid] * len(best), "docno": docnos[best], "score": found[best]})
         )
     return Run.ranked(pl.concat(frames), name)
+
+
+def known_item(queries: int = 30) -> ResultTable:
+    """A table of ranks of gold items, with a random ranking's expectation."""
+    draw = np.random.default_rng(queries)
+    qids = [f"c{number}" for number in range(queries)]
+    candidates = np.full(queries, 80)
+    systems = {
+        name: GoldRanks(
+            tuple(qids), draw.integers(0, most, queries), np.ones_like(candidates), candidates
+        )
+        for name, most in (("BM25", 60), ("EGRET", 25))
+    }
+    return rank_table(systems, random=True, testing={"baseline": "BM25"})
+
+
+def evidence_sets(questions: int = 20) -> ResultTable:
+    """A table of selected sets, with the upper bound of the pools."""
+    draw = np.random.default_rng(questions)
+    pools = {f"q{n}": frozenset(f"p{n}-{m}" for m in range(8)) for n in range(questions)}
+    gold = GoldSets({qid: (frozenset(sorted(pool)[:2]),) for qid, pool in pools.items()}, pools)
+    scores = [
+        gold.scores(
+            name,
+            {
+                qid: tuple(sorted(pool)[:2] if draw.random() < right else sorted(pool)[3:5])
+                for qid, pool in pools.items()
+            },
+        )
+        for name, right in (("first", 0.4), ("second", 0.8))
+    ]
+    return set_table({"": scores}, bounds={"": gold.bound(2)}, testing={"baseline": "first"})

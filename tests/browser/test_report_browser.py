@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from report_pages import made_up
+from report_pages import evidence_sets, known_item, made_up
 
+from adducir.evaluation.reproduction import rank_biased_overlap
 from adducir.tables.formats import render
 from adducir.tables.table import ResultTable
 
@@ -206,6 +207,32 @@ def test_few_systems_one_topic_and_no_baseline(opened, systems, topics, testing)
     page = one.go()
     assert one.complaints == []
     assert page.locator("table.results tbody tr").count() == systems
+
+
+@pytest.mark.parametrize("made", [known_item, evidence_sets])
+def test_the_other_tasks_have_their_report(opened, made) -> None:
+    table = made()
+    one = opened(table)
+    page = one.go()
+    assert one.complaints == []
+    assert page.locator("table.results tbody tr").count() == len(table.rows)
+    assert page.locator("#differences-0").is_visible()
+    assert page.locator("#topics-map").is_visible()
+    assert page.locator("#hits").count() == 0
+
+
+def test_contrasts_of_other_systems_are_those_of_python(opened, table: ResultTable) -> None:
+    page = opened(table).go("#topic=q3&a=system+1&b=system+2")
+    shown = page.locator("#contrasts tbody tr").first.inner_text().split("\t")
+    runs = table.material.topics[""].runs
+    lists = {
+        qid: [runs[name].filter(qid=qid)["docno"].to_list() for name in ("system 1", "system 2")]
+        for qid in table.columns[0].topics
+    }
+    least = min(rank_biased_overlap(*pair, p=0.9, depth=20) for pair in lists.values())
+    assert shown[2] == f"{least:.2f}"
+    qid = shown[0].split()[0]
+    assert shown[4] == str(len(set(lists[qid][0]) & set(lists[qid][1])))
 
 
 def test_a_page_of_the_size_of_a_study_keeps_its_budget(opened) -> None:

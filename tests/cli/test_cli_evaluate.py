@@ -145,6 +145,32 @@ def test_everything_said_reaches_the_tests(folder, capsys):
     assert table["style"]["details"] == ["ci", "effect", "wtl"]
 
 
+def test_the_set_of_the_best_presets_and_non_inferiority_reach_the_tests(folder, capsys):
+    runs = ["a.trec", "b.trec", "-q", "qrels.txt", "-m", "AP"]
+    table = as_json(
+        capsys,
+        *[*runs, "--baseline", "a", "--preset", "wilcoxon-bh", "--best", "set", "--seed", "3"],
+        *["--equivalence", "0.2", "--equivalence-test", "exact", "--non-inferiority"],
+    )
+    settings = table["facts"]["topic_sets"][0]["settings"]
+    expected = {
+        "test": "wilcoxon",
+        "correction": "bh",
+        "best": "set",
+        "seed": 3,
+        "equivalence_test": "exact",
+        "non_inferiority": True,
+    }
+    assert {name: settings[name] for name in expected} == expected
+    assert any("Not worse than" in sentence for sentence in table["footer"])
+    alone = as_json(capsys, *runs, "--best", "set", "--alpha", "0.1")
+    assert any("level 90%" in sentence for sentence in alone["footer"])
+    for wrong in (["--preset", "no"], ["--preset", "wilcoxon-bh", "--test", "sign"]):
+        evaluated(capsys, *runs, "--baseline", "a", *wrong, code=2)
+    evaluated(capsys, *runs, "--non-inferiority", code=2)
+    evaluated(capsys, *runs, "-b", "a", "--test", "wilcoxon", "--correction", "maxt", code=2)
+
+
 def test_all_pairs_need_no_baseline(folder, capsys):
     table = as_json(capsys, "a.trec", "b.trec", "-q", "qrels.txt", "--family", "pairs")
     assert table["pairs"] is True
@@ -168,7 +194,7 @@ def test_negative_grades(folder, capsys):
         (["--correction", "holm"], "--equivalence"),
         (["--family", "table"], "--equivalence"),
         (["--against", "a"], "--equivalence"),
-        (["--baseline", "a", "--seed", "1"], "--test randomisation"),
+        (["--baseline", "a", "--seed", "1"], "--test bootstrap"),
         (["--baseline", "a", "--test", "bootstrap", "--permutations", "9"], "randomisation"),
         (["--baseline", "a", "--show", "equivalence_p"], "--equivalence"),
     ],

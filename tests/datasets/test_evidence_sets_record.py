@@ -14,7 +14,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, LabelledSet, Passage
 from adducir.datasets.evidence_sets.record_files import read_questions, write_questions
 from adducir.datasets.evidence_sets.sampling import sample_sets, with_sets
-from adducir.datasets.evidence_sets.splitting import split
+from adducir.datasets.splitting import split
 
 PASSAGES = tuple(Passage(f"p{n}", f"Title {n}", f"Text of {n}.") for n in range(4))
 QUESTION = EvidenceQuestion(

@@ -1,5 +1,6 @@
 """KILT's knowledge source cut into passages, and gold passages by provenance."""
 
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -174,8 +175,12 @@ def test_from_the_official_forms_to_contexts(tmp_path, monkeypatch, capsys):
     )
     assert main(["corpora", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
     arguments = ["corpora", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
-    assert main([*arguments, "-o", "contexts.jsonl"]) == 0
-    report = capsys.readouterr().out.splitlines()
+    assert main([*arguments, "-o", "contexts.jsonl", "--qrels", "gold.qrels"]) == 0
+    gold = "6bc2-99d6_3 0 4041-1 1\nd_11 0 4041-1 1\n"
+    assert Path("gold.qrels").read_text(encoding="utf-8") == gold
+    printed = capsys.readouterr()
+    report = printed.out.splitlines()
+    assert hashlib.sha256(Path("wow.jsonl").read_bytes()).hexdigest() in printed.err
     assert [row.split()[-1] for row in report] == ["5", "2", "0", "2", "1"]
     first, *others = read_contexts(Path("contexts.jsonl"))
     assert first.input == "Hi! | What is bucatini?"

@@ -12,6 +12,8 @@ from adducir.core.json_columns import is_columns, read_columns
 from adducir.corpora.documents import Document
 from adducir.datasets.grounded.contexts import read_contexts
 from adducir.datasets.grounded.nlgen import read_nlgen, with_gold
+from adducir.evaluation.generation.files import read_references
+from adducir.evaluation.generation.texts import Reference
 
 
 def query(number, answers, selected="A thick  pasta.", **more):
@@ -91,10 +93,16 @@ def test_the_command_cuts_and_reports(tmp_path, monkeypatch, capsys):
     forms(tmp_path)
     Path("collection.tsv").write_text("0\tA thick pasta.\n1\tRice.\n", encoding="utf-8")
     start = ["corpora", "nlgen", "table.json", "--corpus", "collection.tsv"]
-    assert main([*start, "--first", "1", "-o", "validation.jsonl"]) == 0
+    arguments = [*start, "--first", "1", "-o", "validation.jsonl"]
+    assert main([*arguments, "--references", "references.jsonl"]) == 0
+    assert read_references(Path("references.jsonl"))["7"] == Reference(
+        "7", ("It is a pasta.", "A pasta."), ". what is 7?"
+    )
     report = capsys.readouterr().out.splitlines()
     assert [row.split()[-1] for row in report] == ["5", "2", "1", "1", "1", "1", "1"]
-    assert main([*start, "--skip", "1", "-o", "test.jsonl"]) == 0
+    assert json.loads(Path("references.jsonl").read_text())["query_id"] == 7  # as MS MARCO has it
+    assert main([*start, "--skip", "1", "-o", "test.jsonl", "--qrels", "test.qrels"]) == 0
+    assert Path("test.qrels").read_text(encoding="utf-8") == ""
     assert [(one.id, one.gold) for one in read_contexts(Path("validation.jsonl"))] == [
         ("7", ("0",))
     ]

@@ -17,8 +17,18 @@ from adducir.evaluation.generation.kilt import Kilt
 from adducir.evaluation.generation.overlap import f1
 from adducir.evaluation.generation.sharpness import cumulated, sharpness
 from adducir.evaluation.generation.texts import Generated, Output, Reference
-from adducir.evaluation.generation.words import common_words
+from adducir.evaluation.generation.words import common_words, words_of
 from adducir.tables.generated import generated_table
+
+PAPER = """
+i and of in is to it that are you they have was but for as its like with on so be or not yes do can
+from there by well also one my know has some he their love most people think really all about just
+too them im which sure more been at would many were good very dont when thats no yeah what other
+great if because used actually first since lot me even your how we time different world use get
+called only out much over had though music around popular his am made than such back up us make
+usually who favorite new food oh long she now did pretty any where years this way go
+"""
+"""The common words of Wizard of Wikipedia that the paper prints in appendix A.2, by frequency."""
 
 ASKED = {"1": Reference("1", ("z",), "do you like pasta")}
 WRITTEN = {
@@ -151,9 +161,26 @@ def test_real_dialogue(turns, tmp_path, capsys):
         # The one passage that is given is the gold one.
         assert means[system]["grounding", "F1"] == pytest.approx(plain)
         assert means[system]["knowledge", "Knowledge-F1"] == pytest.approx(plain)
+    # As docs/generation.md has them.
+    assert [round(means["memnet"][column], 3) for column in columns[:5]] == [
+        *(0.287, 0.271, 0.274, 0.351, 0.345)
+    ]
+    assert [round(means["dodeca"][column], 3) for column in columns[:5]] == [
+        *(0.303, 0.291, 0.277, 0.313, 0.333)
+    ]
     assert means["gold"]["answers", "F1"] == 1
     assert means["gold"]["answers", "Novel-F1"] < 1  # answers without a novel word
     assert means["dodeca"]["answers", "F1"] > means["memnet"]["answers", "F1"]
+
+
+def test_common_words_are_those_of_the_paper(turns):
+    paper = PAPER.split()
+    assert len(paper) == 121
+    assert words_of(PAPER) == tuple(paper)
+    # Half of all words, as in the paper; from 544 answers and not from its whole training set.
+    ours = common_words((turn["gold"] for turn in turns), 0.5)
+    assert len(ours) == 116
+    assert len(set(ours) & set(paper)) == 99
 
 
 def test_context_words_do_not_ground(turns):
@@ -168,3 +195,23 @@ def test_context_words_do_not_ground(turns):
         found[name] = Generated(name, (Output(turn["gold"], passage=other["knowledge"]),))
     plain, novel = Grounding(common).scores("x", references, found).values.mean(axis=0)
     assert novel < plain / 2
+
+
+def test_the_mass_of_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    flat = "".join(f"{qid} Q0 d{n} {n + 1} {-n * 1e-9} t\n" for qid in "ab" for n in range(4))
+    sharp = "".join(f"{qid} Q0 d{n} {n + 1} {-n * 99} t\n" for qid in "ab" for n in range(4))
+    for name, text in (("flat", flat), ("sharp", sharp)):
+        Path(f"{name}.trec").write_text(text, encoding="utf-8")
+    arguments = ["sharpness", "flat.trec", "sharp.trec", "--cutoffs", "1,2,9", "--format", "json"]
+    assert main([*arguments, "--baseline", "flat"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    means = [[cell["mean"] for cell in row["cells"]] for row in table["rows"]]
+    assert means[0] == pytest.approx([0.25, 0.5, 1])
+    assert means[1] == pytest.approx([1, 1, 1])
+    assert main([*arguments, "--depth", "2"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table["rows"][0]["cells"][0]["mean"] == pytest.approx(0.5)
+    assert main([*arguments, "--cutoffs", "x"]) == 2
+    Path("empty.trec").write_text("", encoding="utf-8")
+    assert main(["sharpness", "empty.trec"]) != 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.evaluation.generation.bleu import bleu
 from adducir.evaluation.generation.files import read_generated, read_references
@@ -55,6 +56,33 @@ def test_kilts_own_figures(tmp_path):
         "KILT-F1": 1 / 3,
         "KILT-ROUGE-L": pytest.approx(0.3333333316666667, abs=1e-15),
     }
+
+
+def test_measures_are_those_that_there_are_data_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "gold.jsonl", kilt_line("d_1", "yes", "41"), kilt_line("d_2", "no", "7"))
+    lines(tmp_path / "kilt.jsonl", kilt_line("d_1", "yes", "41"))
+    outputs = [{"text": "yes", "docno": "41-1"}, {"text": "no"}]
+    lines(tmp_path / "ours.jsonl", {"id": "d_1", "outputs": outputs})
+    lines(tmp_path / "bare.jsonl", {"id": "d_1", "outputs": [{"text": "yes", "passage": "no"}]})
+
+    def groups(*words):
+        assert main(["generated", *words, "-r", "gold.jsonl", "--format", "json"]) == 0
+        return {one["group"] for one in json.loads(capsys.readouterr().out)["columns"]}
+
+    assert groups("kilt.jsonl", "ours.jsonl") == {"answers", "kilt"}
+    assert groups("bare.jsonl") == {"answers", "grounding"}
+    assert groups("bare.jsonl", "-m", "kilt,answers") == {"answers", "kilt"}
+    for words in (["kilt.jsonl", "-m", "rouge"], ["kilt.jsonl", "kilt.jsonl"]):
+        assert main(["generated", *words, "-r", "gold.jsonl"]) == 2
+    assert main(["generated", "ours.jsonl", "-r", "gold.jsonl", "-m", "grounding"]) == 3
+
+
+def test_pages_of_passages_by_their_docnos():
+    right = Reference("1", ("yes",), evidence=(("41", "7-x"),))
+    outputs = (Output("yes", "41-2"), Output("no", "41-1"), Output("no"), Output("no", "7-x-9"))
+    assert Kilt().values(right, Generated("1", outputs))[:2] == [1, 1]
+    assert Kilt().values(right, Generated("1", outputs, ("41", "8")))[:2] == [0.5, 0]
 
 
 def test_kilts_own_figures_of_pages():
@@ -179,6 +207,8 @@ def test_words_of_ms_marco():
         *("long", "-", "term", "1990", "-", "95", "5", "kg", "...", "'", "x", "'")
     ]
     assert marco_words(" \n") == []
+    for long in ("." * 200_000 + "x", "(" * 200_000, "-a" * 100_000):
+        assert marco_words(long) == [long]  # at once
 
 
 def test_bleu_by_hand():

@@ -413,3 +413,15 @@ def test_the_studies_name_rerankers_that_are_there(name):
     for system in recipe.systems.values():
         if isinstance(system, Rerank) and system.by.endswith(".yaml"):
             read_recipe(ROOT / system.by)
+
+
+def test_a_recipe_that_several_name_is_trained_once(study):
+    trained = "rerankers/trained.yaml"
+    changes = (
+        f"systems.CE.by={trained}",
+        f"systems.Deeper={{rerank: BM25, by: {trained}, depth: 4}}",
+        "topics.u={source: topics.tsv, qrels: given.qrels}",
+    )
+    (study / "given.qrels").write_text("1 0 d5 1\n2 0 d3 1\n")
+    lines = planned(study, *changes).lines()
+    assert sum(line.startswith("train ") for line in lines) == 1

@@ -6,11 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from experiment_studies import Study
+import torch
+from experiment_studies import Notes, Study
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.experiments.retrieval.runs import RunStep
 from adducir.runs.read import read_run
 
 EXPERIMENT = """\
@@ -238,3 +240,64 @@ def test_an_error_in_another_process_is_reported_as_here(study: Study) -> None:
     study.path("Reversed").unlink()
     with pytest.raises(InputError, match=r"more\.py: .*gives no transformer"):
         study.run(allow_code=True, jobs=2)
+
+
+class BreaksTheFile(Notes):
+    """Changes the experiment file as soon as processes are started to make its steps."""
+
+    def __init__(self, study: Study, text: str) -> None:
+        super().__init__()
+        self.study, self.text = study, text
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        if what == "making":
+            self.study.file.write_text(self.text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (
+            "{index: pets}",
+            "{index: nothing}",
+            r":\d+: at `systems\.BM25\.index`: there is no index",
+        ),
+        ("{index: pets}", "{index: pets, k1: 2}", "the experiment file was changed meanwhile"),
+    ],
+)
+def test_a_file_that_cannot_be_planned_again_elsewhere(study: Study, old, new, what) -> None:
+    for system in ("BM25", "MiniLM"):
+        study.path(system).unlink()
+    table = (study.folder / "experiments/pets/table.csv").read_bytes()
+    progress = BreaksTheFile(study, study.file.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=what):
+        study.run(allow_code=True, jobs=2, progress=progress)
+    assert not study.path("BM25").exists()
+    assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
+    assert not list((study.folder / "experiments").glob(".pets.building*"))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("system", ["MiniLM", "Late"])
+def test_networks_compute_on_the_device_that_is_named(study: Study, system, jobs) -> None:
+    late = "systems.Late={rerank: BM25, by: 'maxsim:minilm', depth: 2, texts: pets}"
+    study.run(late, allow_code=True)
+    kept = study.path("Late" if system == "MiniLM" else "MiniLM").read_bytes()
+    for name in (system, "Reversed"):
+        study.path(name).unlink()
+    shutil.rmtree(study.folder / "rerankers", ignore_errors=True)
+    with pytest.raises(UsageError, match=r"no device .cuda. here"):
+        study.run(late, allow_code=True, device="cuda", jobs=jobs)
+    assert not study.path(system).exists()
+    assert study.path("Late" if system == "MiniLM" else "MiniLM").read_bytes() == kept
+
+
+def test_a_plan_looks_at_each_step_once(study: Study, monkeypatch) -> None:
+    looked: list[Path] = []
+    whole = RunStep.why
+    monkeypatch.setattr(RunStep, "why", lambda step: looked.append(step.path) or whole(step))
+    plan = study.plan()
+    assert looked == []
+    run_experiment(plan, threads=1)
+    assert sorted(looked) == sorted(step.path for step in plan.goals)

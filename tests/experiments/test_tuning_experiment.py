@@ -131,7 +131,7 @@ def test_the_table_names_the_chosen_settings(one_set):
     assert settings["BM25 tuned"] == {fold["fold"]: fold["chosen"] for fold in facts["folds"]}
     assert set(settings["Fused"]["1"]) == {"k", "weights.BM25"}
     (note,) = [note for note in outcome.table.footer if note.startswith("BM25 tuned")]
-    assert "held-out figures, tuned on nDCG(judged_only=True)@5 (4 folds over 20" in note
+    assert "held-out figures, tuned on nDCG@5 (condensed) (4 folds over 20" in note
     message = json.dumps(
         read_metadata(folder / "runs" / "table" / "BM25_tuned.all.trec.gz")["method"]
     )

@@ -10,7 +10,15 @@ from anserini import Anserini
 from adducir.core.errors import UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
+from adducir.indexes import (
+    IndexSettings,
+    LexicalRetriever,
+    LuceneIndex,
+    MemoryIndex,
+    QueryExpansion,
+    build_index,
+    build_memory_index,
+)
 from adducir.indexes.feedback import BM25PRF, FEEDBACK, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.models import ATIRE, BM25, DPH
 
@@ -97,6 +105,12 @@ def test_a_pipeline_is_a_search_with_feedback(case: Case, method: FeedbackMethod
         documents = list(zip(first.docnos.to_list(), first.scores.tolist(), strict=True))
         (direct,) = index.expand([query], BM25(), method)
         assert index.expand_from(query, documents, method) == direct
+        bm25 = LexicalRetriever(index, depth=20)
+        pipeline = LexicalRetriever(index, depth=method.depth) >> QueryExpansion(index, method)
+        found = (pipeline >> bm25).search(query)
+        hits = index.search([query], BM25(), feedback=method, depth=20)
+        assert found["docno"].to_list() == hits.docnos.to_list()
+        assert found["score"].to_list() == pytest.approx(hits.scores.tolist(), rel=1e-6)
 
 
 @pytest.mark.parametrize("method", [Rocchio(), BM25PRF()])

@@ -13,7 +13,7 @@ from adducir.core.artifacts import read_manifest
 from adducir.core.errors import MachineError, UsageError
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.feedback import RM3
+from adducir.indexes.feedback import BM25PRF, RM3
 from adducir.indexes.languages import LANGUAGES
 from adducir.indexes.lucene_builder import build_index
 from adducir.indexes.memory.builder import Analyser, build_memory_index
@@ -146,6 +146,13 @@ def test_feedback_takes_terms_of_any_characters(tmp_path: Path) -> None:
     )
     assert "мор" in one
     assert one == pytest.approx(other, rel=1e-7)
+    memory = MemoryIndex(tmp_path / "memory")
+    rm3 = RM3(fb_terms=5, fb_docs=5)
+    counts, found = memory._first(["дом"], BM25(), rm3, 1)
+    (by_its_formula,) = memory._feedback._expanded(counts, found, rm3)
+    assert by_its_formula == other
+    for index in (LuceneIndex(tmp_path / "lucene"), memory):
+        assert "мор" in index.expand(["дом"], BM25(), BM25PRF(fb_docs=5))[0]
 
 
 def test_the_documents_list_every_language() -> None:

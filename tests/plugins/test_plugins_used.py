@@ -8,6 +8,7 @@ from pathlib import Path
 
 import newcomers
 import pytest
+import study_newcomers
 from plugin_package import install
 
 from adducir.families import FAMILIES
@@ -44,8 +45,9 @@ def study(tmp_path: Path) -> Path:
     (tmp_path / "questions.jsonl").write_text(json.dumps(question) + "\n")
     (tmp_path / "experiments").mkdir()
     (tmp_path / "experiments" / "pets.yaml").write_text(EXPERIMENT)
-    source = Path(newcomers.__file__).read_text(encoding="utf-8")
-    install(tmp_path / "site", "newcomers", source, newcomers.POINTS)
+    for package in (newcomers, study_newcomers):
+        source = Path(package.__file__).read_text(encoding="utf-8")
+        install(tmp_path / "site", package.__name__, source, package.POINTS)
     return tmp_path
 
 
@@ -78,17 +80,12 @@ def ranked_in(study: Path, system: str, qid: str) -> list[str]:
 
 
 def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> None:
-    names = {group.removeprefix("adducir."): kinds for group, kinds in newcomers.POINTS.items()}
-    parts = {
-        "tasks",
-        "ranking_systems",
-        "grounded_systems",
-        "corpora",
-        "indexes",
-    }  # of experiment files alone
-    assert set(names) == set(FAMILIES) - parts
+    points = newcomers.POINTS | study_newcomers.POINTS
+    names = {group.removeprefix("adducir."): kinds for group, kinds in points.items()}
+    assert set(names) == set(FAMILIES) - {"grounded_systems"}
     code = "from adducir.testing import check_kind\n" + "".join(
-        f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n')\n"
+        f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n', "
+        f"settings={study_newcomers.SETTINGS.get(kind)!r})\n"
         for family, kinds in names.items()
         for kind in kinds
     )
@@ -223,3 +220,65 @@ def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None
     (study / "experiments" / "wrong.yaml").write_text(wrong)
     message = adducir(study, "experiment", "experiments/wrong.yaml", code=3)
     assert "did you mean `cautious`?" in message
+
+
+def test_a_corpus_an_index_and_an_encoder_of_an_experiment_file(study: Path) -> None:
+    (study / "experiments" / "inline.yaml").write_text(
+        "corpora: {c: {inline: {x: cats and cats, y: dogs dogs, z: cats and dogs}}}\n"
+        "indexes:\n"
+        "  words: {corpus: c, engine: words}\n"
+        "  vectors: {corpus: c, engine: dense, encoder: 'hashing:'}\n"
+        "topics: {t: {source: topics.tsv, qrels: qrels.txt}}\n"
+        "systems: {Words: {index: words}, Hashing: {index: vectors}}\n"
+        "measures: [FirstGrade]\n"
+        "comparison: {baseline: Words, test: cautious, correction: sidak}\n"
+    )
+    adducir(study, "experiment", "experiments/inline.yaml")
+    for system in ("Words", "Hashing"):
+        run = read_run(study / "runs" / "inline" / f"{system}.t.trec.gz")
+        assert run.frame.filter(qid="1")["docno"].to_list()[:2] == ["x", "z"]
+        assert run.frame.filter(qid="2")["docno"].to_list()[0] == "y"
+    table = json.loads((study / "experiments" / "inline" / "table.json").read_text())
+    packages = table["provenance"]["packages"]
+    newcomer = {"package": "newcomers", "version": "1.2"}
+    assert packages == {
+        "correction sidak": newcomer,
+        "measure FirstGrade": newcomer,
+        "test cautious": newcomer,
+    }
+    again = adducir(study, "experiment", "experiments/inline.yaml", "--dry-run")
+    assert [line.split()[0] for line in again.splitlines()][:4] == ["keep"] * 4
+
+
+def test_a_system_of_known_item_search(study: Path) -> None:
+    spans = [
+        {"id": f"s{n}", "group": "g", "left": [f"left {n}"], "span": [text], "right": []}
+        for n, text in enumerate(("a long text of words", "short", "of words"))
+    ]
+    (study / "spans.jsonl").write_text("".join(json.dumps(one) + "\n" for one in spans))
+    (study / "experiments" / "ranks.yaml").write_text(
+        "task: known-item\ndata: {d: {spans: spans.jsonl}}\ncontexts: {L: {left: 1, right: 0}}\n"
+        "systems: {Shortest: {shortest: true}}\nrandom: false\ncutoffs: [1, 2]\n"
+    )
+    adducir(study, "experiment", "experiments/ranks.yaml")
+    table = json.loads((study / "experiments" / "ranks" / "table.json").read_text())
+    means = {
+        column["measure"]: cell["mean"]
+        for column, cell in zip(table["columns"], table["rows"][0]["cells"], strict=True)
+    }
+    assert means["R@1"] == pytest.approx(1 / 3)
+    assert means["R@2"] == pytest.approx(2 / 3)
+
+
+def test_a_task(study: Path) -> None:
+    (study / "experiments" / "lines.yaml").write_text(
+        "task: lengths\nfiles: {Pets: pets.txt, Runs: b.run}\n"
+    )
+    plan = adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
+    assert plan.startswith("count  runs/lines/Pets\n")
+    adducir(study, "experiment", "experiments/lines.yaml")
+    table = json.loads((study / "experiments" / "lines" / "table.json").read_text())
+    assert [row["system"] for row in table["rows"]] == ["Pets", "Runs"]
+    assert "keep" in adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
+    wrong = adducir(study, "experiment", "experiments/lines.yaml", "--set", "files.X=no", code=3)
+    assert "at `files.X`" in wrong

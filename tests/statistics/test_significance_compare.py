@@ -343,7 +343,7 @@ def test_systems_that_do_not_fit_together_are_refused(systems: list[Given]) -> N
         ({"baseline": ["bm25", "x"]}, "'x' is not among"),
         ({"against": "bst", "equivalence": 0.1}, "equivalent"),
         ({"test": "anova"}, "no significance test 'anova'. Choose one of t, wilcoxon"),
-        ({"correction": "tukey"}, "there is no correction"),
+        ({"correction": "sidak"}, "there is no correction"),
         ({"family": "all"}, "unknown family"),
         ({"interval": "normal"}, "unknown interval"),
         ({"alpha": 5.0}, "alpha"),

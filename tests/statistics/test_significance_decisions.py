@@ -59,7 +59,7 @@ def test_what_is_no_p_is_refused(wrong) -> None:
 
 def test_unknown_correction_is_refused_and_no_test_is_fine() -> None:
     with pytest.raises(UsageError, match="Choose one of holm"):
-        correct([0.1], "tukey")  # type: ignore[arg-type]
+        correct([0.1], "sidak")  # type: ignore[arg-type]
     assert correct([], "holm").size == 0
 
 

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 import pytrec_eval
 
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.scores import Scores
+from adducir.runs.check_judgements import check_positives
+from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.statements import statements
 from adducir.statistics.equivalence import tost
@@ -101,3 +105,38 @@ def test_differing_topics_are_counted_beyond_rounding():
     found = tost([0.3 - 0.2, 0.5, 1.0], [0.1, 0.5, 0.9], 0.2)
     assert found.differing == 1
     assert found.method == "exact"
+
+
+def footer_of(qrels: dict[str, int], measures: str, **options: str) -> str:
+    judged = Qrels.of({"q": qrels, "r": qrels})
+    run = Run.of({"q": RUN, "r": RUN}, tag="a")
+    scores = [evaluate(run, judged, measures, system="a", **options)]
+    return " ".join(build_table(compare(scores), scores).footer)
+
+
+def test_qrels_of_positives_only_are_warned_of_where_a_measure_needs_others():
+    positives = {"d3": 1, "d5": 2}
+    text = footer_of(positives, "nDCG(judged_only=True)@5 Bpref AP")
+    assert "hold relevant documents only, and nDCG@5 (condensed), Bpref leave out" in text
+    assert "Warning" not in footer_of(positives, "AP R@5")
+    assert "Warning" not in footer_of(positives | {"d1": 0}, "Bpref AP")
+    judged = Qrels.of({"q": positives}).frame
+    (finding,) = check_positives(judged, parse_measures("Bpref AP"))
+    assert (finding.severity, finding.code) == ("warning", "positives-only")
+    (finding,) = check_positives(judged, None)
+    assert finding.severity == "info"
+    assert list(check_positives(judged, parse_measures("AP"))) == []
+    assert list(check_positives(Qrels.of({"q": {"d": -1, "e": 1}}).frame, None)) == []
+
+
+def test_the_footer_tells_of_negative_grades_what_the_measures_do_with_them():
+    qrels = {"d0": -1, "d1": 1, "d2": 0}
+    alone = footer_of(qrels, "infAP")
+    assert "2 judgements with a negative grade, of which infAP takes -1 for pooled and" in alone
+    assert "not relevant;" not in alone
+    assert "spam" not in alone
+    both = footer_of(qrels, "infAP Bpref")
+    assert "(spam) counted as judged and not relevant; infAP takes -1 for pooled" in both
+    as_trec_eval = footer_of(qrels, "infAP Bpref", negative="trec_eval")
+    assert "by condensed measures and Bpref; infAP takes -1" in as_trec_eval
+    assert footer_of(qrels, "AP").count("infAP") == 0

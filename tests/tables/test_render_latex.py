@@ -1,6 +1,7 @@
 """LaTeX: it compiles as pasted with booktabs alone, whatever the names."""
 
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from sample_tables import nasty, small, wide
 
 from adducir.tables.formats.latex import render
+from adducir.tables.formats.latex_cut import cut as latex_cut
 from adducir.tables.formats.tex_escape import escaped, label
 from adducir.tables.table import Column, ResultTable, Row, Style, TableCell
 
@@ -77,6 +79,38 @@ def test_labels_hold_nothing_that_expands() -> None:
     assert label("tab:a_b {c}\\d%") == "tab:abcd"
 
 
+def test_a_table_fits_a_column_the_page_or_is_cut() -> None:
+    column = render(wide(Style(fit="column")))
+    assert r"\begin{table}[tb]" in column
+    assert r"\footnotesize" in column
+    assert r"\begin{table*}[tb]" in render(small(Style(fit="page")))
+    cut = render(wide(Style(fit="split")))
+    parts = cut.count(r"\begin{table}")
+    assert parts > 1
+    assert cut.count(r"\end{table}") == parts
+    assert f"(1 of {parts})" in cut
+    assert r"\label{tab:wide-2}" in cut
+    # Every figure stands once, every system in each part, the notes below the last.
+    whole = render(wide())
+    figures = r"\d\.\d{3}"
+    assert sorted(re.findall(figures, cut)) == sorted(re.findall(figures, whole))
+    assert cut.count(r"\textit{Original}") == parts
+    assert cut.count("Means over 6 topics.") == 1
+    assert cut.index("Means over 6 topics.") > cut.rindex(r"\bottomrule")
+
+
+def test_a_cut_table_keeps_within_a_column() -> None:
+    for part in latex_cut(wide(), 8):
+        assert len(part.columns) <= 4
+    assert latex_cut(small(), 8) == [small()]
+
+
+def test_a_table_without_its_footer() -> None:
+    text = render(small(Style(footer=False)))
+    assert "Means over 6 topics." not in text
+    assert "minipage" not in text
+
+
 def document(*tables: ResultTable) -> str:
     body = "\n\\clearpage\n".join(render(table) for table in tables)
     head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
@@ -101,7 +135,8 @@ def compiled(source: str, folder: Path) -> str:
 
 @pytest.mark.skipif(NO_LATEX, reason="pdflatex is not installed: LaTeX tables are not compiled")
 def test_tables_compile_with_booktabs_alone(tmp_path: Path) -> None:
-    log = compiled(document(small(), small(DETAILS), nasty(), wide()), tmp_path)
+    fits = [wide(Style(fit="split")), small(Style(fit="page")), small(Style(fit="column"))]
+    log = compiled(document(small(), small(DETAILS), nasty(), wide(), *fits), tmp_path)
     assert "Overfull \\hbox" not in log
 
 

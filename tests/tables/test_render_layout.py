@@ -20,7 +20,15 @@ from adducir.tables.formats.layout import (
     p_value,
 )
 from adducir.tables.formats.names import joints, one_line, shortened, wrap_title
-from adducir.tables.table import Column, Equivalence, ResultTable, Row, Style, TableCell
+from adducir.tables.table import (
+    Column,
+    Equivalence,
+    ResultTable,
+    Row,
+    Style,
+    TableCell,
+    printed_name,
+)
 
 HOUSE = Style(leading_zero=False)
 
@@ -190,3 +198,19 @@ def test_shortened_names_fit_and_stay_different(names: list[str], width: int) ->
 def test_long_names_are_cut_in_the_middle() -> None:
     name = "bm25-deepct-all-topic-and-conclusion-rm3"
     assert shortened([name], 16) == {name: "bm25-dee…ion-rm3"}
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [
+        ("nDCG(judged_only=True)@5", "nDCG@5 (condensed)"),
+        ("nDCG(dcg='exp-log2',judged_only=True)@10", "nDCG(dcg='exp-log2')@10 (condensed)"),
+        ("nDCG(gains={0:1,1:0},judged_only=True)", "nDCG(gains={0:1,1:0}) (condensed)"),
+        ("RR(judged_only=True,rel=2)@10", "RR(rel=2)@10 (condensed)"),
+        ("SetP(judged_only=True)", "SetP (condensed)"),
+        ("nDCG@5", "nDCG@5"),
+        ("nDCG(judged_only=False)@5", "nDCG(judged_only=False)@5"),
+    ],
+)
+def test_measures_of_condensed_lists_have_one_name(measure: str, name: str) -> None:
+    assert printed_name(measure) == name

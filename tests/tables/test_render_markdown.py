@@ -21,10 +21,10 @@ def test_small_table() -> None:
     assert render(small()).splitlines()[:6] == [
         "**Made-up figures**",
         "",
-        r"| System   | nDCG(judged\_only=True)@5 | Bpref     |",
-        "| :------- | :------------------------ | :-------- |",
-        "| BM25     | 0.612                     | **0.400** |",
-        "| BM25+RM3 | **0.700**↑                | 0.390≈    |",
+        "| System   | nDCG@5 (condensed) | Bpref     |",
+        "| :------- | :----------------- | :-------- |",
+        "| BM25     | 0.612              | **0.400** |",
+        "| BM25+RM3 | **0.700**↑         | 0.390≈    |",
     ]
 
 
@@ -57,7 +57,7 @@ def test_escaping_can_be_undone_and_leaves_no_pipe_or_tag(text: str) -> None:
 
 def test_details_groups_sections_and_letters() -> None:
     text = render(wide(Style(details=("wtl",))))
-    assert r"Touché 2020<br>nDCG(judged\_only=True)@5" in text
+    assert "Touché 2020<br>nDCG@5 (condensed)" in text
     assert "| *DeepCT, topic and conclusion* " in text
     assert "<br>a: 4/1/1<br>b: 4/1/1" in text
     assert "| BM25 (b) " in text

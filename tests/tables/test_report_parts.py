@@ -11,6 +11,7 @@ from adducir.tables.material import hits_held
 from adducir.tables.report.drawing import shown, ticks
 from adducir.tables.report.sections.agreement import tau
 from adducir.tables.report.sections.boxes import five_numbers
+from adducir.tables.report.sections.contrast import overlap, tau_ap
 from adducir.tables.report.sections.costs import pareto
 from adducir.tables.report.sections.diff import judgement, moves
 from adducir.tables.report.sections.headline import headline
@@ -30,7 +31,7 @@ def table_of(*means: tuple[float, ...], **more: object) -> ResultTable:
 
 def test_the_headline_tells_what_differs_and_by_how_much() -> None:
     text = headline(small())
-    assert "Of 2 systems tested against BM25 on nDCG(judged_only=True)@5" in text
+    assert "Of 2 systems tested against BM25 on nDCG@5 (condensed)" in text
     assert "1 is significantly better (BM25+RM3 +0.088 [+0.068, +0.108])" in text
     assert "1 is significantly worse (QLD −0.412 [−0.432, −0.392])" in text
     assert "No system was shown to be equivalent" in text
@@ -108,6 +109,18 @@ def test_taus_of_measures_that_agree_and_that_do_not() -> None:
 def test_moves_and_judgements() -> None:
     assert [moves([5, 6, 7], document, 1) for document in (5, 6, 7, 8)] == ["−1", "", "+1", "new"]
     assert [judgement(grade)[0] for grade in (None, 0, -2, 3)] == ["U", "N", "N", "R3"]
+
+
+def test_overlap_and_tau_ap_by_hand() -> None:
+    assert overlap([1, 2, 3], [1, 2, 3], 3) == pytest.approx(1)
+    assert overlap([1, 2], [3, 4], 2) == 0
+    # Shared so far: 0 of 1, 2 of 2; weights 1 and .9.
+    assert overlap([1, 2], [2, 1], 2) == pytest.approx(0.9 / 1.9)
+    assert tau_ap([1, 2, 3], [1, 2, 3]) == 1
+    assert tau_ap([1, 2, 3], [3, 2, 1]) == -1
+    # In the order 2, 1, 3: above 1 stands 0 of 1 rightly, above 3 both.
+    assert tau_ap([1, 2, 3], [2, 1, 9, 3]) == pytest.approx(2 / 2 * (0 + 1) - 1)
+    assert np.isnan(tau_ap([1], [1, 2]))
 
 
 def test_of_many_topics_the_hardest_and_the_most_diverse_are_drawn() -> None:

@@ -148,7 +148,7 @@ def test_footer_shows_what_a_reader_must_know() -> None:
     assert "Ignored, because the qrels lack them: 1 topic of rm3, LM, copy (99)." in text
     assert "3 judgements with a negative grade (spam) counted as judged and not relevant." in text
     assert "Unjudged documents count as not relevant in Recall." in text
-    assert "Unjudged documents are left out by nDCG(judged_only=True)@5, Bpref." in text
+    assert "Unjudged documents are left out by nDCG@5 (condensed), Bpref." in text
     assert "Not tested, because it is descriptive: Judged@5, NumRet." in text
     assert table.footer[-1] == "Topics are Touché's."
 

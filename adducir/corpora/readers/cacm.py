@@ -37,34 +37,29 @@ class CACM(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        """See :func:`read_cacm`."""
+        """Yield each document with its 1-based line, ``html_text`` made whole.
+
+        Raises:
+            InputError: The file is not such a JSONL file.
+        """
         del folder
-        return read_cacm(path, docno_field)
-
-
-def read_cacm(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:
-    """Yield each document with its 1-based line, ``html_text`` made whole.
-
-    Raises:
-        InputError: The file is not such a JSONL file.
-    """
-    documents = list(read_jsonl(path, docno_field))
-    for line, document in documents:
-        if not {"contents", "html_text"} <= document.fields.keys():
-            raise InputError(
-                "a document of the format cacm has the fields contents and html_text.",
-                path=path,
-                line=line,
-                hint="Read any other JSONL file without the format.",
-            )
-    links = _links_by_paper(document for _, document in documents)
-    for line, document in documents:
-        fields = document.fields
-        # The parser stopped at this sign; a page without one is whole.
-        if "<" in fields["contents"] and "<" not in fields["html_text"]:
-            table = "\n".join(_table(_number(document.docno), links))
-            fields = fields | {"html_text": f"{fields['contents']}\n\n{table}"}
-        yield line, Document(document.docno, fields)
+        documents = list(read_jsonl(path, docno_field))
+        for line, document in documents:
+            if not {"contents", "html_text"} <= document.fields.keys():
+                raise InputError(
+                    "a document of the format cacm has the fields contents and html_text.",
+                    path=path,
+                    line=line,
+                    hint="Read any other JSONL file without the format.",
+                )
+        links = _links_by_paper(document for _, document in documents)
+        for line, document in documents:
+            fields = document.fields
+            # The parser stopped at this sign; a page without one is whole.
+            if "<" in fields["contents"] and "<" not in fields["html_text"]:
+                table = "\n".join(_table(_number(document.docno), links))
+                fields = fields | {"html_text": f"{fields['contents']}\n\n{table}"}
+            yield line, Document(document.docno, fields)
 
 
 def _number(docno: str) -> int:

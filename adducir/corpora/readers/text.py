@@ -24,23 +24,18 @@ class PlainText(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        """See :func:`read_plain_text`."""
+        """Yield the one document of a file, which begins in line 1.
+
+        Args:
+            folder: The folder that was named; its own, where the file itself was.
+
+        Raises:
+            InputError: The file cannot be read.
+        """
         del docno_field
-        return read_plain_text(path, folder)
-
-
-def read_plain_text(path: Path, folder: Path) -> Iterator[tuple[int, Document]]:
-    """Yield the one document of a file, which begins in line 1.
-
-    Args:
-        folder: The folder that was named; its own, where the file itself was.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
-    docno = docno_of(path, folder)
-    check_docno(docno, path)
-    yield 1, Document(docno, {"text": read_text(path)})
+        docno = docno_of(path, folder)
+        check_docno(docno, path)
+        yield 1, Document(docno, {"text": read_text(path)})
 
 
 def docno_of(path: Path, folder: Path) -> str:

@@ -24,37 +24,32 @@ class TSV(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        """See :func:`read_tsv`."""
+        """Yield each document of a file with its 1-based line.
+
+        With ``docno_field`` the first line must be a header that has this column.
+
+        Raises:
+            InputError: A line has no tab, the wrong number of columns, or no usable docno.
+        """
         del folder
-        return read_tsv(path, docno_field)
-
-
-def read_tsv(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:
-    """Yield each document of a file with its 1-based line.
-
-    With ``docno_field`` the first line must be a header that has this column.
-
-    Raises:
-        InputError: A line has no tab, the wrong number of columns, or no usable docno.
-    """
-    columns: list[str] | None = None
-    key = 0
-    begun = False
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        cells = line.split("\t")
-        if not begun:
-            begun = True
-            if docno_field is not None or cells[0].strip().lower() in DOCNO_FIELDS:
-                columns, key = _header(cells, docno_field, path, number)
+        columns: list[str] | None = None
+        key = 0
+        begun = False
+        for number, line in read_lines(path):
+            if not line.strip():
                 continue
-        if columns is None:
-            docno, fields = _plain(line, path, number)
-        else:
-            docno, fields = _row(cells, columns, key, path, number)
-        check_docno(docno, path, number)
-        yield number, Document(docno, fields)
+            cells = line.split("\t")
+            if not begun:
+                begun = True
+                if docno_field is not None or cells[0].strip().lower() in DOCNO_FIELDS:
+                    columns, key = _header(cells, docno_field, path, number)
+                    continue
+            if columns is None:
+                docno, fields = _plain(line, path, number)
+            else:
+                docno, fields = _row(cells, columns, key, path, number)
+            check_docno(docno, path, number)
+            yield number, Document(docno, fields)
 
 
 def _plain(line: str, path: Path, number: int) -> tuple[str, dict[str, str]]:

@@ -12,7 +12,6 @@ _HOMES = {
     "Passage": "record",
     "read_questions": "record_files",
     "write_questions": "record_files",
-    "split": "splitting",
     "sample_sets": "sampling",
     "with_sets": "sampling",
     "HotpotQuestion": "hotpotqa",

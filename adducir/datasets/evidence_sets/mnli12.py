@@ -24,7 +24,7 @@ from adducir.core.errors import UsageError
 from adducir.datasets.evidence_sets.mnli import ENTAILMENT, LABELS, NliPair
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.datasets.evidence_sets.sampling import NEGATIVES, drawing, sample_sets
-from adducir.datasets.evidence_sets.splitting import split
+from adducir.datasets.splitting import split
 
 MIN_WORDS = 6
 _SPREAD = 8  # an eighth of the words on either side of the middle

@@ -23,7 +23,7 @@ from adducir.core.json_lines import json_values
 from adducir.core.recipe_model import Recipe
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.datasets.spans.segmenting import sentence_bounds
-from adducir.datasets.spans.splitting import DEFAULT_SHARES, part_of
+from adducir.datasets.splitting import DEFAULT_SHARES, part_of
 
 _FREQUENT = 100
 """So many of the passages' most frequent words carry no content."""

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from adducir.core.errors import InputError, UsageError
-from adducir.core.files import writing_text
+from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
+from adducir.datasets.records import are_texts, check_keys, read_records, write_records
 
 _REQUIRED = ("id", "input")
 _TEXTS = ("id", "input", "target")
@@ -57,45 +55,12 @@ def read_contexts(path: Path) -> Iterator[GroundedContext]:
     Raises:
         InputError: A line is no context, or an id comes twice; with file and line.
     """
-    seen: dict[str, int] = {}
-    for number, record in json_values(path):
-        try:
-            context = _context_of(record)
-        except UsageError as error:
-            raise InputError(error.what, path=path, line=number) from None
-        if context.id in seen:
-            raise InputError(
-                f"the id {context.id!r} stands in line {seen[context.id]} already.",
-                path=path,
-                line=number,
-                hint="Every context needs an id of its own.",
-            )
-        seen[context.id] = number
-        yield context
+    yield from read_records(path, json_values(path), _context_of)
 
 
 def write_contexts(contexts: Iterable[GroundedContext], path: Path) -> int:
-    """Write contexts as JSONL, whole or not at all.
-
-    Returns:
-        How many there were.
-
-    Raises:
-        InputError: An id comes twice, a text cannot be UTF-8, or ``path`` is a folder.
-        MachineError: The disk is full, or the place cannot be written.
-    """
-    seen: set[str] = set()
-    with writing_text(path) as handle:
-        for context in contexts:
-            if context.id in seen:
-                raise InputError(f"the id {context.id!r} comes twice.", path=path)
-            seen.add(context.id)
-            try:
-                handle.write(orjson.dumps(_record_of(context)).decode() + "\n")
-            except orjson.JSONEncodeError as error:  # half of a surrogate pair
-                what = f"the context {context.id!r} cannot be written: {error}."
-                raise InputError(what, path=path) from error
-    return len(seen)
+    """Write contexts; see :func:`.write_records`."""
+    return write_records(contexts, path, _record_of)
 
 
 def _record_of(context: GroundedContext) -> dict[str, Any]:
@@ -109,18 +74,11 @@ def _context_of(record: Any) -> GroundedContext:
     Raises:
         UsageError: It is none.
     """
-    if not isinstance(record, dict):
-        raise UsageError(f"a context must be a JSON object, not a {type(record).__name__}.")
-    lacking = [key for key in _REQUIRED if key not in record]
-    if lacking:
-        raise UsageError(f"this context has no {' and no '.join(map(repr, lacking))}.")
-    unknown = sorted(record.keys() - set(_KEYS))
-    if unknown:
-        raise UsageError(f"a context has no key {unknown[0]!r}.")
+    check_keys(record, "context", _REQUIRED, _KEYS)
     if any(not isinstance(record.get(name, ""), str) for name in _TEXTS):
         raise UsageError("'id', 'input' and 'target' must be text.")
     gold, group = record.get("gold", []), record.get("group")
-    if not isinstance(gold, list) or any(not isinstance(one, str) for one in gold):
+    if not are_texts(gold):
         raise UsageError(f"'gold' must be a list of docnos, not {gold!r}.")
     if group is not None and not isinstance(group, str):
         raise UsageError(f"'group' must be text, not {group!r}.")

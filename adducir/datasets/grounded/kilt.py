@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.datasets.grounded.pages import PagePassage
+from adducir.datasets.records import read_records
 
 TURNS = " | "
 
@@ -86,19 +87,8 @@ def read_kilt(path: Path) -> Iterator[KiltExample]:
     Raises:
         InputError: A line is no example, or an id comes twice; with file and line.
     """
-    seen: dict[str, int] = {}
-    for line, record in json_values(path):
-        try:
-            example = _example(record)
-        except UsageError as error:
-            raise InputError(
-                error.what, path=path, line=line, hint="Lines must be as in wow-dev-kilt.jsonl."
-            ) from None
-        if example.id in seen:
-            what = f"the id {example.id!r} stands in line {seen[example.id]} already."
-            raise InputError(what, path=path, line=line)
-        seen[example.id] = line
-        yield example
+    hint = "Lines must be as in wow-dev-kilt.jsonl, each with an id of its own."
+    yield from read_records(path, json_values(path), _example, hint)
 
 
 def with_gold(
@@ -165,7 +155,7 @@ def _example(record: Any) -> KiltExample:
         raise UsageError("'input' must be text.")
     if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):
         raise UsageError("'output' must be a list of objects.")
-    first = next((one for one in outputs if one.get("answer")), {})
+    first: dict[str, Any] = next((one for one in outputs if one.get("answer")), {})
     answer = first.get("answer", "")
     if not isinstance(answer, str):
         raise UsageError("'answer' must be text.")

@@ -14,13 +14,17 @@ passages alone: about 2 KB a query. (The Hindsight paper halves the development 
 the first 6,233 of its questions here.)
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from adducir.core.errors import InputError, UsageError
+from adducir.core.files import writing_text
 from adducir.core.json_columns import is_columns, read_columns
 from adducir.core.json_objects import read_objects
 from adducir.corpora.documents import Document
@@ -133,6 +137,28 @@ def with_gold(
         )
         for question in questions
     ]
+
+
+def write_references(questions: Iterable[NlgenQuestion], path: Path) -> int:
+    """Write all well-formed answers as references of MS MARCO's evaluation, whole or not at all.
+
+    Returns:
+        How many questions there were.
+
+    Raises:
+        InputError: A text cannot be UTF-8, or ``path`` is a folder.
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    count = 0
+    with writing_text(path) as handle:
+        for question in questions:
+            name = (
+                int(question.id) if re.fullmatch("[1-9][0-9]{0,17}", question.id) else question.id
+            )
+            record = {"query_id": name, "answers": question.answers, "query": question.query}
+            handle.write(orjson.dumps(record).decode() + "\n")
+            count += 1
+    return count
 
 
 _Row = tuple[int, str, Mapping[str, Any]]  # its line, its name in a table, its values

@@ -9,7 +9,7 @@ from adducir.datasets.quotations.relic import RelicBook, RelicQuote, spans_of_re
 from adducir.datasets.quotations.rules import Rules
 from adducir.datasets.quotations.sources import Source, read_book, read_work, text_files
 from adducir.datasets.spans.record import MaskedSpan
-from adducir.datasets.spans.splitting import split
+from adducir.datasets.splitting import split
 
 
 def construct(
@@ -80,7 +80,7 @@ def split_relic(
     Raises:
         UsageError: The shares do not fit, or a part with a share got no book.
     """
-    parts = split(spans_of_relic(books), shares, seed)
+    parts = split(spans_of_relic(books), lambda span: span.group, shares, seed)
     homes = {name: {span.group for span in spans} for name, spans in parts.items()}
     return {
         name: {title: book for title, book in books.items() if title in home}

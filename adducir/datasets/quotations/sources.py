@@ -1,6 +1,5 @@
 """Books and works of criticism, from files to sentences."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,8 @@ from adducir.datasets.quotations.citations import without_citations
 from adducir.datasets.quotations.pages import without_pages
 from adducir.datasets.quotations.segmenting import literary_sentences
 from adducir.datasets.quotations.wrapping import paragraphs
-from adducir.datasets.spans.gutenberg import body
+from adducir.datasets.spans.gutenberg import body, title_of
 from adducir.datasets.spans.plain import TEXT_ENDINGS, read_plain, stem_of
-
-_TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
-_HEADER = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +91,5 @@ def read_work(path: Path) -> Source:
 def _source(path: Path, text: str, sentences: Sequence[str], artefacts: int = 0) -> Source:
     if not sentences:
         raise InputError("there is no sentence in this file.", path=path)
-    title = _TITLE.search(text[:_HEADER])
     name = stem_of(path)
-    return Source(name, title[1].strip() if title else name, list(sentences), artefacts)
+    return Source(name, title_of(text) or name, list(sentences), artefacts)

@@ -11,7 +11,6 @@ _HOMES = {
     "context": "record",
     "read_spans": "record",
     "write_spans": "record",
-    "split": "splitting",
     "sentence_bounds": "segmenting",
     "sentences_of": "segmenting",
     "extract_examples": "examples",

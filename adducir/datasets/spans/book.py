@@ -7,12 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from adducir.core.errors import InputError, UsageError
-from adducir.datasets.spans.gutenberg import body
+from adducir.datasets.spans.gutenberg import body, title_of
 from adducir.datasets.spans.plain import read_plain, stem_of
 from adducir.datasets.spans.segmenting import paragraph_bounds, sentence_bounds
 
-_TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
-_HEADER = 5000
 _ORDINALS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty first second third fourth fifth sixth seventh "
@@ -104,10 +102,8 @@ def open_book(path: Path) -> Book:
             places.append((start + first) / len(text))
     if not sentences:
         raise InputError("there is no sentence in this file.", path=path)
-    title = _TITLE.search(whole[:_HEADER])
-    name = stem_of(path)
     return Book(
-        title[1].strip() if title else name,
+        title_of(whole) or stem_of(path),
         tuple(sentences),
         tuple(places),
         _real(headings, len(sentences)),

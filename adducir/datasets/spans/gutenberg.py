@@ -32,6 +32,8 @@ _CREDITS = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
+_HEADER = 5000
 _INK = re.compile(r"\S")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LICENCE = re.compile(
@@ -78,6 +80,12 @@ def _behind_credits(text: str, start: int, end: int) -> int:
         if blank is None:
             return start
         start = blank.end()
+
+
+def title_of(text: str) -> str | None:
+    """The title in Project Gutenberg's header; None where there is none."""
+    title = _TITLE.search(text[:_HEADER])
+    return title[1].strip() if title else None
 
 
 def body(text: str, path: Path | None = None) -> str:

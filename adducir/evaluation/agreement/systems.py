@@ -33,7 +33,6 @@ class SystemMean:
         low: Lower end of the t interval of the mean; NaN with fewer than two items.
         high: Its upper end.
         sd: Standard deviation of the items' means (n - 1).
-        sd_judgements: Standard deviation of the single judgements (n - 1).
     """
 
     system: str
@@ -43,7 +42,6 @@ class SystemMean:
     low: float
     high: float
     sd: float
-    sd_judgements: float
 
 
 def system_means(
@@ -62,7 +60,7 @@ def system_means(
     numbers = ratings.numbers(what)
     found = []
     for place, system in enumerate(ratings.systems):
-        single = numbers[(ratings.system == place) & np.isfinite(numbers)]
+        single = int(((ratings.system == place) & np.isfinite(numbers)).sum())
         found.append(_summary(system, means[~np.isnan(means[:, place]), place], single, level))
     return found
 
@@ -117,12 +115,11 @@ def with_mean_ranks(ratings: Ratings) -> Ratings:
     return replace(ratings, rank=ranks["rank"].to_numpy().astype(np.float64))
 
 
-def _summary(system: str, items: Floats, single: Floats, level: float) -> SystemMean:
+def _summary(system: str, items: Floats, judgements: int, level: float) -> SystemMean:
     from scipy.special import stdtrit
 
     number = items.size
     mean = float(items.mean()) if number else float("nan")
     sd = float(items.std(ddof=1)) if number > 1 else float("nan")
     reach = float(stdtrit(number - 1, 0.5 + level / 2)) * sd / sqrt(number) if number > 1 else sd
-    spread = float(single.std(ddof=1)) if single.size > 1 else float("nan")
-    return SystemMean(system, number, single.size, mean, mean - reach, mean + reach, sd, spread)
+    return SystemMean(system, number, judgements, mean, mean - reach, mean + reach, sd)

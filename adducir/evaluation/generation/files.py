@@ -13,12 +13,13 @@ MARCO's    or none
 =========  ================================================  ======================================
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import json_values
+from adducir.datasets.records import read_records
 from adducir.evaluation.generation.texts import Generated, Output, Reference
 
 NO_ANSWER = "No Answer Present."
@@ -31,7 +32,7 @@ def read_generated(path: Path) -> dict[str, Generated]:
     Raises:
         InputError: A line is of none of the forms, or an id comes twice; with file and line.
     """
-    return dict(_read(path, _generated))
+    return _read(path, _generated)
 
 
 def read_references(path: Path) -> dict[str, Reference]:
@@ -40,7 +41,7 @@ def read_references(path: Path) -> dict[str, Reference]:
     Raises:
         InputError: A line is of none of the forms, or an id comes twice; with file and line.
     """
-    return dict(_read(path, _reference))
+    return _read(path, _reference)
 
 
 def read_all_references(paths: Iterable[Path]) -> dict[str, Reference]:
@@ -59,30 +60,14 @@ def read_all_references(paths: Iterable[Path]) -> dict[str, Reference]:
     return found
 
 
-class _Error(Exception):
-    """What is wrong with a line."""
+def _read(path: Path, convert: Callable[[Any], Item]) -> dict[str, Item]:
+    def checked(record: Any) -> Item:
+        if not isinstance(record, dict):
+            raise UsageError("this is no JSON object.")
+        return convert(record)
 
-
-def _read(path: Path, convert: Callable[[Any], Item]) -> Iterator[tuple[str, Item]]:
-    seen: dict[str, int] = {}
-    for line, record in json_values(path):
-        try:
-            if not isinstance(record, dict):
-                raise _Error("this is no JSON object.")  # noqa: TRY301
-            item = convert(record)
-        except _Error as error:
-            raise InputError(
-                str(error),
-                path=path,
-                line=line,
-                hint="docs/generation.md shows the three forms that are read.",
-            ) from None
-        if item.id in seen:
-            raise InputError(
-                f"the id {item.id!r} stands in line {seen[item.id]} already.", path=path, line=line
-            )
-        seen[item.id] = line
-        yield item.id, item
+    hint = "docs/generation.md shows the three forms that are read."
+    return {one.id: one for one in read_records(path, json_values(path), checked, hint)}
 
 
 def _generated(record: dict[str, Any]) -> Generated:
@@ -92,12 +77,12 @@ def _generated(record: dict[str, Any]) -> Generated:
     if "output" in record:
         outputs = _list(record["output"], "output")
         if len(outputs) != 1:
-            raise _Error(f"a KILT prediction has one output, not {len(outputs)}.")
+            raise UsageError(f"a KILT prediction has one output, not {len(outputs)}.")
         answer = _text(outputs[0], "answer", "")
         return Generated(name, (Output(answer),) if answer else (), _pages(outputs[0]))
     answers = _answers(record)
     if len(answers) > 1:
-        raise _Error(f"a system gives one answer, not {len(answers)}.")
+        raise UsageError(f"a system gives one answer, not {len(answers)}.")
     return Generated(name, tuple(Output("" if one == NO_ANSWER else one) for one in answers))
 
 
@@ -123,7 +108,7 @@ def _reference(record: dict[str, Any]) -> Reference:
     target = _text(record, "target", "")
     gold = _list(record.get("gold", []), "gold")
     if not all(isinstance(one, str) for one in gold):
-        raise _Error("'gold' must be a list of docnos.")
+        raise UsageError("'gold' must be a list of docnos.")
     return Reference(name, (target,) if target else (), _text(record, "input"), tuple(gold))
 
 
@@ -132,7 +117,7 @@ def _id(record: dict[str, Any]) -> str:
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not isinstance(name, str) or name.split() != [name]:
-        raise _Error(f"'id' (or 'query_id') must be text without white space, not {name!r}.")
+        raise UsageError(f"'id' (or 'query_id') must be text without white space, not {name!r}.")
     return name
 
 
@@ -144,32 +129,32 @@ def _pages(record: Any) -> tuple[str, ...]:
     """The pages of an output's provenance, each once, as text: KILT's files have numbers, too."""
     provenance = _list(record.get("provenance", []), "provenance")
     if not all(isinstance(one, dict) for one in provenance):
-        raise _Error("'provenance' must be a list of objects.")
+        raise UsageError("'provenance' must be a list of objects.")
     named = (one.get("wikipedia_id") for one in provenance)
     return tuple(dict.fromkeys(str(one).strip() for one in named if one is not None))
 
 
 def _answers(record: dict[str, Any]) -> list[str]:
     if "answers" not in record:
-        raise _Error("this object has neither 'outputs' nor 'output' nor 'answers'.")
+        raise UsageError("this object has neither 'outputs' nor 'output' nor 'answers'.")
     answers = _list(record["answers"], "answers")
     if not all(isinstance(one, str) for one in answers):
-        raise _Error("'answers' must be a list of texts.")
+        raise UsageError("'answers' must be a list of texts.")
     return answers
 
 
 def _list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
-        raise _Error(f"{name!r} must be a list.")
+        raise UsageError(f"{name!r} must be a list.")
     return value
 
 
 def _text(record: Any, name: str, default: str | None = None) -> str:
     if not isinstance(record, dict):
-        raise _Error("an output must be an object.")
+        raise UsageError("an output must be an object.")
     value = record.get(name, default)
     if not isinstance(value, str):
-        raise _Error(f"{name!r} must be text.")
+        raise UsageError(f"{name!r} must be text.")
     return value
 
 

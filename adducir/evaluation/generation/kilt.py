@@ -4,8 +4,12 @@
 and ``ROUGE-L`` (:mod:`~adducir.evaluation.generation.kilt_rouge`) of the answer, the best over the
 right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0. An empty
 answer counts 0 in these four. The script stops where a prediction is missing; here it counts 0.
+
+Texts in Adducir's form name passages, not pages: of a passage that ``adducir corpora passages``
+made, ``4041-2``, the page is ``4041``.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from adducir.evaluation.generation.kilt_pages import r_precision, recall_at
@@ -27,10 +31,19 @@ class Kilt(TextMeasures):
 
     def values(self, reference: Reference, generated: Generated) -> list[float]:
         """The six values."""
-        precision = r_precision(generated.pages, reference.evidence)
-        recall = recall_at(5, generated.pages, reference.evidence)
+        pages = pages_of(generated)
+        precision = r_precision(pages, reference.evidence)
+        recall = recall_at(5, pages, reference.evidence)
         answer = generated.answer.strip()
         overlap = best_f1(answer, reference.answers)
         rouge = max((kilt_rouge_l(answer, one) for one in reference.answers), default=0.0)
         right = float(precision == 1)
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
+
+
+def pages_of(generated: Generated) -> Sequence[str]:
+    """The pages that a system found: as given, else those of the passages that outputs name."""
+    if generated.pages:
+        return generated.pages
+    docnos = (output.docno or "" for output in generated.outputs)
+    return [page for docno in docnos if (page := docno.rpartition("-")[0])]

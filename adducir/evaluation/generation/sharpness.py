@@ -6,12 +6,16 @@ over inputs of the probability that is reached by rank, most probable passages f
 distribution rises at once, k passages that are equally probable lie on the straight line to k.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from adducir.core.errors import UsageError
 from adducir.evaluation.judgements import Floats
+from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.scores import Scores
+
+CUTOFFS = (1, 2, 5, 10, 20, 50, 100)
 
 
 def cumulated(scores: Floats, depth: int, temperature: float = 1.0) -> Floats:
@@ -49,3 +53,35 @@ def sharpness(inputs: Iterable[Floats], depth: int, temperature: float = 1.0) ->
     if not curves:
         raise UsageError("there is no input.")
     return np.asarray(np.mean(curves, axis=0))
+
+
+def mass_scores(
+    system: str,
+    scores: Mapping[str, Sequence[float]],
+    *,
+    cutoffs: Sequence[int] = CUTOFFS,
+    depth: int = 100,
+    temperature: float = 1.0,
+) -> Scores:
+    """``Mass@k``: the probability that is reached at rank k, for each input.
+
+    Args:
+        system: The system's name.
+        scores: Unnormalised log-probabilities of each input's passages, as a run has them.
+        cutoffs: The k.
+        depth: The passages of an input's closed set: its best so many.
+        temperature: Divides the scores.
+
+    Raises:
+        UsageError: No input, a number out of range, or a score that is no number.
+    """
+    if not scores or not cutoffs or min(*cutoffs, depth) < 1:
+        raise UsageError("there must be an input, and depth and all cutoffs must be 1 or more.")
+    curves = [
+        cumulated(np.sort(np.asarray(one))[::-1][:depth], max(cutoffs), temperature)
+        for one in scores.values()
+    ]
+    values = np.array(curves)[:, [k - 1 for k in cutoffs]]
+    values.setflags(write=False)
+    measures = tuple(NamedMeasure(f"Mass@{k}") for k in cutoffs)
+    return Scores(system, tuple(scores), measures, values)

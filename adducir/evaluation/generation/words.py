@@ -17,7 +17,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:an?|the)\b")
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a text, in its order."""
     return tuple(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())

@@ -23,6 +23,7 @@ from adducir.evaluation.scores import Scores
 from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe, listed
 from adducir.experiments.layout import layout_of
+from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step, Unknown
@@ -226,7 +227,8 @@ class EvidenceStudy(Study):
     def _provenance(self) -> dict[str, Any]:
         models = {step.model.name: step.plan.fingerprint for step in self._selections()}
         file = name_in_study(self.planner.path)
-        return {"adducir": __version__, "file": file, "models": models}
+        known = packages(self.recipe.comparison)
+        return {"adducir": __version__, "file": file, "models": models, **known}
 
 
 def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:

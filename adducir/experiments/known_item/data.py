@@ -19,7 +19,7 @@ from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic import spans_of_relic
 from adducir.datasets.quotations.relic_files import read_relic
 from adducir.datasets.spans.record import MaskedSpan, read_spans
-from adducir.datasets.spans.splitting import DEFAULT_SHARES, check_shares, part_of
+from adducir.datasets.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, collection_task, pool_tasks
 from adducir.training.recipe import Several, listed
 

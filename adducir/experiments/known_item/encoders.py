@@ -20,7 +20,7 @@ from adducir.encoders.data import spans_of
 from adducir.encoders.ranking import Floats, SpanTask, by_vectors
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.settings import ContextPart, LengthPart
-from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
+from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
@@ -29,6 +29,7 @@ from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem
 from adducir.experiments.step import ModelStep, Step
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device
+from adducir.models.sources import RECIPES
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from adducir.experiments.known_item.recipe import KnownItem
 from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
 from adducir.experiments.known_item.tables import by_key, rank_tables, without_values
 from adducir.experiments.layout import layout_of
+from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.step import ArtifactStep, Step, Unknown
 from adducir.models.machine import using_threads
@@ -217,6 +218,7 @@ class KnownItemStudy(Study):
                 "adducir": __version__,
                 "file": name_in_study(self.planner.path),
                 "ranks": ranks,
+                **packages(self.recipe.comparison),
             },
         )
         return rank_tables(sections, self.recipe, layout)

@@ -13,20 +13,21 @@ from adducir.core.errors import ArtifactError, InputError
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
-from adducir.encoders.sources import RECIPES, EncoderSource, encoder_source
+from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
 from adducir.experiments.retrieval.indexes import IndexRecipe
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.experiments.step import ModelStep, Step, Waiting
+from adducir.experiments.step import ModelStep, Waiting
 from adducir.indexes.dense.builder import KIND, Running, build_dense_index, dense_identity
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.searching import search_topics_dense
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.search import Search as Found
 from adducir.models.machine import Precision
+from adducir.models.sources import RECIPES
 from adducir.training.kinds import open_training
 
 _NO_WORDS = "means nothing to a dense index, which ranks by vectors"
@@ -78,7 +79,12 @@ class Dense(IndexRecipe):
         if encoder is None:
             return None
         source = study.label(self.corpus)
-        settle = partial(DenseStep, name, path, corpus, source, self, encoder)
+        trained = (
+            [study.training(encoder.plan, encoder.path, ("indexes", name))]
+            if encoder.plan is not None and encoder.path is not None
+            else []
+        )
+        settle = partial(DenseStep, name, path, corpus, source, self, encoder, trained)
         return planner.opening(("indexes", name), settle)
 
 
@@ -103,13 +109,6 @@ class _Encoder:
                 raise Waiting("what it is made from is to be made")
             return encoder_source(str(self.path))
         return encoder_source(expanded(self.name), self.folder)
-
-    def steps(self, place: KeyPath) -> Sequence[Step]:
-        """Its training."""
-        plan, path = self.plan, self.path
-        return (
-            () if plan is None or path is None else [ModelStep(path, lambda: plan, reads=[place])]
-        )
 
 
 def _open_encoder(name: str, folder: Path) -> _Encoder:
@@ -141,11 +140,12 @@ class DenseStep(IndexStep):
         source: str,
         recipe: Dense,
         encoder: _Encoder,
+        trained: Sequence[ModelStep],
     ) -> None:
         self.name, self.path, self.source = name, path, source
         self.place = ("indexes", name)
         self.corpus, self.recipe, self.encoder = corpus.corpus, recipe, encoder
-        self.inputs = [*corpus.steps, *encoder.steps(self.place)]
+        self.inputs = [*corpus.steps, *trained]
         self.reads = [*corpus.reads, self.place]
 
     @property

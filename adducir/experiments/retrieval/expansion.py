@@ -14,7 +14,6 @@ from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
-from adducir.deepct.folders import RECIPES
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings
 from adducir.deepct.training import DeepCTPlan
@@ -26,7 +25,7 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, ModelStep, Step
 from adducir.models.machine import Precision
-from adducir.models.sources import ModelSource
+from adducir.models.sources import RECIPES, ModelSource
 from adducir.training.kinds import open_training
 
 
@@ -77,7 +76,7 @@ class ExpandedRecipe(CorpusRecipe):
             Rendering(scale=self.scale, transform=self.transform),
         )
         own = ("corpora", name)
-        before = [model.step(own)] if model.plan is not None else []
+        before = [study.training(model.plan, model.path, own)] if model.plan is not None else []
         weights = WeightsStep(self, base.corpus, corpus, model.path, before, [own, *base.reads])
         facts = {
             "model": model.path,
@@ -97,13 +96,6 @@ class _Model:
     settings: Settings
     identity: str
     plan: DeepCTPlan | None = None
-
-    def step(self, place: tuple[str, str]) -> ModelStep:
-        """Its training."""
-        plan = self.plan
-        if plan is None:
-            raise ValueError("this model is only read")
-        return ModelStep(self.path, lambda: plan, reads=[place])
 
 
 def _open_model(name: str, folder: Path, progress: Progress) -> _Model:

@@ -1,52 +1,32 @@
 """What the report of a retrieval experiment shows beyond its table."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
-import polars as pl
-
-from adducir.evaluation.recall_curve import interpolated_precision
 from adducir.experiments.retrieval.answers import part_of, run_facts
-from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.snippets import snippets
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.runs.run import Run
-from adducir.tables.material import Cost, Material, TopicHits, hits_held
+from adducir.experiments.shown import training_seconds
+from adducir.tables.hits import HitCollector
+from adducir.tables.material import Cost, Material
 
 
-@dataclass
-class Shown:
-    """What the report shows of runs that are read one by one, by topic set and system.
-
-    Attributes:
-        hits: The first documents of each topic.
-        precision: The interpolated precision at eleven levels of recall.
-    """
-
-    hits: dict[str, dict[str, pl.DataFrame]] = field(default_factory=dict)
-    precision: dict[str, dict[str, tuple[float, ...]]] = field(default_factory=dict)
-
-    def add(self, system: str, topic_set: TopicSet, run: Run, systems: int) -> None:
-        """Put a run's part aside; so many systems are to come."""
-        held = hits_held(len(topic_set.qrels.qids), systems)
-        self.hits.setdefault(topic_set.name, {})[system] = run.top(held).frame
-        curve = interpolated_precision(run, topic_set.qrels)
-        self.precision.setdefault(topic_set.name, {})[system] = curve
+def collectors(study: RetrievalStudy) -> dict[str, HitCollector]:
+    """What takes in the runs of each topic set."""
+    systems = len(study.recipe.systems)
+    return {
+        name: HitCollector(
+            one.qrels, systems, dict(zip(one.topics.qids, one.topics.queries, strict=True))
+        )
+        for name, one in study.topic_sets.items()
+    }
 
 
-def material(study: RetrievalStudy, shown: Shown) -> Material:
+def material(study: RetrievalStudy, collected: Mapping[str, HitCollector]) -> Material:
     """Queries, hits and judgements, and what systems cost as their runs' metadata say."""
-    several = len(study.topic_sets) > 1
+    topics = {name: one.found() for name, one in collected.items()}
     return Material(
-        topics={
-            name if several else "": TopicHits(
-                dict(zip(one.topics.qids, one.topics.queries, strict=True)),
-                shown.hits[name],
-                one.qrels.frame,
-                shown.precision[name],
-            )
-            for name, one in study.topic_sets.items()
-        },
-        snippets=snippets(study, shown.hits),
+        topics=topics if len(topics) > 1 else {"": next(iter(topics.values()))},
+        snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
         costs={name: _cost(study, name) for name in study.recipe.systems},
     )
 
@@ -66,4 +46,5 @@ def _cost(study: RetrievalStudy, system: str) -> Cost:
     size = None
     if folder is not None and folder.is_dir():
         size = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
-    return Cost(1000 * seconds / topics if topics else None, size)
+    trained = training_seconds([study.run_of(system, name) for name in study.topic_sets])
+    return Cost(1000 * seconds / topics if topics else None, size, trained)

@@ -16,6 +16,7 @@ from typing import Any
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
 from adducir.experiments.context import Context
+from adducir.experiments.packages import packages
 from adducir.experiments.retrieval.answers import Answer, part_of, run_facts
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.study import RetrievalStudy
@@ -53,6 +54,7 @@ def provenance(study: RetrievalStudy, context: Context) -> dict[str, Any]:
         "indexes": {name: _index(study, step, context) for name, step in study.indexes.items()},
         "topics": {name: _topic_set(study, name) for name in study.topic_sets},
         "software": {"adducir": __version__, "python": platform.python_version()} | _evaluators(),
+        **packages(study.recipe.comparison, study.opened.measures),
     }
 
 

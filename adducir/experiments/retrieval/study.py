@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
 from adducir.experiments.plan import Study, tests_of
 from adducir.experiments.planner import Planner
@@ -15,11 +16,12 @@ from adducir.experiments.retrieval.index_step import IndexStep, index_path
 from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
 from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
-from adducir.experiments.step import Step, Unknown, Waiting
+from adducir.experiments.step import ModelStep, Step, Unknown, Waiting
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import Pool
 from adducir.runs.findings import some
 from adducir.runs.run import Run
+from adducir.training.plan import TrainingPlan
 
 
 class Entry(Protocol):
@@ -104,6 +106,7 @@ class RetrievalStudy(Study):
         self.details: dict[str, Any] = {}
         self.folds: dict[str, Folds] = {}
         self.runs: dict[tuple[str, str], Answer | Unknown] = {}
+        self._trainings: dict[Path, ModelStep] = {}
 
     @property
     def topic_sets(self) -> dict[str, TopicSet]:
@@ -140,6 +143,12 @@ class RetrievalStudy(Study):
         if name not in self.indexes:
             raise Waiting(f"corpus `{self.recipe.indexes[name].corpus}`")
         return self.indexes[name]
+
+    def training(self, plan: TrainingPlan[Any], path: Path, place: KeyPath) -> ModelStep:
+        """The step that trains a model: one, however many entries of the file name its recipe."""
+        step = self._trainings.setdefault(path, ModelStep(path, lambda: plan, reads=[]))
+        step.reads = [*step.reads, place]
+        return step
 
     def run_of(self, system: str, topic_set: str) -> Answer:
         """The run of a system on a topic set.

@@ -1,12 +1,12 @@
 """Evaluates the runs of a retrieval experiment, and makes its table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from adducir.evaluation.scores import Scores
 from adducir.experiments.context import Context
 from adducir.experiments.layout import layout_of
-from adducir.experiments.retrieval.material import Shown, material
+from adducir.experiments.retrieval.material import collectors, material
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.provenance import chosen_settings, provenance
 from adducir.experiments.retrieval.study import RetrievalStudy
@@ -15,7 +15,8 @@ from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.results import Comparison
 from adducir.tables.builder import build_table
-from adducir.tables.table import ResultTable
+from adducir.tables.hits import HitCollector
+from adducir.tables.table import ResultTable, printed_name
 
 MOST_FOLDS_SHOWN = 3
 """The chosen settings of more folds stand in the files only."""
@@ -23,8 +24,8 @@ MOST_FOLDS_SHOWN = 3
 
 def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
     """The table of an experiment whose runs are all made."""
-    shown = Shown()
-    scores, recipe = _evaluate(study, context, shown), study.recipe
+    collected = collectors(study)
+    scores, recipe = _evaluate(study, context, collected), study.recipe
     layout = layout_of(
         recipe.table,
         study.planner.name,
@@ -33,7 +34,7 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
         provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
         sections={name: system.group for name, system in recipe.systems.items() if system.group},
-        material=material(study, shown),
+        material=material(study, collected),
     )
     comparisons = {name: _compare(study, many) for name, many in scores.items()}
     if len(scores) == 1:
@@ -42,7 +43,9 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
     return build_table(comparisons, scores, layout=layout)
 
 
-def _evaluate(study: RetrievalStudy, context: Context, shown: Shown) -> dict[str, list[Scores]]:
+def _evaluate(
+    study: RetrievalStudy, context: Context, collected: Mapping[str, HitCollector]
+) -> dict[str, list[Scores]]:
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
     context.progress.start("evaluating", len(study.runs), "runs")
@@ -55,7 +58,7 @@ def _evaluate(study: RetrievalStudy, context: Context, shown: Shown) -> dict[str
                     read[answer.path] = answer.read()
                 run = _judged(read[answer.path], topic_set)
                 scores[name].append(topic_set.evaluator.score(run, system=system))
-                shown.add(system, topic_set, run, len(study.recipe.systems))
+                collected[name].add(system, run)
                 context.progress.advance(1)
     finally:
         context.progress.finish()
@@ -113,7 +116,7 @@ def _tuned(study: RetrievalStudy) -> list[str]:
         system, folds = study.recipe.systems[name], study.folds[name]
         if not isinstance(system, TunableSystem) or system.tune is None:
             continue
-        how = f"tuned on {system.tune.objective} ({folds.rule})"
+        how = f"tuned on {printed_name(system.tune.objective)} ({folds.rule})"
         if len(settings) <= MOST_FOLDS_SHOWN:
             how += "; " + "; ".join(
                 f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in chosen.items())

@@ -3,10 +3,11 @@
 Robertson and Spärck Jones, "Simple, proven approaches to text retrieval", TR 356, Cambridge, 1994.
 With N documents, n that hold a term, R feedback documents and r of them that hold it, a term's
 relevance weight is ``ln((r + .5) * (N - n - R + r + .5) / ((n - r + .5) * (R - r + .5)))``, at
-least 1e-6. Terms that match ``[a-z0-9]+``, are not numbers, have 2 to 20 characters, are in 2
-feedback documents or more and not in the query are offered by that weight times ln r (Sakai and
-Robertson, SIGIR 2002); the ``fb_terms`` best come to the query's own, their weights times
-``new_term_weight``. The new query is searched by BM25 with these weights in place of the idf.
+least 1e-6. Terms that match ``[a-z0-9]+`` (in English only), are not numbers, have 2 to 20
+characters, are in 2 feedback documents or more and not in the query are offered by that weight
+times ln r (Sakai and Robertson, SIGIR 2002); the ``fb_terms`` best come to the query's own, their
+weights times ``new_term_weight``. The new query is searched by BM25 with these weights in place of
+the idf.
 
 Where two offers are equal, Anserini takes them in the order of Java's hash sets: so does this.
 """
@@ -28,7 +29,8 @@ from adducir.indexes.models.model import Model, Saturation
 if TYPE_CHECKING:
     from adducir.indexes.models.statistics import Array, Statistics
 
-_WORD = re.compile("(?![0-9]+$)[a-z0-9]{2,20}")
+_PLAIN = re.compile("(?![0-9]+$)[a-z0-9]+")
+_WORD = re.compile("(?![0-9]+$).+")
 _LEAST = 1e-6
 
 
@@ -54,6 +56,8 @@ class BM25PRF(FeedbackMethod):
         """The relevance weights; see the module."""
         import numpy as np
 
+        from adducir.indexes.feedback.vectors import is_short_word
+
         held = Counter(chain.from_iterable(document.terms for document in documents))
 
         def weight(term: str, factor: float = 1.0) -> float:
@@ -64,10 +68,11 @@ class BM25PRF(FeedbackMethod):
             return max(math.log(odds) * factor, _LEAST)
 
         new = float(np.float32(self.new_term_weight))
+        word = _PLAIN if collection.has_plain_feedback else _WORD
         offers = {
             term: np.float32(weight(term, new) * math.log(held[term]))
             for term in _in_javas_order(documents)
-            if held[term] > 1 and term not in query and _WORD.fullmatch(term)
+            if held[term] > 1 and term not in query and is_short_word(term, word)
         }
         best = sorted(_hashed(offers), key=lambda term: -offers[term])[: self.fb_terms]
         weights = {term: weight(term, new) for term in best} | {one: weight(one) for one in query}

@@ -14,11 +14,14 @@ class Found:
     """The documents that some queries found, and how many documents hold each term that occurs.
 
     Attributes:
+        documents: How many documents the index has.
+        has_plain_feedback: See :class:`.Collection`.
         frequencies: By term, how many documents hold it.
         terms: By Lucene's document number, the document's terms with their frequencies.
     """
 
     documents: int
+    has_plain_feedback: bool
     frequencies: dict[str, int]
     terms: Mapping[int, Mapping[str, int]]
 
@@ -31,6 +34,7 @@ class Found:
         threads: int,
         *,
         documents: int,
+        has_plain_feedback: bool,
     ) -> "Found":
         """Read documents' vectors.
 
@@ -46,7 +50,7 @@ class Found:
             lines = [line.split("\t") for line in vector.splitlines()]
             terms[doc] = {term: int(frequency) for term, frequency, _ in lines}
             frequencies.update((term, int(documents)) for term, _, documents in lines)
-        return cls(documents, frequencies, terms)
+        return cls(documents, has_plain_feedback, frequencies, terms)
 
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term of neither a query nor a document."""

@@ -24,6 +24,10 @@ class Collection(Protocol):
     def documents(self) -> int:
         """How many documents the index has."""
 
+    @property
+    def has_plain_feedback(self) -> bool:
+        """Whether new terms are of ``[a-z0-9]`` only, as Anserini's filter for English has it."""
+
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term that is not in the index."""
 

@@ -1,11 +1,12 @@
 """RM3 as Anserini computes it (``Rm3Reranker`` of Anserini 1.7), with its defaults.
 
 Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD", TREC 2004. Each feedback document gives
-the terms that match ``[a-z0-9]+``, have 2 to 20 characters and occur in at most a tenth of all
-documents; of them, the ``fb_terms`` most frequent, divided by their sum and times the document's
-score. The sums over documents are cut to ``fb_terms`` again and divided by their sum: the relevance
-model. The query's own terms, divided by their sum, and the relevance model are mixed by
-``original_query_weight``. All of it is single precision; sums for division are doubles.
+the terms that match ``[a-z0-9]+`` (in English only, as with Anserini's ``-rm3.noTermFilter``), have
+2 to 20 characters and occur in at most a tenth of all documents; of them, the ``fb_terms`` most
+frequent, divided by their sum and times the document's score. The sums over documents are cut to
+``fb_terms`` again and divided by their sum: the relevance model. The query's own terms, divided by
+their sum, and the relevance model are mixed by ``original_query_weight``. All of it is single
+precision; sums for division are doubles.
 
 Where values are equal, both cuts take the term that is alphabetically first. Where every feedback
 document scores 0, Anserini divides by 0 and fails; here such documents add nothing.
@@ -25,7 +26,7 @@ from adducir.indexes.feedback.method import Collection, Document, FeedbackMethod
 if TYPE_CHECKING:
     from adducir.indexes.feedback.vectors import Vector
 
-_WORD = re.compile("[a-z0-9]{2,20}")
+_WORD = re.compile("[a-z0-9]+")
 
 
 class RM3(FeedbackMethod):
@@ -61,15 +62,15 @@ class RM3(FeedbackMethod):
     def _relevance(self, documents: Sequence[Document], collection: Collection) -> "Vector":
         import numpy as np
 
-        from adducir.indexes.feedback.vectors import cut, divided, l1_norm, tenth
+        from adducir.indexes.feedback.vectors import cut, divided, is_short_word, l1_norm, tenth
 
-        most = tenth(collection.documents)
+        most, word = tenth(collection.documents), _WORD if collection.has_plain_feedback else None
         sums: Vector = {}
         for document in documents:
             words = {
                 term: np.float32(frequency)
                 for term, frequency in document.terms.items()
-                if _WORD.fullmatch(term) and collection.frequency(term) <= most
+                if is_short_word(term, word) and collection.frequency(term) <= most
             }
             vector = cut(words, self.fb_terms)
             norm = np.float32(l1_norm(vector))

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from adducir.indexes.feedback.vectors import Vector
 
 _RANKED = 50  # documents of which the last are taken to be not relevant
-_SHORTEST, _LONGEST = 2, 20
 
 
 class Rocchio(FeedbackMethod):
@@ -69,7 +68,7 @@ def _mean(documents: Sequence[Document], collection: Collection, size: int) -> "
     """The mean of documents' vectors, cut and of norm 1."""
     import numpy as np
 
-    from adducir.indexes.feedback.vectors import cut, divided, l2_norm, letters, tenth
+    from adducir.indexes.feedback.vectors import cut, divided, is_short_word, l2_norm, tenth
 
     most = tenth(collection.documents)
     sums: Vector = {}
@@ -77,7 +76,7 @@ def _mean(documents: Sequence[Document], collection: Collection, size: int) -> "
         vector = {
             term: np.float32(frequency)
             for term, frequency in document.terms.items()
-            if _SHORTEST <= letters(term) <= _LONGEST and collection.frequency(term) <= most
+            if is_short_word(term) and collection.frequency(term) <= most
         }
         norm = np.float32(l2_norm(vector))
         if norm > np.float32(0.001):

@@ -1,6 +1,7 @@
 """Vectors of terms in single precision, as Anserini's class ``FeatureVector`` has them."""
 
 import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -34,9 +35,10 @@ def l2_norm(vector: Mapping[str, np.float32]) -> float:
     return math.sqrt(sum(float(value) ** 2 for value in vector.values()))
 
 
-def letters(term: str) -> int:
-    """The length of a term as Java counts it: in units of UTF-16."""
-    return len(term) if term.isascii() else len(term.encode("utf-16-be")) // 2
+def is_short_word(term: str, pattern: re.Pattern[str] | None = None) -> bool:
+    """Whether a term has 2 to 20 characters, in Java's units of UTF-16, and matches a pattern."""
+    length = len(term) if term.isascii() else len(term.encode("utf-16-be")) // 2
+    return 2 <= length <= 20 and (pattern is None or pattern.fullmatch(term) is not None)
 
 
 def divided(vector: Vector, norm: float) -> Vector:

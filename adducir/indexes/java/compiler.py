@@ -14,6 +14,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from adducir.indexes.jvm import anserini_jar
+
 SOURCES = Path(__file__).parent / "adducir"
 JAR = Path(__file__).parent.parent / "bridge.jar"
 RELEASE = 17
@@ -27,13 +29,6 @@ def source_digest() -> str:
     for source in sorted(SOURCES.glob("*.java")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def anserini_jar() -> Path:
-    """The jar inside the installed pyserini, found without importing it."""
-    from adducir.indexes.jvm import anserini_jar as find
-
-    return find()
 
 
 def lowered(jar: Path, folder: Path) -> Path:

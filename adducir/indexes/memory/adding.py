@@ -5,20 +5,12 @@ which costs seventy times what the call does. Places are unsigned because numba 
 for being negative, which halves the speed. They are cut to the window, so that a damaged index
 cannot make them lead out of it.
 
-The arguments that the loops share:
-
-- ``docs, tfs, norms``: the index's postings and length bytes;
-- ``parts, factors``: the formula's, see :class:`.scoring.Formula`;
-- ``numbers``: (4,) float64: the formula's kind and constant, the term's weight and mass;
-- ``table``: float32: the contribution by frequency and length byte (frequency * 256 + byte), for
-  low frequencies; empty where there is none;
-- ``first, last``: which postings;
-- ``base``: the document at which the window begins;
-- ``sums``: float64: the window's documents' sums so far.
+The loops take the postings ``first`` to ``last`` of a term, the document ``base`` at which the
+window begins, and ``sums``, float64: those of the window's documents so far.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +26,26 @@ _DE_BRUIJN = 0x03F79D71B4CB0A89
 _BIT = np.zeros(64, dtype=np.uint8)
 for _place in range(64):
     _BIT[((_DE_BRUIJN << _place) & (2**64 - 1)) >> 58] = _place
+
+
+class Term(NamedTuple):
+    """What the postings of a term add, and where they are.
+
+    Attributes:
+        docs, tfs, norms: The index's postings and length bytes.
+        parts, factors: The formula's, see :class:`.scoring.Formula`.
+        numbers: (4,) float64: the formula's kind and constant, the term's weight and mass.
+        table: float32: the contribution by frequency and length byte (frequency * 256 + byte), for
+            low frequencies; empty where there is none.
+    """
+
+    docs: Array
+    tfs: Array
+    norms: Array
+    parts: Array
+    factors: Array
+    numbers: Array
+    table: Array
 
 
 @kernel
@@ -80,19 +92,14 @@ def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
 
 @kernel
 def add(
-    docs: Array,
-    tfs: Array,
-    norms: Array,
-    parts: Array,
-    factors: Array,
-    numbers: Array,
-    table: Array,
+    term: Term,
     first: Any,
     last: Any,
     base: Any,
     sums: Array,
 ) -> None:
     """Add postings to the sums of the window that begins at the document ``base``."""
+    docs, tfs, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
@@ -110,13 +117,7 @@ def add(
 
 @kernel
 def add_and_mark(
-    docs: Array,
-    tfs: Array,
-    norms: Array,
-    parts: Array,
-    factors: Array,
-    numbers: Array,
-    table: Array,
+    term: Term,
     first: Any,
     last: Any,
     base: Any,
@@ -125,6 +126,7 @@ def add_and_mark(
     marks: Array,
 ) -> None:
     """Add, and mark each document whose sum is above the bar: quick where that is rare."""
+    docs, tfs, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
@@ -145,13 +147,7 @@ def add_and_mark(
 
 @kernel
 def add_and_find(
-    docs: Array,
-    tfs: Array,
-    norms: Array,
-    parts: Array,
-    factors: Array,
-    numbers: Array,
-    table: Array,
+    term: Term,
     first: Any,
     last: Any,
     base: Any,
@@ -161,6 +157,7 @@ def add_and_find(
     count: Any,
 ) -> Any:
     """Add, and note each document whose sum rises above the bar, without branches."""
+    docs, tfs, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
@@ -183,13 +180,7 @@ def add_and_find(
 
 @kernel
 def look_up(
-    docs: Array,
-    tfs: Array,
-    norms: Array,
-    parts: Array,
-    factors: Array,
-    numbers: Array,
-    table: Array,
+    term: Term,
     first: Any,
     last: Any,
     base: Any,
@@ -200,9 +191,9 @@ def look_up(
     """Add to the ``count`` documents found, which are in ascending order, and to no other."""
     for n in range(count):
         doc = base + U(found[n])
-        first = position(docs, first, last, doc)
-        if first < last and U(docs[first]) == doc:
-            add(docs, tfs, norms, parts, factors, numbers, table, first, first + U(1), base, sums)
+        first = position(term.docs, first, last, doc)
+        if first < last and U(term.docs[first]) == doc:
+            add(term, first, first + U(1), base, sums)
 
 
 @kernel

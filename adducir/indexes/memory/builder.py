@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
+from adducir.core.artifacts import Manifest, Sources, build
 from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
@@ -35,7 +35,7 @@ from adducir.indexes.memory.weights import read_terms, take_weights
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
 
 KIND = "memory-index"
-_BUILDER_VERSION = 1
+BUILDER_VERSION = 1
 
 
 @checked
@@ -69,7 +69,7 @@ def build_memory_index(
         kind=KIND,
         recipe=settings.recipe(),
         inputs={"corpus": fingerprint(corpus.identity())},
-        builder_version=_BUILDER_VERSION,
+        builder_version=BUILDER_VERSION,
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
@@ -89,12 +89,6 @@ def _make_of_weights(
             without = len(docnos) - take_weights(terms, arrived, progress)
         counts = write_arrays(folder, arrived)
         return {"documents": len(docnos), **counts, "empty": counts["empty"] + without}
-
-
-def memory_index_fingerprint(corpus: Corpus, settings: IndexSettings | None = None) -> str:
-    """The fingerprint of the index that :func:`build_memory_index` would build."""
-    inputs = {"corpus": fingerprint(corpus.identity())}
-    return artifact_fingerprint(KIND, settled(corpus, settings).recipe(), inputs, _BUILDER_VERSION)
 
 
 def build_from_weights(
@@ -131,7 +125,7 @@ def build_from_weights(
         kind=KIND,
         recipe=settings.recipe() | {"weights": True},
         inputs={"weights": fingerprint(identity)},
-        builder_version=_BUILDER_VERSION,
+        builder_version=BUILDER_VERSION,
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),

@@ -22,13 +22,13 @@ class Feedback:
     Args:
         arrays: The index, with documents' terms.
         documents: How many documents Lucene would count: those with text, be it only stop words.
-        plain: Whether RM3 takes terms of ``[a-z0-9]`` only.
+        has_plain_feedback: See :class:`adducir.indexes.feedback.Collection`.
     """
 
-    def __init__(self, arrays: Arrays, documents: int, *, plain: bool = True) -> None:
+    def __init__(self, arrays: Arrays, documents: int, has_plain_feedback: bool) -> None:
         self._arrays = arrays
         self.documents = documents
-        self._plain = plain
+        self.has_plain_feedback = has_plain_feedback
 
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term that is not in the index."""
@@ -70,7 +70,7 @@ class Feedback:
 
     @cached_property
     def _rm3(self) -> CompiledRM3:
-        return CompiledRM3(self._arrays, self.documents, plain=self._plain)
+        return CompiledRM3(self._arrays, self.documents, plain=self.has_plain_feedback)
 
     def _expanded(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod

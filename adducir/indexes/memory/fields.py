@@ -14,9 +14,8 @@ import polars as pl
 from adducir.indexes.arrays import Array
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.memory.files import Arrays
-from adducir.indexes.memory.kernels_numpy import best
 from adducir.indexes.memory.norms import LENGTHS, norms_of
-from adducir.indexes.memory.searching import Ranked, in_threads
+from adducir.indexes.memory.searching import Ranked, ranked_by
 from adducir.indexes.models.bm25 import BM25
 
 FIELDS = "fields"
@@ -78,28 +77,20 @@ class FieldSearcher:
         chosen = [(np.float32(weights[name]), self._fields[name]) for name in sorted(weights)]
         documents = max(field.arrays.documents for _, field in chosen)
         saturation = self._saturation(chosen, documents, model)
+
+        def sums_of(query: int) -> tuple[Array, Array]:
+            sums, seen = np.zeros(self._documents), np.zeros(self._documents, dtype=bool)
+            for term, boost in queries[query].items():
+                frequencies, most_documents = self._frequencies(chosen, term)
+                docs = np.flatnonzero(frequencies)
+                weight = np.float32(boost) * _idf(most_documents, documents)
+                tfs = frequencies[docs]
+                sums[docs] += weight - weight / (np.float32(1) + tfs * saturation[docs])
+                seen[docs] = True
+            return sums.astype(np.float32), seen
+
         most = self._documents if depth is None else depth
-        found: list[tuple[Array, Array]] = [(np.empty(0), np.empty(0))] * len(queries)
-
-        def search(span: tuple[int, int]) -> None:
-            for query in range(*span):
-                sums = np.zeros(self._documents)
-                seen = np.zeros(self._documents, dtype=bool)
-                for term, boost in queries[query].items():
-                    frequencies, most_documents = self._frequencies(chosen, term)
-                    docs = np.flatnonzero(frequencies)
-                    weight = np.float32(boost) * _idf(most_documents, documents)
-                    tfs = frequencies[docs]
-                    sums[docs] += weight - weight / (np.float32(1) + tfs * saturation[docs])
-                    seen[docs] = True
-                matching = np.flatnonzero(seen)
-                found[query] = best(matching, sums[matching].astype(np.float32), most)
-
-        in_threads(search, len(queries), threads)
-        counts = np.array([len(docs) for docs, _ in found], dtype=np.int64)
-        docs = np.concatenate([docs for docs, _ in found] or [np.empty(0)]).astype(np.int32)
-        scores = np.concatenate([scores for _, scores in found] or [np.empty(0)])
-        return Ranked(counts, docs, scores.astype(np.float32))
+        return ranked_by(sums_of, len(queries), most, threads)
 
     def _saturation(
         self, chosen: Sequence[tuple[np.float32, _Field]], documents: int, model: BM25

@@ -138,7 +138,7 @@ class MemoryIndex(Index):
                 hint="Search without feedback, or expand from an index of the texts.",
             )
         indexed = self.manifest.counts.get("indexed", self._arrays.documents)
-        return Feedback(self._arrays, int(indexed), plain=self.analysis.has_plain_feedback)
+        return Feedback(self._arrays, int(indexed), self.analysis.has_plain_feedback)
 
     def _rank(self, terms: Terms, model: Model, depth: int | None, threads: int) -> Ranked:
         refuse_unless_scored(model, "memory", self.path)

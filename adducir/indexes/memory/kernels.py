@@ -20,6 +20,7 @@ from adducir.indexes.memory.adding import (
     F32,
     F64,
     ZERO,
+    Term,
     U,
     add,
     add_and_find,
@@ -62,6 +63,14 @@ class Terms(NamedTuple):
 
 
 @kernel
+def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
+    """A term of a query as the loops take it."""
+    numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
+    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
+    return Term(docs, tfs, norms, formula.parts, formula.factors, numbers, table)
+
+
+@kernel
 def _window(
     postings: Postings,
     formula: Formula,
@@ -81,19 +90,16 @@ def _window(
         needed: A document above the bar has one of so many first terms.
         end: One behind the last.
     """
-    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
-    parts, factors = formula.parts, formula.factors
-    sums, marks, found = room.sums, room.marks, room.found
+    docs, sums, marks, found = postings.docs, room.sums, room.marks, room.found
     terms, count = U(len(places)), U(0)
     ordered = needed == terms
     for t in range(terms):
         if t >= needed and count == U(0):
             break
-        numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
         first = position(docs, places[t], query.ends[t], base)
         last = position(docs, first, query.ends[t], end)
         places[t] = last
-        at = (docs, tfs, norms, parts, factors, numbers, table, first, last, base)
+        at = (_term(postings, formula, query, t), first, last, base)
         if t < needed:
             if ordered:
                 add_and_mark(*at, bar, sums, marks)
@@ -195,14 +201,12 @@ def _add_all(
     bar: float,
 ) -> None:
     """Add all postings of the documents from ``base`` to ``end``; mark what is above the bar."""
-    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
     for t in range(U(len(places))):
-        first = position(docs, places[t], query.ends[t], base)
-        last = position(docs, first, query.ends[t], end)
+        first = position(postings.docs, places[t], query.ends[t], base)
+        last = position(postings.docs, first, query.ends[t], end)
         places[t] = last
-        numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
-        at = (docs, tfs, norms, formula.parts, formula.factors, numbers, table, first, last, base)
-        add_and_mark(*at, bar, room.sums, room.marks)
+        term = _term(postings, formula, query, t)
+        add_and_mark(term, first, last, base, bar, room.sums, room.marks)
 
 
 @kernel

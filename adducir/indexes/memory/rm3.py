@@ -6,7 +6,7 @@ score is negative, which Lucene's never is, add nothing. Terms of languages othe
 English may have any characters, as with Anserini's option ``-rm3.noTermFilter``.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,42 @@ _COMMON = np.float32(0.1)
 _LEAST_NORM = np.float32(0.001)
 
 
+class _Index(NamedTuple):
+    """What the kernels read of an index.
+
+    Attributes:
+        code, starts: Documents' terms, see :mod:`.forward`.
+        eligible: (V,) bool: which terms feedback takes.
+        ranks: (V,) int32: the place of each term in alphabetical order.
+        longest: The most bytes that a document's terms have.
+    """
+
+    code: Array
+    starts: Array
+    eligible: Array
+    ranks: Array
+    longest: int
+
+
+class _Lists(NamedTuple):
+    """Numbers of terms or documents with their weights, for each query from where on."""
+
+    starts: Array
+    numbers: Array
+    weights: Array
+
+
+class _Room(NamedTuple):
+    """Working space; ``model`` (V,) float32 and ``marked`` (V,) bool are left zeros."""
+
+    terms: Array
+    tfs: Array
+    model: Array
+    marked: Array
+    kept_terms: Array
+    kept_values: Array
+
+
 class CompiledRM3:
     """Expands queries from documents.
 
@@ -32,16 +68,17 @@ class CompiledRM3:
     """
 
     def __init__(self, arrays: Arrays, documents: int, *, plain: bool = True) -> None:
-        self._arrays = arrays
         names = pl.Series(arrays.terms, dtype=pl.String)
         frequency = np.diff(arrays.offsets).astype(np.float32)
         # Java counts characters beyond the first 65,536 as two.
         sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
         allowed = names.str.contains("^[a-z0-9]{2,20}$") if plain else sizes.is_between(2, 20)
-        self._eligible = allowed.to_numpy() & (frequency / np.float32(documents) <= _COMMON)
-        self._ranks = np.empty(len(names), dtype=np.int32)
-        self._ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
-        self._longest = int(np.diff(arrays.forward_offsets).max(initial=0))
+        eligible = allowed.to_numpy() & (frequency / np.float32(documents) <= _COMMON)
+        ranks = np.empty(len(names), dtype=np.int32)
+        ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
+        code, starts = np.asarray(arrays.forward), np.asarray(arrays.forward_offsets)
+        longest = int(np.diff(starts).max(initial=0))
+        self._index = _Index(code, starts, eligible, ranks, longest)
 
     def expanded(self, queries: Terms, feedback: Ranked, rm3: RM3, threads: int) -> Terms:
         """The expanded queries.
@@ -56,29 +93,14 @@ class CompiledRM3:
         terms = np.empty(starts[-1], dtype=np.int64)
         weights = np.empty(starts[-1], dtype=np.float32)
         counts = np.zeros(len(queries), dtype=np.int64)
-        code, code_starts = self._arrays.forward, self._arrays.forward_offsets
+        own = _Lists(queries.starts, queries.numbers, queries.weights)
+        scores = np.maximum(feedback.scores, 0).astype(np.float32)
+        found = _Lists(feedback.starts, feedback.docs, scores)
+        into = _Lists(starts, terms, weights)
 
         def expand(span: tuple[int, int]) -> None:
-            _expand(
-                *span,
-                np.asarray(code),
-                np.asarray(code_starts),
-                self._eligible,
-                self._ranks,
-                queries.starts,
-                queries.numbers,
-                queries.weights,
-                feedback.starts,
-                feedback.docs,
-                np.maximum(feedback.scores, 0).astype(np.float32),
-                rm3.fb_terms,
-                np.float32(rm3.original_query_weight),
-                self._longest,
-                starts,
-                terms,
-                weights,
-                counts,
-            )
+            share = np.float32(rm3.original_query_weight)
+            _expand(*span, self._index, own, found, rm3.fb_terms, share, into, counts)
 
         in_threads(expand, len(queries), threads)
         room = np.diff(starts)
@@ -111,30 +133,16 @@ def _insert(
 
 
 @kernel
-def _relevance(
-    code: Array,
-    code_starts: Array,
-    eligible: Array,
-    ranks: Array,
-    docs: Array,
-    scores: Array,
-    room_terms: Array,
-    room_tfs: Array,
-    model: Array,
-    marked: Array,
-    kept_terms: Array,
-    kept_values: Array,
-) -> Any:
-    """Write the relevance model to the last two arrays; returns how many terms it has.
-
-    ``model`` (V,) float32 and ``marked`` (V,) bool are zeros, and are left so.
-    """
+def _relevance(index: _Index, docs: Array, scores: Array, room: _Room) -> Any:
+    """Write the relevance model to the kept terms and values; returns how many it has."""
+    eligible, ranks = index.eligible, index.ranks
+    room_terms, room_tfs, model, marked, kept_terms, kept_values = room
     size = len(kept_terms)
     touched = np.empty(size * len(docs), dtype=np.int64)
     seen = 0
     for n in range(len(docs)):
-        first, last = code_starts[docs[n]], code_starts[docs[n] + 1]
-        length = decode(code, first, last, room_terms, room_tfs)
+        first, last = index.starts[docs[n]], index.starts[docs[n] + 1]
+        length = decode(index.code, first, last, room_terms, room_tfs)
         count = 0
         for i in range(length):
             term = room_terms[i]
@@ -167,54 +175,33 @@ def _relevance(
 def _expand(
     first: int,
     last: int,
-    code: Array,
-    code_starts: Array,
-    eligible: Array,
-    ranks: Array,
-    query_starts: Array,
-    query_terms: Array,
-    query_weights: Array,
-    doc_starts: Array,
-    docs: Array,
-    scores: Array,
+    index: _Index,
+    queries: _Lists,
+    found: _Lists,
     fb_terms: int,
     own: Any,
-    longest: int,
-    out_starts: Array,
-    out_terms: Array,
-    out_weights: Array,
+    into: _Lists,
     out_counts: Array,
 ) -> None:
-    """Expand the queries ``first`` to ``last`` - 1."""
-    room_terms, room_tfs = np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int32)
-    model = np.zeros(len(ranks), dtype=np.float32)
-    marked = np.zeros(len(ranks), dtype=np.bool_)
+    """Expand the queries ``first`` to ``last`` - 1 by the documents found, into weighted terms."""
+    terms, tfs = np.empty(index.longest, dtype=np.int32), np.empty(index.longest, dtype=np.int32)
+    model = np.zeros(len(index.ranks), dtype=np.float32)
+    marked = np.zeros(len(index.ranks), dtype=np.bool_)
     kept_terms = np.empty(fb_terms, dtype=np.int64)
     kept_values = np.empty(fb_terms, dtype=np.float32)
+    room = _Room(terms, tfs, model, marked, kept_terms, kept_values)
+    out_starts, out_terms, out_weights = into
     rest = 1.0 - np.float64(own)
     for query in range(first, last):
-        begin, end = doc_starts[query], doc_starts[query + 1]
-        count = _relevance(
-            code,
-            code_starts,
-            eligible,
-            ranks,
-            docs[begin:end],
-            scores[begin:end],
-            room_terms,
-            room_tfs,
-            model,
-            marked,
-            kept_terms,
-            kept_values,
-        )
+        begin, end = found.starts[query], found.starts[query + 1]
+        count = _relevance(index, found.numbers[begin:end], found.weights[begin:end], room)
         for i in range(count):
             model[kept_terms[i]] = kept_values[i]
             marked[kept_terms[i]] = True
         place = out_starts[query]
-        for i in range(query_starts[query], query_starts[query + 1]):
-            term = query_terms[i]
-            mixed = np.float64(own * query_weights[i]) + rest * np.float64(model[term])
+        for i in range(queries.starts[query], queries.starts[query + 1]):
+            term = queries.numbers[i]
+            mixed = np.float64(own * queries.weights[i]) + rest * np.float64(model[term])
             out_terms[place], out_weights[place] = term, np.float32(mixed)
             model[term], marked[term] = 0, False
             place += 1

@@ -1,6 +1,6 @@
 """Queries in bulk over a memory index: packs them, runs the kernels in threads, packs the hits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,6 +136,25 @@ class Searcher:
         most = self._arrays.documents if depth is None else min(depth, self._arrays.documents)
         hits: Array = np.minimum(matches, most)
         return hits
+
+
+def ranked_by(
+    sums_of: Callable[[int], tuple[Array, Array]], queries: int, depth: int, threads: int
+) -> Ranked:
+    """The best documents by sums: ``sums_of`` a query's number gives (N,), and (N,) which count."""
+    none = np.empty(0)
+    found: list[tuple[Array, Array]] = [(none, none)] * queries
+
+    def search(span: tuple[int, int]) -> None:
+        for query in range(*span):
+            sums, seen = sums_of(query)
+            matching = np.flatnonzero(seen)
+            found[query] = kernels_numpy.best(matching, sums[matching], depth)
+
+    in_threads(search, queries, threads)
+    counts = np.array([len(docs) for docs, _ in found], dtype=np.int64)
+    docs = np.concatenate([docs for docs, _ in found] or [none]).astype(np.int32)
+    return Ranked(counts, docs, np.concatenate([scores for _, scores in found] or [none]))
 
 
 def in_threads(work: Any, count: int, threads: int) -> None:

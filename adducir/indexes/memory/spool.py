@@ -2,7 +2,6 @@
 
 import mmap
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -43,12 +42,7 @@ class Spool:
     def __enter__(self) -> "Spool":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
         self._path.unlink(missing_ok=True)
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -57,14 +56,9 @@ class ArrivedDocuments:
     def __enter__(self) -> "ArrivedDocuments":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._terms.__exit__(kind, error, trace)
-        self._tfs.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._terms.__exit__(*error)
+        self._tfs.__exit__(*error)
 
 
 def write_arrays(

@@ -27,7 +27,9 @@ from adducir.statistics.differences import FloatArray, scores_array
 from adducir.statistics.effects import Effect, effect_rows
 from adducir.statistics.equivalence import tost_rows, within_unit
 from adducir.statistics.intervals import bca_rows
+from adducir.statistics.outcome import TestResult
 from adducir.statistics.ranking import Ranking, ranking
+from adducir.statistics.two_level import TwoLevel, two_level
 
 Pair: TypeAlias = tuple[int, int]
 Found = TypeVar("Found", PairedTest, EquivalenceTest)
@@ -79,6 +81,7 @@ class Comparing:
             equivalence_tests_in_family=_sizes(tosts, settings.family),
             missing=self.lineup.missing,
             rankings=rankings,
+            runs={name: len(runs) for name, runs in self.lineup.runs.items()},
         )
 
     def _pairs(self) -> list[Pair]:
@@ -107,10 +110,28 @@ class Comparing:
         first, second = ([pair[side] for pair in pairs] for side in (0, 1))
         results = settings.test_kind.pairs(values, first, second)
         effects = self._effects(values, first, second)
+        if self.lineup.runs:
+            place = self.lineup.measures.index(measure)
+            found = [self._over_runs(place, i, j) for i, j in zip(first, second, strict=True)]
+            results = [_over_topics_and_runs(*pair) for pair in zip(results, found, strict=True)]
+            effects = [
+                replace(effect, low=ends[0], high=ends[1])
+                for effect, one in zip(effects, found, strict=True)
+                for ends in [one.interval(settings.confidence)]
+            ]
         return [
             PairedTest(names[i], names[j], measure, result, effect, result.p, None)
             for i, j, result, effect in zip(first, second, results, effects, strict=True)
         ]
+
+    def _over_runs(self, measure: int, first: int, second: int) -> TwoLevel:
+        """The difference of two systems over topics and runs."""
+        scores = []
+        for system in (first, second):
+            runs = self.lineup.runs.get(self.lineup.systems[system])
+            alone = self.lineup.values[measure, system]
+            scores.append(alone if runs is None else runs[:, measure])
+        return two_level(*scores)
 
     def _effects(
         self, values: FloatArray, first: Sequence[int], second: Sequence[int]
@@ -251,6 +272,12 @@ class Comparing:
             effect=test.effect.mirrored(float(base)),
             verdict=TURNED.get(test.verdict),
         )
+
+
+def _over_topics_and_runs(result: TestResult, found: TwoLevel) -> TestResult:
+    """The result of a t-test with what was found over topics and runs in its place."""
+    degenerate = bool(np.isinf(found.t))
+    return replace(result, statistic=found.t, p=found.p, method="two-level", degenerate=degenerate)
 
 
 def _corrected(

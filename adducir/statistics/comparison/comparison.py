@@ -39,13 +39,15 @@ from adducir.statistics.choices import (
     EquivalenceTestName,
     FamilyName,
     IntervalName,
+    PresetName,
     TestName,
 )
 from adducir.statistics.comparison.cells import Comparing
 from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
-from adducir.statistics.corrections import for_equivalence, joint_fault
+from adducir.statistics.corrections import CORRECTIONS, for_equivalence, joint_fault
 from adducir.statistics.effects import check_share
+from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
 
 Choice = TypeVar("Choice", bound=str)
@@ -58,6 +60,7 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     test: TestName = "t",
     correction: CorrectionName = "holm",
+    preset: PresetName | None = None,
     alpha: float = 0.05,
     family: FamilyName = "measure",
     equivalence: float | None = None,
@@ -82,6 +85,7 @@ def compare(
             ``family`` is ``pairs``.
         test: A kind of ``TESTS``.
         correction: A kind of ``CORRECTIONS``.
+        preset: A test and a correction by one name, in their place.
         alpha: Level of all tests.
         family: Scope of the multiple-testing correction; see the module.
         equivalence: Half-width of the band of equivalence in units of the measure, fixed
@@ -112,9 +116,16 @@ def compare(
     """
     lineup = line_up(scores)
     TESTS.kind(test)
-    fault = joint_fault(correction, test, equivalence_correction)
+    test, correction = preset_of(preset, test, correction)
+    fault = joint_fault(correction, test, family, equivalence_correction)
     if fault:
         raise UsageError(f"{fault}.", hint="Choose another test or correction.")
+    if lineup.runs and (test, best, interval) != ("t", "mean", "t"):
+        raise UsageError("of systems with several runs, means are compared by t-tests only.")
+    if lineup.runs and (CORRECTIONS.kind(correction).tests or equivalence is not None):
+        raise UsageError(
+            "systems with several runs are tested for difference only, and corrected from p-values."
+        )
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,

@@ -47,6 +47,7 @@ class Lineup:
         measures: M measures.
         values: Shape (M, S, T).
         missing: For each system that lacks topics, those.
+        runs: For each system of several runs, their scores, shape (R, M, T).
     """
 
     systems: tuple[str, ...]
@@ -54,6 +55,7 @@ class Lineup:
     measures: tuple[Hashable, ...]
     values: FloatArray
     missing: dict[str, tuple[str, ...]]
+    runs: dict[str, FloatArray]
 
 
 def line_up(scores: Sequence[SystemScores]) -> Lineup:
@@ -85,6 +87,7 @@ def line_up(scores: Sequence[SystemScores]) -> Lineup:
         tuple(first.measures),
         np.ascontiguousarray(values.transpose(2, 0, 1)),
         missing,
+        {one.system: _runs(first, one) for one in scores if getattr(one, "runs", None) is not None},
     )
 
 
@@ -123,6 +126,21 @@ def _aligned(first: SystemScores, other: SystemScores) -> FloatArray:
     rows = {qid: row for row, qid in enumerate(other.qids)}
     columns = {measure: column for column, measure in enumerate(other.measures)}
     return values[np.ix_([rows[q] for q in first.qids], [columns[m] for m in first.measures])]
+
+
+def _runs(first: SystemScores, other: SystemScores) -> FloatArray:
+    """The scores (R, M, T) of the runs of ``other``, in the order of ``first``."""
+    runs = np.asarray(getattr(other, "runs", None), dtype=np.float64)
+    each = [_aligned(first, _OneRun(other, values)) for values in runs]
+    return np.stack(each).transpose(0, 2, 1)
+
+
+class _OneRun:
+    """One run of a system, with the topics and measures of all of them."""
+
+    def __init__(self, system: SystemScores, values: NDArray[Any]) -> None:
+        self.system, self.qids, self.measures = system.system, system.qids, system.measures
+        self.values, self.missing = values, system.missing
 
 
 def _refuse_unfinite(

@@ -188,6 +188,7 @@ class Comparison:
         missing: For each system that lacks topics, those topics; they count 0.
         rankings: Rank intervals and the set of best systems of each measure that is tested, systems
             in order; empty unless asked for.
+        runs: For each system of several runs, how many; its scores are means over them.
     """
 
     systems: tuple[str, ...]
@@ -199,6 +200,7 @@ class Comparison:
     equivalence_tests_in_family: Mapping[Measure, int]
     missing: Mapping[str, tuple[str, ...]]
     rankings: Mapping[Measure, Ranking] = field(default_factory=dict)
+    runs: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def baselines(self) -> tuple[str, ...]:

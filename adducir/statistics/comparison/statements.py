@@ -20,6 +20,12 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
         sentences.append(_difference_statement(comparison, several_sets))
     if any(comparison.equivalence_tests_in_family.values()):
         sentences.append(_equivalence_statement(comparison, several_sets))
+    if comparison.runs:
+        runs = [f"{system} {count}" for system, count in comparison.runs.items()]
+        sentences.append(
+            f"Runs of a system: {_listed(runs)}. Figures are means over runs; tests and intervals "
+            "are over topics and runs (two-level, Satterthwaite)."
+        )
     if comparison.rankings:
         sentences.append(_best_statement(comparison.settings))
     sentences += _questionable(comparison)

@@ -22,6 +22,8 @@ CORRECTIONS = Family(
         "holm": f"{_HERE}.holm:Holm",
         "bonferroni": f"{_HERE}.bonferroni:Bonferroni",
         "maxt": f"{_HERE}.max_t:MaxT",
+        "tukey": f"{_HERE}.tukey:Tukey",
+        "tukey-randomised": f"{_HERE}.tukey:RandomisedTukey",
         "bh": f"{_HERE}.benjamini_hochberg:BenjaminiHochberg",
         "none": f"{_HERE}.none:NoCorrection",
     },
@@ -61,15 +63,20 @@ def checked_family(p: "ArrayLike") -> "NDArray[np.float64]":
     return family
 
 
-def joint_fault(correction: str, test: str, equivalence: str | None = None) -> str | None:
+def joint_fault(
+    correction: str, test: str, scope: str, equivalence: str | None = None
+) -> str | None:
     """Why these choices do not go together, or None.
 
     Args:
         correction: Of the tests of difference.
         test: The test of difference.
+        scope: The family of tests.
         equivalence: The correction of the equivalence tests, where it is chosen.
     """
-    tests = CORRECTIONS.kind(correction).tests
+    tests, scopes = CORRECTIONS.kind(correction).tests, CORRECTIONS.kind(correction).scopes
+    if scopes and scope not in scopes:
+        return f"the correction {correction} is of the tests of one measure, not of a {scope}"
     if tests and test not in tests:
         return f"the correction {correction} is of the tests {' and '.join(tests)}, not of {test}"
     if equivalence is not None and CORRECTIONS.kind(equivalence).tests:

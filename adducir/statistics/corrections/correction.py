@@ -40,11 +40,13 @@ class Correction(Recipe):
         title: Its name in a sentence, such as "Holm"; empty for none.
         draws: The field with the number of draws, where it draws anything.
         tests: The tests that it corrects; empty for every one.
+        scopes: The families of tests that it corrects; empty for every one.
     """
 
     title: ClassVar[str]
     draws: ClassVar[Literal["", "permutations", "samples"]] = ""
     tests: ClassVar[tuple[str, ...]] = ()
+    scopes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def adjusted(self, p: "FloatArray") -> "FloatArray":

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from adducir.tables.formats.format import TableFormat
+from adducir.tables.formats.latex_cut import cut
 from adducir.tables.formats.layout import (
     ABSENT,
     LegendKind,
@@ -30,6 +31,9 @@ from adducir.tables.table import Column, ResultTable, Row
 MANY = 6
 """A table of more columns is set smaller, spans both columns of a two-column page, and may stand
 out into both margins alike."""
+NARROW = 8
+"""Characters at which titles of columns are broken where there is little room."""
+_SMALL = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
 _SYMBOLS: dict[LegendKind, str] = {
     "best": r"\textbf{Bold}",
     "better": r"\uparrow",
@@ -50,27 +54,36 @@ class Latex(TableFormat):
 
 
 def render(table: ResultTable) -> str:
-    """The whole ``table`` environment, ending in a line break."""
-    wide = len(table.columns) > MANY
+    """The whole ``table`` environment, or several, ending in a line break."""
+    parts = cut(table, NARROW) if table.style.fit == "split" else [table]
+    each = [_environment(part) for part in parts[:-1]]
+    each.append(_environment(parts[-1], _notes(table) if table.style.footer else []))
+    return r"% needs \usepackage{booktabs}" + "\n" + "\n\n".join(each) + "\n"
+
+
+def _environment(table: ResultTable, notes: Sequence[str] = ()) -> str:
+    fit = table.style.fit
+    wide = fit == "page" or (fit == "auto" and len(table.columns) > MANY)
+    small = [] if fit == "auto" and not wide else _SMALL
     environment = "table*" if wide else "table"
     lines = [
-        r"% needs \usepackage{booktabs}",
         f"\\begin{{{environment}}}[tb]",
         r"\centering",
         f"\\caption{{{escaped(table.title or 'Results.')}}}",
         f"\\label{{{label(table.label)}}}",
-        *([r"\footnotesize", r"\setlength{\tabcolsep}{3pt}", r"\makebox[\linewidth]{%"] * wide),
+        *small,
+        *([r"\makebox[\linewidth]{%"] * wide),
         f"\\begin{{tabular}}{{@{{}}{'l' * (1 + len(table.columns))}@{{}}}}",
         r"\toprule",
-        *_header(table, 8 if wide else 12),
+        *_header(table, NARROW if small else 12),
         r"\midrule",
         *_body(table),
         r"\bottomrule",
         r"\end{tabular}" + "}" * wide,
-        *_notes(table),
+        *notes,
         f"\\end{{{environment}}}",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _header(table: ResultTable, width: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ from adducir.tables.report.sections import (
     agreement,
     boxes,
     compare,
+    contrast,
     costs,
     curves,
     diff,
@@ -21,6 +22,7 @@ from adducir.tables.report.sections import (
     recall,
     results,
     topics,
+    unjudged,
 )
 from adducir.tables.report.sections.headline import headline
 from adducir.tables.report.templates import asset, filled
@@ -40,8 +42,10 @@ def render(table: ResultTable) -> str:
         topics.section(view),
         compare.section(view),
         diff.section(view, hits),
+        contrast.section(view, hits),
         boxes.section(view),
         recall.section(view),
+        unjudged.section(view),
         agreement.section(view),
         costs.section(view),
         curves.section(view),

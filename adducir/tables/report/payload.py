@@ -21,7 +21,7 @@ def data_block(view: View, hits: HitLists | None) -> str:
 
 def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
     table = view.table
-    groups = {column.group: column.topics for column in table.columns}
+    groups = {column.group: column.topics for column in table.columns if column.topics}
     known = view.material.topics
     queries = {
         name: [known[name].queries.get(qid, "") for qid in qids] if name in known else []

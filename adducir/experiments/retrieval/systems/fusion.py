@@ -93,8 +93,8 @@ class Fusion(TunableSystem):
         members = [study.run_of(member, topic_set) for member in self.fuse]
         return FusionStep(name, self, topic_set, study, members)
 
-    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """See :meth:`TunableSystem.decides_untuned`."""
+    def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
+        """See :meth:`TunableSystem.untuned_fingerprint_inputs`."""
         runs = [[study.run_of(one, each) for each in study.recipe.topics] for one in self.fuse]
         return {
             "method": self.method,

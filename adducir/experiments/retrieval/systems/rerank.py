@@ -11,7 +11,6 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import ErrorDetail
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
-from adducir.deepct.folders import RECIPES
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted, part_of, run_facts
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
@@ -21,10 +20,11 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.system import made_of
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name, Natural
-from adducir.experiments.step import ModelStep, Step, Waiting
+from adducir.experiments.step import Step, Waiting
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.models.machine import using_threads
+from adducir.models.sources import RECIPES
 from adducir.rerankers.cross_encoder import CrossEncoderRecipe
 from adducir.rerankers.registry import Reranker, identity_of, open_reranker, read_recipe
 from adducir.rerankers.rerank import Reranked, rerank
@@ -151,15 +151,15 @@ class Rerank(TunableSystem):
         scorer, base = self.scorer(name, study), study.run_of(self.rerank, topic_set)
         return RerankStep(name, self, topic_set, study, base, index, scorer)
 
-    def decides_scores(self, index: IndexStep, scorer: "Scorer") -> dict[str, Any]:
+    def fingerprint_inputs_of_scores(self, index: IndexStep, scorer: "Scorer") -> dict[str, Any]:
         """All that determines its rankings, beside its candidates and their queries."""
         return scorer.fingerprint_inputs(index.fields) | {"texts": index.fingerprint}
 
-    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """See :meth:`TunableSystem.decides_untuned`."""
+    def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
+        """See :meth:`TunableSystem.untuned_fingerprint_inputs`."""
         index = study.index_of(str(self.needs_index(name, study)))
         return {
-            "rerank": self.decides_scores(index, self.scorer(name, study)),
+            "rerank": self.fingerprint_inputs_of_scores(index, self.scorer(name, study)),
             "candidates": [
                 study.run_of(self.rerank, one).fingerprint for one in study.recipe.topics
             ],
@@ -212,7 +212,8 @@ class RerankStep(RunStep):
         scorer: "Scorer",
     ) -> None:
         place = ("systems", name)
-        training = [scorer.step(place)] if scorer.training is not None else []
+        plan, model = scorer.training, scorer.path
+        training = [study.training(plan, model, place)] if plan and model else []
         inputs: list[Step] = [*training, index, base]
         super().__init__(name, system, topic_set, study, inputs, [] if training else [place])
         self.base, self.index, self.scorer = base, index, scorer
@@ -225,7 +226,7 @@ class RerankStep(RunStep):
     def fingerprint_inputs(self) -> dict[str, Any]:
         """See :meth:`RunStep.fingerprint_inputs`."""
         return {
-            "rerank": self.recipe.decides_scores(self.index, self.scorer),
+            "rerank": self.recipe.fingerprint_inputs_of_scores(self.index, self.scorer),
             "candidates": self.base.fingerprint,
             "topics": self.topics.identity(),
         }
@@ -302,12 +303,10 @@ class Scorer:
             raise ValueError("a reranker is trained or pretrained")
         return self.recipe
 
-    def step(self, place: KeyPath) -> ModelStep:
-        """Its training."""
-        plan, path = self.training, self._recipe.with_suffix("")
-        if plan is None:
-            raise ValueError("this reranker is only read")
-        return ModelStep(path, lambda: plan, reads=[place])
+    @property
+    def path(self) -> Path | None:
+        """Where it is trained; None where it is only read."""
+        return None if self.recipe is None else self.recipe.with_suffix("")
 
     def fingerprint_inputs(self, index_fields: tuple[str, ...]) -> dict[str, Any]:
         """All that determines its rankings, beside the candidates, their queries and documents."""

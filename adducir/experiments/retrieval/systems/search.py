@@ -128,8 +128,8 @@ class Search(TunableSystem):
         """See :meth:`System.step`."""
         return SearchStep(name, self, topic_set, study, [study.index_of(self.index)])
 
-    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """See :meth:`TunableSystem.decides_untuned`."""
+    def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
+        """See :meth:`TunableSystem.untuned_fingerprint_inputs`."""
         feedback = FEEDBACK.name_of(type(self.feedback)) if self.feedback else None
         return {
             "index": study.index_of(self.index).fingerprint,

@@ -56,7 +56,7 @@ class TunableSystem(System):
         """The values that the file itself gives to hyperparameters."""
 
     @abstractmethod
-    def decides_untuned(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
+    def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
         """All that determines its rankings beside topics and hyperparameters.
 
         Raises:
@@ -182,7 +182,7 @@ class TunedStep(RunStep):
         study, requested = self.study, self.tuning
         sets = study.topic_sets
         return {
-            **self.recipe.decides_untuned(self.system, study),
+            **self.recipe.untuned_fingerprint_inputs(self.system, study),
             "topics": sets[self.topic_set].identity(),
             "fixed": self.recipe.fixed,
             "tuning": {

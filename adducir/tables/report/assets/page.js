@@ -229,12 +229,14 @@
         line(svg, 46, y(v), 606, y(v), v ? "grid" : "axis");
         label(svg, 40, y(v), (v > 0 ? "+" : "") + minus(String(v)), "end");
       });
+      var all = {}, gap = Math.min(1, slot * .2);
       order.forEach(function (t, n) {
-        var v = differ[t], role = v > 0 ? roles[0] : v < 0 ? roles[1] : "blank", gap = Math.min(1, slot * .2);
-        svg.append(node("rect", { x: 46 + slot * n + gap / 2, y: Math.min(y(v), 120), width: slot - gap, height: Math.max(Math.abs(y(v) - 120), .6),
-          "class": role + faint(t) }));
+        var v = differ[t], role = (v > 0 ? roles[0] : v < 0 ? roles[1] : "axis") + faint(t), top = Math.min(y(v), 120);
+        all[role] = (all[role] || "") + "M" + (46 + slot * n + gap / 2).toFixed(2) + " " + top.toFixed(1) + "h" + (slot - gap).toFixed(2) +
+          "v" + Math.max(Math.abs(y(v) - 120), .6).toFixed(1) + "h" + (gap - slot).toFixed(2) + "z";
         if (t === S.topic) svg.append(node("rect", { x: 46 + slot * n - 1, y: 10, width: Math.max(slot, 2) + 2, height: 220, "class": "chosen" }));
       });
+      for (var role in all) svg.append(node("path", { d: all[role], "class": role }));
       pointing(svg, function (event) {
         var n = Math.floor((event.clientX - svg.getBoundingClientRect().left - 46) / slot);
         return n >= 0 && n < T ? told(order[n]) : null;
@@ -315,6 +317,39 @@
       $("#query b").textContent = ("Topic " + qids()[S.topic] + "  " + query(S.topic)).trim();
     }
 
+    /* topics by contrast */
+    function overlap(x, y) {
+      var seen = [new Set(), new Set()], shared = 0, score = 0, most = 0, weight = 1;
+      for (var n = 0; n < D.hits.depth; n++) {
+        [x, y].forEach(function (list, side) {
+          if (n < list.length) { if (seen[1 - side].has(list[n])) shared++; seen[side].add(list[n]); }
+        });
+        score += weight * shared / (n + 1); most += weight; weight *= .9;
+      }
+      return score / most;
+    }
+    function tauAP(x, y) {
+      var order = y.map(function (d) { return x.indexOf(d); }).filter(function (at) { return at >= 0; }), right = 0;
+      for (var i = 1; i < order.length; i++) right += order.slice(0, i).filter(function (above) { return above < order[i]; }).length / i;
+      return order.length < 2 ? NaN : 2 * right / (order.length - 1) - 1;
+    }
+    function drawContrasts() {
+      var body = $("#contrasts tbody"), lists = body && D.hits && D.hits.lists[column().group];
+      if (!lists || !lists[S.a] || !lists[S.b] || !values(S.a) || !values(S.b)) return;
+      var all = lists[S.a].map(function (x, t) { return [overlap(x, lists[S.b][t]), t]; });
+      all.sort(function (x, y) { return x[0] - y[0] || x[1] - y[1]; });
+      body.replaceChildren.apply(body, all.slice(0, 12).map(function (one) {
+        var t = one[1], x = lists[S.a][t], y = lists[S.b][t], tau = tauAP(x, y), row = document.createElement("tr");
+        var head = document.createElement("th"), link = document.createElement("a");
+        head.scope = "row"; link.textContent = (qids()[t] + "  " + query(t)).trim(); link.href = "#hits";
+        link.addEventListener("click", function (event) { event.preventDefault(); choose(t); $("#hits").scrollIntoView(); });
+        head.append(link); row.append(head);
+        [number(values(S.b)[t] - values(S.a)[t], true), fixed(one[0], 2), isNaN(tau) ? "–" : minus(fixed(tau, 2)),
+          x.filter(function (d) { return y.indexOf(d) >= 0; }).length].forEach(function (text) { row.insertCell().textContent = text; });
+        return row;
+      }));
+    }
+
     /* choices, and the address that keeps them */
     function topicChoices() {
       var list = $("#topic");
@@ -330,7 +365,7 @@
       }
       [["#system-a", S.a], ["#system-b", S.b], ["#heat-measure", S.place], ["#compare-measure", S.place], ["#topic", S.topic]]
         .forEach(function (one) { if ($(one[0])) $(one[0]).value = one[1]; });
-      drawMap(); drawPair(); drawHits();
+      drawMap(); drawPair(); drawHits(); drawContrasts();
     }
     function keep() {
       var parts = new URLSearchParams();

@@ -54,8 +54,9 @@ def section(view: View) -> Section | None:
         "only: the tests that were planned are those of the table."
     )
     lead = (
-        "Below the diagonal: mean difference of the row's system less the column's. Above: topics "
-        "that the row's system won, tied and lost. Strong colours: significant, corrected. "
+        "Below the diagonal: mean difference of the row's system less the column's. Above, where "
+        "there is room: topics that the row's system won, tied and lost. Strong colours: "
+        "significant, corrected. "
     )
     return Section("pairs", "All pairs of systems", lead + how, "".join(drawn))
 
@@ -107,7 +108,8 @@ def _matrix(view: View, place: int, shown: list[int], pairs: Pairs) -> str:
         else:
             marks.append(label(x, top - 8, shortened(name, 20), "tick", "start", -60))
         marks += [
-            _cell(view, place, pairs, (i, j), names, (left, top, wide, high)) for j in range(count)
+            _cell(view, place, pairs, (i, j), names, (left, top, wide, high))
+            for j in range(count if legible else i + 1)
         ]
     width = left + wide * count + (60 if not legible else 12)
     told = f"Matrix of all pairs of {count} systems on {view.title(place)}"

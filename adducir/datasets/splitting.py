@@ -2,52 +2,54 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
+from typing import TypeVar
 
 from adducir.core.errors import UsageError
-from adducir.datasets.spans.record import MaskedSpan
 
+Item = TypeVar("Item")
 PARTS = ("train", "validation", "test")
 DEFAULT_SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
 
 def split(
-    spans: Iterable[MaskedSpan],
+    items: Iterable[Item],
+    key: Callable[[Item], str],
     shares: Mapping[str, float] | None = None,
     seed: int = 0,
-) -> dict[str, list[MaskedSpan]]:
-    """Divide spans by their groups.
+) -> dict[str, list[Item]]:
+    """Divide items by a key: spans by their groups, questions by their ids.
 
-    A group's part depends on its name, the seed and the shares alone: a book or question is in
+    An item's part depends on its key, the seed and the shares alone: a book or question is in
     the same part in every file, so that what one study trained on is not what another tests on.
-    The price is that the shares hold on average only; with few groups look at the sizes.
+    The price is that the shares hold on average only; with few keys look at the sizes.
 
     Args:
-        spans: The spans; their order is kept in each part.
-        shares: The share of the groups of ``train``, ``validation`` and ``test``; they add up to
+        items: Their order is kept in each part.
+        shares: The share of the keys of ``train``, ``validation`` and ``test``; they add up to
             1. By default 0.8, 0.1 and 0.1.
 
     Returns:
-        The spans of each part that has a share given, in the order of :data:`PARTS`.
+        The items of each part that has a share given, in the order of :data:`PARTS`.
 
     Raises:
-        UsageError: The shares do not fit, or a part with a share got no group.
+        UsageError: The shares do not fit, or a part with a share got nothing.
     """
     wanted = DEFAULT_SHARES if shares is None else shares
     check_shares(wanted)
-    wanted = {name: wanted[name] for name in PARTS if name in wanted}
-    parts: dict[str, list[MaskedSpan]] = {name: [] for name in wanted}
+    parts: dict[str, list[Item]] = {name: [] for name in PARTS if name in wanted}
     homes: dict[str, str] = {}
-    for span in spans:
-        if span.group not in homes:
-            homes[span.group] = part_of(span.group, wanted, seed)
-        parts[homes[span.group]].append(span)
-    empty = [name for name, share in wanted.items() if share and not parts[name]]
+    for item in items:
+        name = key(item)
+        if name not in homes:
+            homes[name] = part_of(name, wanted, seed)
+        parts[homes[name]].append(item)
+    empty = [name for name in parts if wanted[name] and not parts[name]]
     if empty:
         raise UsageError(
-            f"none of the {len(homes):,} groups fell into {' and '.join(empty)}.",
-            hint="Take another seed or other shares, or more books or questions.",
+            f"nothing fell into {' and '.join(empty)}, of {len(homes):,} books or questions.",
+            hint="Take another seed or other shares, or more data.",
         )
     return parts
 

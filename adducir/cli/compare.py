@@ -1,0 +1,147 @@
+"""``adducir compare``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from adducir.cli import evaluate
+from adducir.cli import evaluate_options as opts
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
+from adducir.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from adducir.evaluation.scores import Scores
+    from adducir.statistics.comparison.results import Comparison
+
+_ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Testing(evaluate.Testing):
+    """The same of systems, which here are no runs."""
+
+    baseline: Annotated[
+        list[str] | None,
+        option(
+            "The system that all others are tested against; can be repeated.",
+            "-b",
+            metavar="SYSTEM",
+            panel=opts.TESTING,
+        ),
+    ] = None
+
+
+def compare(
+    scores: Annotated[
+        list[Path],
+        argument(
+            "Values per topic: CSV of Adducir or PyTerrier, JSON of ranx or pytrec_eval, JSON "
+            "lines, lines of ir_measures --by_query or trec_eval -q.",
+            "SCORES",
+        ),
+        SOURCE,
+    ],
+    measures: Annotated[
+        list[str] | None,
+        option(
+            "Which measures of the files to compare.",
+            "-m",
+            shown="all",
+            panel=evaluate.MEASURING,
+        ),
+    ] = None,
+    pool_seeds: Annotated[
+        bool,
+        option(
+            "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
+            panel=opts.TESTING,
+        ),
+    ] = False,
+    meta: Annotated[
+        bool,
+        option(
+            "Meta-analysis of the differences over all topic sets, in the footer.",
+            panel=opts.TESTING,
+        ),
+        with_any("baseline"),
+    ] = False,
+    *,
+    testing: Testing,
+    printing: opts.Printing,
+) -> None:
+    """Test values per topic that any program computed, and print the table.
+
+    A file that names no system is of one system, named after the file. All systems of a topic set
+    need the same topics and measures. Topic sets are the groups of Adducir's own CSV.
+    """
+    from adducir.evaluation.seeds import pool_seeds as pooled
+    from adducir.statistics.comparison.comparison import compare as compared
+    from adducir.tables.builder import build_table
+
+    groups = _groups(scores, measures)
+    if pool_seeds:
+        groups = {name: pooled(many) for name, many in groups.items()}
+    comparisons = {name: compared(many, **testing.arguments()) for name, many in groups.items()}
+    layout = printing.layout(testing, scores=opts.digests(scores))
+    if meta:
+        layout = replace(layout, notes=_pooled(comparisons))
+    printing.show(build_table(comparisons, groups, layout=layout))
+
+
+def _groups(paths: Sequence[Path], measures: Sequence[str] | None) -> "dict[str, list[Scores]]":
+    """The scores of all files by topic set, with the measures that are wanted."""
+    from adducir.cli.names import system_names
+    from adducir.evaluation.score_files import measure_of, read_scores
+
+    wanted = [measure_of(one) for text in measures or () for one in text.split()]
+    groups: dict[str, list[Scores]] = {}
+    for path, name in system_names(paths).items():
+        shown = Path(name).with_suffix("").as_posix() if Path(name).suffix in _ENDINGS else name
+        for group, found in read_scores(path, shown).items():
+            groups.setdefault(group, []).extend(_chosen(one, wanted) for one in found)
+    return groups
+
+
+def _chosen(one: "Scores", wanted: Sequence[object]) -> "Scores":
+    """The scores with the measures that are wanted, in that order; with all if none is named."""
+    if not wanted:
+        return one
+    lacking = [str(measure) for measure in wanted if measure not in one.measures]
+    if lacking:
+        raise UsageError(
+            f"{one.system} has no values of {lacking[0]}.",
+            hint=f"It has {', '.join(map(str, one.measures))}.",
+        )
+    columns = [list(one.measures).index(measure) for measure in wanted]  # type: ignore[arg-type]
+    measures = tuple(one.measures[column] for column in columns)
+    return replace(one, measures=measures, values=one.values[:, columns])
+
+
+def _pooled(comparisons: "dict[str, Comparison]") -> list[str]:
+    """A sentence for each difference to the first baseline that all topic sets have."""
+    from adducir.statistics.meta_analysis import effects_of, meta_analysis
+
+    if len(comparisons) < 2:
+        raise UsageError("--meta takes several topic sets, but the files hold one.")
+    first = next(iter(comparisons.values()))
+    sentences = []
+    for measure in first.measures:
+        for system in first.systems:
+            cells = [one.cells.get((system, measure)) for one in comparisons.values()]
+            tests = [cell.test for cell in cells if cell is not None and cell.test is not None]
+            if len(tests) < len(comparisons):
+                continue
+            found = meta_analysis(*effects_of([test.effect for test in tests]))
+            further = ""
+            if found.predicted:
+                low, high = found.predicted
+                further = f", in another topic set [{low:+.3f}, {high:+.3f}]"
+            sentences.append(
+                f"{system} against {tests[0].reference} on {measure} over {len(tests)} topic sets: "
+                f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{further}, "
+                f"I2 = {found.i2:.0%}, p = {found.p:.3f} (REML, Hartung-Knapp; uncorrected)."
+            )
+    return sentences

@@ -1,0 +1,150 @@
+"""How well one experiment reproduces another (Breuer et al., SIGIR 2020).
+
+* **Order of documents**: Kendall's tau union, tau between the two rankings written as positions in
+  the sorted union of their documents; rank-biased overlap (Webber, Moffat and Zobel 2010) up to a
+  depth, divided by its largest value, so that equal rankings have 1.
+* **Effectiveness**: root mean square error of the values per topic.
+* **Overall effect**, where a baseline was run in both experiments: the effect ratio, mean
+  improvement over the baseline there divided by that in the original (1: the same effect), and the
+  delta relative improvement, relative improvement in the original less that in the reproduction
+  (0: the same).
+
+All equal ``repro_eval``. Where two rankings have different lengths tau, which needs equal ones,
+is of as many documents as the shorter one has.
+"""
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from adducir.core.errors import InputError, UsageError
+from adducir.evaluation.scores import Scores
+from adducir.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """How alike the rankings of two runs are.
+
+    Attributes:
+        tau: Kendall's tau union, mean over the topics that both have.
+        overlap: Rank-biased overlap, likewise.
+        topics: How many topics these are.
+        depth: Documents of a topic that were compared.
+        p: Persistence of the overlap.
+    """
+
+    tau: float
+    overlap: float
+    topics: int
+    depth: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """How alike the effectiveness of two experiments is, on one measure.
+
+    Attributes:
+        rmse: Root mean square error over topics.
+        effect_ratio: NaN where the original has no effect; None without baselines.
+        delta_improvement: Delta relative improvement; NaN where a baseline's mean is 0; None
+            without baselines.
+    """
+
+    rmse: float
+    effect_ratio: float | None = None
+    delta_improvement: float | None = None
+
+
+def kendall_tau_union(original: list[str], reproduced: list[str]) -> float:
+    """Kendall's tau union of two rankings of one topic; NaN with fewer than two documents."""
+    from scipy.stats import kendalltau
+
+    union = {docno: place for place, docno in enumerate(sorted({*original, *reproduced}))}
+    length = min(len(original), len(reproduced))
+    if length < 2:
+        return nan
+    first, second = ([union[one] for one in side[:length]] for side in (original, reproduced))
+    return float(kendalltau(first, second).statistic)
+
+
+def rank_biased_overlap(
+    original: list[str], reproduced: list[str], *, p: float = 0.8, depth: int = 1000
+) -> float:
+    """Rank-biased overlap of two rankings of one topic, as a share of its largest value."""
+    seen: tuple[set[str], set[str]] = set(), set()
+    shared, score, most, weight = 0, 0.0, 0.0, 1.0
+    for place in range(depth):
+        for side, ranking in enumerate((original, reproduced)):
+            if place < len(ranking):
+                shared += ranking[place] in seen[1 - side]
+                seen[side].add(ranking[place])
+        score += weight * shared / (place + 1)
+        most += weight
+        weight *= p
+    return score / most
+
+
+def compare_orders(original: Run, reproduced: Run, *, depth: int = 1000, p: float = 0.8) -> Orders:
+    """How alike two runs rank the topics that both have.
+
+    Raises:
+        UsageError: A depth below 1, or a persistence outside (0, 1).
+        InputError: The runs have no topic in common.
+    """
+    if depth < 1 or not 0 < p < 1:
+        raise UsageError(f"depth ({depth}) must be at least 1 and p ({p}) between 0 and 1.")
+    first, second = (_rankings(run.top(depth)) for run in (original, reproduced))
+    common = [qid for qid in first if qid in second]
+    if not common:
+        raise InputError("the two runs have no topic in common.", path=reproduced.path)
+    taus = [kendall_tau_union(first[qid], second[qid]) for qid in common]
+    known = [tau for tau in taus if not np.isnan(tau)]
+    overlaps = [rank_biased_overlap(first[q], second[q], p=p, depth=depth) for q in common]
+    tau = float(np.mean(known)) if known else nan
+    return Orders(tau, float(np.mean(overlaps)), len(common), depth, p)
+
+
+def compare_effects(
+    original: Scores,
+    reproduced: Scores,
+    baselines: tuple[Scores, Scores] | None = None,
+) -> dict[str, Reproduced]:
+    """How alike the effectiveness of two experiments is, for each measure by its name.
+
+    Args:
+        original: Scores of the original system.
+        reproduced: Those of the reproduced one, on the same topics and measures. On another
+            collection (replication) only means are compared, and the error is NaN.
+        baselines: Scores of the baseline in the original experiment and in the reproduction.
+
+    Raises:
+        UsageError: The scores have different measures.
+    """
+    every = (original, reproduced, *(baselines or ()))
+    if any(one.measures != original.measures for one in every):
+        raise UsageError("the scores to be compared have different measures.")
+    found = {}
+    for column, measure in enumerate(original.measures):
+        same = original.qids == reproduced.qids
+        gap = original.values[:, column] - reproduced.values[:, column] if same else None
+        rmse = nan if gap is None else float(np.sqrt(np.mean(gap**2)))
+        if baselines is None:
+            found[str(measure)] = Reproduced(rmse)
+            continue
+        means = [float(one.values[:, column].mean()) for one in every]
+        before, after = means[0] - means[2], means[1] - means[3]
+        ratio = after / before if before else nan
+        delta = before / means[2] - after / means[3] if means[2] and means[3] else nan
+        found[str(measure)] = Reproduced(rmse, ratio, delta)
+    return found
+
+
+def _rankings(run: Run) -> dict[str, list[str]]:
+    """The documents of each topic, in their order."""
+    found: dict[str, list[str]] = {}
+    for qid, docno in run.frame.select("qid", "docno").iter_rows():
+        found.setdefault(qid, []).append(docno)
+    return found

@@ -1,0 +1,253 @@
+"""Values per topic in files, as programs write them: the formats of ``adducir compare``.
+
+====================  ============================================================================
+Adducir               CSV with system, group, qid, measure, value (``evaluate --per-topic``)
+PyTerrier             CSV with name, qid, measure, value (``pt.Experiment(..., perquery=True)``), or
+                      a column a measure
+ir_measures           lines ``qid measure value`` (``ir_measures --by_query``)
+trec_eval             lines ``measure qid value`` (``trec_eval -q``); lines of ``all`` are left out
+ranx                  JSON ``{measure: {qid: value}}`` (``run.scores``)
+pytrec_eval, BEIR,    JSON ``{qid: {measure: value}}`` (what ``RelevanceEvaluator.evaluate`` gives,
+MTEB                  which BEIR and MTEB average)
+JSON lines            a record a topic: ``qid`` (or ``query_id``), perhaps ``system``, and measures
+====================  ============================================================================
+
+BEIR, MTEB and sentence-transformers write means or predictions themselves. Means are refused, with
+what to do; predictions are runs, for ``adducir evaluate``.
+
+Measures are read under the names of ir_measures, trec_eval, ranx, MTEB (``ndcg_at_10``) and
+sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is, and is
+taken for one whose higher values are better.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adducir.core.csv_files import csv_rows
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_lines
+from adducir.core.json_lines import json_document, json_values
+from adducir.evaluation.measures import parse_measure
+from adducir.evaluation.scores import Scores
+
+QIDS = ("qid", "query_id", "query-id", "topic")
+SYSTEMS = ("system", "name", "run")
+_OTHERS = {"section", "group", ""}
+_MEANS = ("all", "amean")
+_NAMES = {
+    "ndcg": "nDCG",
+    "map": "AP",
+    "mrr": "RR",
+    "recall": "R",
+    "precision": "P",
+    "hit_rate": "Success",
+    "hits": "NumRelRet",
+    "accuracy": "Success",
+    "bpref": "Bpref",
+    "r_precision": "Rprec",
+}
+_AT = re.compile(
+    r"(?:(?:cosine|dot|euclidean|manhattan)[-_])?(?P<name>[a-z_]+?)(?:@|_at_|_cut_)(?P<at>\d{1,9})",
+    re.IGNORECASE,
+)
+
+
+class Value(NamedTuple):
+    """One value: topic set, system (empty: the file's), topic, measure, value, line (0: none)."""
+
+    group: str
+    system: str
+    qid: str
+    measure: str
+    value: Any
+    line: int
+
+
+def read_scores(path: Path, system: str) -> dict[str, list[Scores]]:
+    """Read the values per topic of one or several systems.
+
+    Args:
+        path: The file, plain or gzipped; the format is found by what it holds.
+        system: The system's name where the file does not say it.
+
+    Returns:
+        By topic set (one without a name where the file has none) the scores of each system.
+
+    Raises:
+        InputError: No format of these, a value that is no number, a value given twice, or a topic
+            without one; with the line.
+    """
+    found: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for one in _values(path):
+        qids = found.setdefault((one.group, one.system or system), {})
+        measures = qids.setdefault(one.qid, {})
+        if one.measure in measures:
+            what = f"{one.system or system} has {one.measure} of topic {one.qid} twice."
+            raise InputError(what, path=path, line=one.line or None)
+        measures[one.measure] = _number(one, path)
+    if not found:
+        raise InputError("the file holds no values of topics.", path=path)
+    groups: dict[str, list[Scores]] = {}
+    for (group, name), qids in found.items():
+        groups.setdefault(group, []).append(_scores(name, qids, path))
+    return groups
+
+
+def measure_of(name: str) -> Hashable:
+    """A measure by any of the names that programs give it, or the name itself."""
+    match = _AT.fullmatch(name)
+    spelt = _NAMES.get(name.lower(), name)
+    if match and match["name"].lower() in _NAMES:
+        spelt = f"{_NAMES[match['name'].lower()]}@{match['at']}"
+    for one in (name, spelt):
+        try:
+            return parse_measure(one)
+        except UsageError:
+            continue
+    return name
+
+
+def _scores(system: str, qids: dict[str, dict[str, float]], path: Path) -> Scores:
+    """The scores of one system, whose topics must all have the same measures."""
+    names = list(dict.fromkeys(name for values in qids.values() for name in values))
+    for qid, values in qids.items():
+        lacking = [name for name in names if name not in values]
+        if lacking:
+            raise InputError(f"{system} has no {lacking[0]} of topic {qid}.", path=path)
+    measures: Any = tuple(measure_of(name) for name in names)
+    if len(set(measures)) < len(measures):
+        raise InputError(f"{', '.join(names)} name a measure twice.", path=path)
+    rows = np.array([[values[name] for name in names] for values in qids.values()])
+    return Scores(system, tuple(qids), measures, rows)
+
+
+def _values(path: Path) -> Iterator[Value]:
+    """Every value of a file, whatever its format."""
+    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if ending == ".csv":
+        return _from_csv(path)
+    if ending == ".jsonl":
+        return _from_json_lines(path)
+    if ending == ".json":
+        return _from_json(path)
+    return _from_lines(path)
+
+
+def _from_csv(path: Path) -> Iterator[Value]:
+    rows = csv_rows(path)
+    _, head = next(rows, (0, []))
+    if "epoch" in head and "steps" in head:
+        raise _means(path, "sentence-transformers writes means here")
+    qid = next((name for name in QIDS if name in head), None)
+    if qid is None:
+        raise InputError(
+            f"the CSV has no column {' or '.join(QIDS[:2])}, but {', '.join(head) or 'no head'}.",
+            path=path,
+            line=1,
+        )
+    system = next((name for name in SYSTEMS if name in head), None)
+    long = "measure" in head and "value" in head
+    known = {qid, system, *_OTHERS}
+    for line, cells in rows:
+        if not cells:
+            continue
+        if len(cells) != len(head):
+            what = f"the line has {len(cells)} cells, the head {len(head)}."
+            raise InputError(what, path=path, line=line)
+        row = dict(zip(head, cells, strict=True))
+        name, group = row.get(system or "", ""), row.get("group", "")
+        if long:
+            yield Value(group, name, row[qid], row["measure"], row["value"], line)
+        else:
+            for measure in (one for one in head if one not in known):
+                yield Value(group, name, row[qid], measure, row[measure], line)
+
+
+def _from_lines(path: Path) -> Iterator[Value]:
+    """``qid measure value`` or ``measure qid value``: whichever the first line's measure is."""
+    order: Callable[[list[str]], tuple[str, str]] | None = None
+    for line, text in read_lines(path):
+        cells = text.split("\t") if text.count("\t") == 2 else text.split()
+        cells = [cell.strip() for cell in cells]
+        if not any(cells):
+            continue
+        if len(cells) != 3:
+            raise InputError(
+                f"the line has {len(cells)} columns, not topic, measure and value.",
+                path=path,
+                line=line,
+                hint="Give what ir_measures --by_query or trec_eval -q prints.",
+            )
+        if cells[0] == "runid" or _MEANS[0] in cells[:2]:
+            continue
+        if order is None:
+            swapped = not isinstance(measure_of(cells[0]), str)
+            order = (lambda row: (row[1], row[0])) if swapped else (lambda row: (row[0], row[1]))
+        qid, measure = order(cells)
+        yield Value("", "", qid, measure, cells[2], line)
+
+
+def _from_json_lines(path: Path) -> Iterator[Value]:
+    for line, record in json_values(path):
+        if not isinstance(record, dict):
+            raise InputError("the line is no JSON object.", path=path, line=line)
+        qid = next((str(record[name]) for name in QIDS if name in record), None)
+        if qid is None:
+            raise InputError("the record has no qid.", path=path, line=line)
+        if "results" in record:
+            raise _predictions(path, line)
+        system = next((str(record[name]) for name in SYSTEMS if name in record), "")
+        for name, value in record.items():
+            if name not in (*QIDS, *SYSTEMS, *_OTHERS) and isinstance(value, (int, float)):
+                yield Value("", system, qid, name, value, line)
+
+
+def _from_json(path: Path) -> Iterator[Value]:
+    found = json_document(path)
+    if isinstance(found, dict) and ("mteb_version" in found or "model_names" in found):
+        raise _means(path, "MTEB's results and ranx's reports hold means")
+    nested = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
+    if not found or not nested:
+        raise InputError(
+            "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}.", path=path
+        )
+    if any(isinstance(one, dict) for inner in found.values() for one in inner.values()):
+        raise _predictions(path)
+    by_measure = all(not isinstance(measure_of(name), str) for name in found)
+    for outer, inner in found.items():
+        for key, value in inner.items():
+            qid, measure = (key, outer) if by_measure else (outer, key)
+            if qid not in _MEANS:
+                yield Value("", "", str(qid), measure, value, 0)
+
+
+def _number(one: Value, path: Path) -> float:
+    try:
+        value = float(one.value)
+    except (TypeError, ValueError):
+        value = float("nan")
+    if not np.isfinite(value):
+        what = f"{one.measure} of topic {one.qid} is {one.value!r}, and no number."
+        raise InputError(what, path=path, line=one.line or None)
+    return value
+
+
+def _means(path: Path, what: str) -> InputError:
+    return InputError(
+        f"{what}, and no values of topics.",
+        path=path,
+        hint="Save the predictions, and evaluate them with adducir evaluate.",
+    )
+
+
+def _predictions(path: Path, line: int | None = None) -> InputError:
+    return InputError(
+        "the file holds rankings, and no values of topics.",
+        path=path,
+        line=line,
+        hint="Write them as a TREC run, and evaluate that with adducir evaluate.",
+    )

@@ -1,0 +1,54 @@
+"""Several runs of one trained system: which belong together, and their scores as one system's."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from adducir.core.errors import UsageError
+from adducir.evaluation.scores import Scores
+
+SEED = re.compile(r"[._ +-]?seed[-_=]?\d{1,9}", re.IGNORECASE)
+
+
+def system_of(name: str) -> str:
+    """A run's name without its seed: ``DeepCT.seed3`` gives ``DeepCT``."""
+    return SEED.sub("", name) or name
+
+
+def pool_seeds(scores: Sequence[Scores]) -> list[Scores]:
+    """The scores of systems, from those of runs whose names differ in their seed only.
+
+    A pooled system's value of a topic is the mean over its runs, which are kept beside it.
+
+    Raises:
+        UsageError: No two runs belong together, or runs of a system have other topics or measures.
+    """
+    systems: dict[str, list[Scores]] = {}
+    for one in scores:
+        systems.setdefault(system_of(one.system), []).append(one)
+    if all(len(runs) == 1 for runs in systems.values()):
+        raise UsageError(
+            "no two runs differ in their seed only.",
+            hint="Call them X.seed1, X.seed2 and so on.",
+        )
+    return [_pooled(name, runs) for name, runs in systems.items()]
+
+
+def _pooled(system: str, runs: Sequence[Scores]) -> Scores:
+    """The scores of one system over its runs."""
+    first = runs[0]
+    if len(runs) == 1:
+        return replace(first, system=system)
+    if any(one.qids != first.qids or one.measures != first.measures for one in runs):
+        raise UsageError(f"the runs of {system} have different topics or measures.")
+    values = np.stack([one.values for one in runs])
+    return replace(
+        first,
+        system=system,
+        values=values.mean(axis=0),
+        runs=values,
+        missing=tuple(qid for qid in first.qids if any(qid in one.missing for one in runs)),
+        extra=tuple(dict.fromkeys(qid for one in runs for qid in one.extra)),
+    )

@@ -1,0 +1,284 @@
+"""How much of a score hangs on what nobody judged.
+
+A *completion* gives every unjudged document among the first k of a ranking a grade from 0 to the
+highest of the qrels; the qrels are enlarged by it, so that the ideal ranking and the number of
+relevant documents grow along. The least and the greatest value over all completions bound the
+score (:func:`bounds`):
+
+* For a fixed number of documents at each grade, nDCG and AP are greatest where higher grades stand
+  higher and least where they stand lower (exchanging two grades leaves the ideal as it is). So only
+  completions whose grades fall, or rise, with the rank are tried, and none is missed.
+* RBP's least value and its residual: what unjudged documents, and those beyond the ranking, could
+  add (Moffat and Zobel 2008).
+
+Documents that a ranking does not hold are not part of a completion: they are the same for all.
+
+:func:`bootstrapped` estimates the score in place of bounding it (Froebe, Gienapp, Potthast and
+Hagen 2023): unjudged documents get grades drawn from the judged ones of the ranking's topic.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.core.errors import UsageError
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.judgements import Floats
+from adducir.evaluation.measures import Measure
+from adducir.runs.run import Run
+
+Bounded = Literal["nDCG", "AP", "RBP"]
+Grades = NDArray[np.int64]
+UNJUDGED = -1
+_MOST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The score of each of T topics, and how far completions can move it.
+
+    Attributes:
+        system: The run's tag.
+        qids: T topics.
+        low: (T,) least value.
+        value: (T,) with unjudged documents as not relevant.
+        high: (T,) greatest value.
+        unjudged: (T,) unjudged documents among those that count.
+    """
+
+    system: str
+    qids: tuple[str, ...]
+    low: Floats
+    value: Floats
+    high: Floats
+    unjudged: NDArray[np.int64]
+
+    def surely_better(self, other: "Bounds") -> bool:
+        """Whether this mean is the greater one whatever the unjudged documents are.
+
+        Judged by the bounds of each alone, which a document in both rankings cannot reach at once:
+        False therefore says that nothing is sure.
+        """
+        return bool(self.low.mean() > other.high.mean())
+
+
+def bounds(
+    run: Run, qrels: Qrels, measure: Bounded = "nDCG", *, k: int = 10, p: float = 0.8
+) -> Bounds:
+    """Bounds of a run's scores over all completions of its unjudged documents.
+
+    Negative grades count as 0.
+
+    Args:
+        run: The run.
+        qrels: The judgements; a topic that the run lacks has the value 0.
+        measure: ``nDCG`` (linear gain, as trec_eval's), ``AP`` (grades from 1 are relevant) or
+            ``RBP`` (likewise).
+        k: Documents of a ranking that count.
+        p: RBP's persistence.
+
+    Raises:
+        UsageError: A number out of range, or so many completions that they cannot be tried.
+    """
+    if k < 1 or not 0 < p < 1:
+        raise UsageError(f"k ({k}) must be at least 1 and p ({p}) between 0 and 1.")
+    scorer = {"nDCG": _ndcg, "AP": _ap}.get(measure)
+    found = []
+    for seen, judged, top in _topics(run, qrels, k):
+        if scorer is None:
+            found.append(_rbp(seen, p))
+            continue
+        levels = max(1, top) if measure == "nDCG" else 1
+        found.append(_extremes(seen, judged, levels, k, scorer))
+    low, value, high, unjudged = zip(*found, strict=True)
+    return Bounds(
+        run.tag,
+        tuple(qrels.qids),
+        np.array(low),
+        np.array(value),
+        np.array(high),
+        np.array(unjudged, dtype=np.int64),
+    )
+
+
+def rbp_range(run: Run, qrels: Qrels) -> tuple[float, float]:
+    """Mean RBP (p = .8) of the first 50, with unjudged ones as not relevant and as relevant."""
+    found = bounds(run, qrels, "RBP", k=50)
+    return float(found.low.mean()), float(found.high.mean())
+
+
+def bootstrapped(
+    run: Run, qrels: Qrels, *, k: int = 10, samples: int = 1_000, level: float = 0.95, seed: int = 0
+) -> Bounds:
+    """nDCG@k with grades drawn for unjudged documents: its mean, and percentiles, for each topic.
+
+    Grades are drawn from those of the judged documents among the topic's first k, or from all its
+    judgements where none of these is judged.
+
+    Args:
+        run: The run.
+        qrels: The judgements.
+        k: Cutoff.
+        samples: Draws of a topic.
+        level: Share of the draws that lie from ``low`` to ``high``; ``value`` is their mean.
+        seed: Seed of the draws.
+
+    Raises:
+        UsageError: A number out of range.
+    """
+    if k < 1 or samples < 1 or not 0 < level < 1:
+        raise UsageError("k and samples must be at least 1, and the level between 0 and 1.")
+    generator = np.random.Generator(np.random.PCG64(seed))
+    rows = []
+    for seen, judged, _ in _topics(run, qrels, k):
+        holes = np.flatnonzero(seen == UNJUDGED)
+        known = seen[seen != UNJUDGED]
+        prior = known if known.size else judged
+        drawn = generator.choice(prior, size=(samples, holes.size))
+        values = _completed(seen, judged, holes, drawn, k, _ndcg)
+        ends = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+        rows.append((ends[0], values.mean(), ends[1], holes.size))
+    low, value, high, unjudged = zip(*rows, strict=True)
+    return Bounds(
+        run.tag,
+        tuple(qrels.qids),
+        np.array(low),
+        np.array(value),
+        np.array(high),
+        np.array(unjudged, dtype=np.int64),
+    )
+
+
+def _topics(run: Run, qrels: Qrels, k: int) -> Iterator[tuple[Grades, Grades, int]]:
+    """By topic the grades of its first k (-1: unjudged) and all its grades; the highest of all."""
+    judged: dict[str, dict[str, int]] = {qid: {} for qid in qrels.qids}
+    for qid, docno, grade in qrels.frame.select("qid", "docno", "grade").iter_rows():
+        judged[qid][docno] = max(0, grade)
+    ranked: dict[str, list[int]] = {qid: [] for qid in judged}
+    for qid, docno in run.top(k).frame.select("qid", "docno").iter_rows():
+        if qid in judged:
+            ranked[qid].append(judged[qid].get(docno, UNJUDGED))
+    top = max((grade for of_topic in judged.values() for grade in of_topic.values()), default=0)
+    for qid, grades in judged.items():
+        yield (
+            np.array(ranked[qid], dtype=np.int64),
+            np.array(list(grades.values()), dtype=np.int64),
+            top,
+        )
+
+
+Scorer = Callable[[NDArray[np.int64], NDArray[np.int64], int], Floats]
+
+
+def _extremes(
+    seen: Grades, judged: Grades, levels: int, k: int, scorer: Scorer
+) -> tuple[float, float, float, int]:
+    """Least value, value as it stands, greatest value, number of unjudged documents."""
+    holes = np.flatnonzero(seen == UNJUDGED)
+    if comb(holes.size + levels, levels) > _MOST:
+        raise UsageError(
+            f"{holes.size} unjudged documents have too many completions with {levels + 1} grades.",
+            hint="Take a smaller k.",
+        )
+    tried = list(combinations_with_replacement(range(levels + 1), holes.size))
+    rising = np.array(tried, dtype=np.int64).reshape(len(tried), holes.size)
+    plain = _completed(seen, judged, holes, rising[:1], k, scorer)[0]  # all of them 0
+    low = _completed(seen, judged, holes, rising, k, scorer).min()
+    high = _completed(seen, judged, holes, rising[:, ::-1], k, scorer).max()
+    return float(low), float(plain), float(high), int(holes.size)
+
+
+def _completed(
+    seen: Grades,
+    judged: Grades,
+    holes: NDArray[np.intp],
+    grades: NDArray[np.int64],
+    k: int,
+    scorer: Scorer,
+) -> Floats:
+    """(N,) values with the holes of a ranking filled by (N, holes) grades."""
+    ranked = np.repeat(seen[None, :], len(grades), axis=0)
+    ranked[:, holes] = grades
+    every = np.concatenate((np.repeat(judged[None, :], len(grades), axis=0), grades), axis=1)
+    return scorer(ranked, every, k)
+
+
+def _ndcg(ranked: NDArray[np.int64], every: NDArray[np.int64], k: int) -> Floats:
+    """(N,) nDCG@k of rankings (N, R) with judgements (N, J)."""
+    discounts = 1 / np.log2(np.arange(2, max(ranked.shape[1], min(k, every.shape[1])) + 2))
+    gained = ranked @ discounts[: ranked.shape[1]]
+    best = -np.sort(-every, axis=1)[:, :k]
+    ideal = best @ discounts[: best.shape[1]]
+    return np.asarray(np.divide(gained, ideal, out=np.zeros(len(gained)), where=ideal > 0))
+
+
+def _ap(ranked: NDArray[np.int64], every: NDArray[np.int64], k: int) -> Floats:
+    """(N,) AP@k of rankings (N, R) with judgements (N, J)."""
+    relevant = ranked > 0
+    precision = np.cumsum(relevant, axis=1) / np.arange(1, ranked.shape[1] + 1)
+    total = (every > 0).sum(axis=1)
+    gained = (precision * relevant).sum(axis=1)
+    return np.asarray(np.divide(gained, total, out=np.zeros(len(gained)), where=total > 0))
+
+
+def _rbp(seen: Grades, p: float) -> tuple[float, float, float, int]:
+    """RBP, twice, RBP with its residual, and the number of unjudged documents."""
+    weights = (1 - p) * p ** np.arange(seen.size)
+    base = float(weights[seen > 0].sum())
+    residual = float(weights[seen == UNJUDGED].sum() + p**seen.size)
+    return base, base, base + residual, int((seen == UNJUDGED).sum())
+
+
+def bound_statements(
+    runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[Measure]
+) -> list[str]:
+    """For each measure that has bounds, those of every system, and which orders they leave sure.
+
+    Args:
+        runs: The run of each system.
+        qrels: The judgements.
+        measures: Those of nDCG@k, AP@k and RBP are taken; others are passed over.
+
+    Raises:
+        UsageError: None of them has bounds, or as :func:`bounds`.
+    """
+    sentences = []
+    for measure in measures:
+        known = _bounded(measure)
+        if known is None:
+            continue
+        name, options = known
+        found = {system: bounds(run, qrels, name, **options) for system, run in runs.items()}
+        ranges = "; ".join(
+            f"{system} {one.low.mean():.3f} to {one.high.mean():.3f}"
+            for system, one in found.items()
+        )
+        pairs = [(a, b) for a in found for b in found if found[a].surely_better(found[b])]
+        sure = ", ".join(f"{a} above {b}" for a, b in pairs) or "no order of two systems"
+        sentences.append(
+            f"{measure} if unjudged documents have any grades: {ranges}. Sure whatever they have: "
+            f"{sure}."
+        )
+    if not sentences:
+        raise UsageError(
+            "none of the measures has bounds from unjudged documents.",
+            hint="Take nDCG@10, AP@100 or RBP(p=0.8,rel=1).",
+        )
+    return sentences
+
+
+def _bounded(measure: Measure) -> tuple[Bounded, dict[str, Any]] | None:
+    """The kind of bounds that a measure has, with its parameters; None without."""
+    options = dict(measure.params)
+    if measure.NAME == "RBP" and options.get("rel") == 1 and set(options) <= {"p", "rel", "cutoff"}:
+        return "RBP", {"p": options.get("p", 0.8), "k": options.get("cutoff", 1000)}
+    if measure.NAME == "nDCG" and set(options) == {"cutoff"}:
+        return "nDCG", {"k": options["cutoff"]}
+    if measure.NAME == "AP" and set(options) == {"cutoff"}:
+        return "AP", {"k": options["cutoff"]}
+    return None

@@ -1,0 +1,34 @@
+"""Tests and corrections that are recommended together, by one name."""
+
+from adducir.core.errors import UsageError
+from adducir.statistics.choices import CorrectionName, PresetName, TestName
+
+PRESETS: dict[PresetName, tuple[TestName, CorrectionName]] = {
+    "t-holm": ("t", "holm"),
+    "t-maxt": ("t", "maxt"),
+    "wilcoxon-bh": ("wilcoxon", "bh"),
+    "tukey-randomised": ("randomisation", "tukey-randomised"),
+}
+"""``t-holm`` is the default (Urbano, Lima and Hanjalic 2019); ``wilcoxon-bh`` follows Parapar,
+Losada and Barreiro (2021) and Otero, Parapar and Barreiro (2025); ``tukey-randomised`` follows
+Carterette (2012)."""
+
+
+def preset_of(
+    preset: PresetName | None, test: TestName, correction: CorrectionName
+) -> tuple[TestName, CorrectionName]:
+    """The test and the correction that are asked for, by themselves or by a preset.
+
+    Raises:
+        UsageError: There is no such preset, or another test or correction is named beside it.
+    """
+    if preset is None:
+        return test, correction
+    if preset not in PRESETS:
+        raise UsageError(f"there is no preset {preset!r}.", hint=f"Choose of {', '.join(PRESETS)}.")
+    if (test, correction) not in (("t", "holm"), PRESETS[preset]):
+        raise UsageError(
+            f"the preset {preset} says test and correction; {test} and {correction} are others.",
+            hint="Give the preset, or test and correction.",
+        )
+    return PRESETS[preset]

@@ -1,0 +1,43 @@
+"""Collects what a report shows of runs, which are in memory one at a time."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.recall_curve import interpolated_precision
+from adducir.evaluation.unjudged import rbp_range
+from adducir.runs.run import Run
+from adducir.tables.material import TopicHits, hits_held
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class HitCollector:
+    """The runs of one topic set.
+
+    Args:
+        qrels: The judgements.
+        systems: How many runs there will be.
+        queries: The text of each topic, by qid.
+    """
+
+    def __init__(self, qrels: Qrels, systems: int, queries: Mapping[str, str]) -> None:
+        self._qrels, self._queries = qrels, queries
+        self._held = hits_held(len(qrels.qids), systems)
+        self._runs: dict[str, pl.DataFrame] = {}
+        self._precision: dict[str, tuple[float, ...]] = {}
+        self._bounds: dict[str, tuple[float, float]] = {}
+
+    def add(self, system: str, run: Run) -> None:
+        """Put a run's part aside; of several runs of a system, the first one's."""
+        if system not in self._runs:
+            self._runs[system] = run.top(self._held).frame
+            self._precision[system] = interpolated_precision(run, self._qrels)
+            self._bounds[system] = rbp_range(run, self._qrels)
+
+    def found(self) -> TopicHits:
+        """What was collected."""
+        return TopicHits(
+            self._queries, self._runs, self._qrels.frame, self._precision, self._bounds
+        )

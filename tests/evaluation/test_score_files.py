@@ -1,0 +1,136 @@
+"""Values per topic as other programs write them, and what is none."""
+
+import json
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import AP, P, nDCG
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError
+from adducir.evaluation.score_files import measure_of, read_scores
+
+VALUES = {"1": {"AP": 0.25, "nDCG@10": 0.5}, "2": {"AP": 0.75, "nDCG@10": 1.0}}
+FILES = {
+    "ours.csv": "system,section,group,qid,measure,value\n"
+    + "".join(f"s,,,{q},{m},{v}\n" for q, row in VALUES.items() for m, v in row.items()),
+    "terrier.csv": ",name,qid,measure,value\n0,s,1,map,0.25\n1,s,1,ndcg_cut_10,0.5\n"
+    "2,s,2,map,0.75\n3,s,2,ndcg_cut_10,1.0\n",
+    "wide.csv": "name,qid,AP,nDCG@10\ns,1,0.25,0.5\ns,2,0.75,1.0\n",
+    "s.txt": "1\tAP\t0.25\n1\tnDCG@10\t0.5\n2\tAP\t0.75\n2\tnDCG@10\t1.0\nall\tAP\t0.5\n",
+    "s.trec_eval": "runid                 \tall\tbm25\nmap                   \t1\t0.25\n"
+    "ndcg_cut_10           \t1\t0.5\nmap                   \t2\t0.75\n"
+    "ndcg_cut_10           \t2\t1.0\nmap                   \tall\t0.5\n",
+    "ranx.json": json.dumps({"map": {"1": 0.25, "2": 0.75}, "ndcg@10": {"1": 0.5, "2": 1.0}}),
+    "pytrec_eval.json": json.dumps(
+        {"1": {"map": 0.25, "ndcg_cut_10": 0.5}, "2": {"map": 0.75, "ndcg_cut_10": 1.0}}
+    ),
+    "mteb.json": json.dumps(
+        {"1": {"map": 0.25, "ndcg_at_10": 0.5}, "2": {"map": 0.75, "ndcg_at_10": 1.0}}
+    ),
+    "s.jsonl": '{"query_id": 1, "AP": 0.25, "cosine-NDCG@10": 0.5}\n'
+    '{"query_id": 2, "AP": 0.75, "cosine-NDCG@10": 1.0}\n',
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_format_gives_the_same_scores(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(FILES[name])
+    (one,) = read_scores(path, "s")[""]
+    assert (one.system, one.qids, one.measures) == ("s", ("1", "2"), (AP, nDCG @ 10))
+    assert one.values.tolist() == [[0.25, 0.5], [0.75, 1.0]]
+
+
+def test_what_ir_measures_prints_is_read(tmp_path: Path) -> None:
+    run = [ir_measures.ScoredDoc(q, d, s) for q in "12" for d, s in (("a", 2.0), ("b", 1.0))]
+    qrels = [ir_measures.Qrel("1", "b", 1), ir_measures.Qrel("2", "a", 1)]
+    path = tmp_path / "x.txt"
+    rows = ir_measures.iter_calc([AP, P @ 1], qrels, run)
+    path.write_text("".join(f"{r.query_id}\t{r.measure}\t{r.value:.4f}\n" for r in rows))
+    (one,) = read_scores(path, "x")[""]
+    assert one.mean(AP) == 0.75
+    assert one.mean(P @ 1) == 0.5
+
+
+def test_several_systems_and_topic_sets(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    rows = [(s, g, q) for s in "ab" for g in ("x", "y") for q in "12"]
+    lines = "".join(f"{s},{g},{q},AP,0.{q}\n" for s, g, q in rows)
+    path.write_text("system,group,qid,measure,value\n" + lines)
+    found = read_scores(path, "unused")
+    assert {group: [one.system for one in many] for group, many in found.items()} == {
+        "x": ["a", "b"],
+        "y": ["a", "b"],
+    }
+
+
+def test_names_of_measures() -> None:
+    assert str(measure_of("recall_at_100")) == "R@100"
+    assert str(measure_of("dot-MRR@10")) == "RR@10"
+    assert str(measure_of("hit_rate@5")) == "Success@5"
+    assert str(measure_of("P_5")) == "P@5"
+    assert measure_of("helpfulness") == "helpfulness"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("a.csv", "epoch,steps,cosine-MRR@10\n0,1,0.5\n", "means"),
+        ("a.json", '{"mteb_version": "2", "scores": {}}', "means"),
+        ("a.json", '{"default": {"test": {"1": {"d": 0.3}}}}', "rankings"),
+        ("a.jsonl", '{"query_id": "1", "query": "x", "results": []}\n', "rankings"),
+        ("a.json", "[1]", "neither"),
+        ("a.csv", "a,b\n1,2\n", "no column qid"),
+        ("a.csv", "qid,AP\n1,x\n", "no number"),
+        ("a.csv", "qid,AP\n1,nan\n", "no number"),
+        ("a.csv", "qid,measure,value\n1,AP,.1\n1,AP,.2\n", "twice"),
+        ("a.csv", "qid,measure,value\n1,AP,.1\n2,P@5,.2\n", "no P@5 of topic 1"),
+        ("a.txt", "1 AP\n", "2 columns"),
+        ("a.txt", "\n", "no values"),
+    ],
+)
+def test_what_is_no_score_is_refused_with_its_place(
+    tmp_path: Path, name: str, text: str, what: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=what):
+        read_scores(path, "s")
+
+
+def test_the_command_compares_files_of_several_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    base = rng.random(30)
+    (tmp_path / "bm25.txt").write_text("".join(f"{q}\tAP\t{v}\n" for q, v in enumerate(base)))
+    better = dict(enumerate(np.clip(base + 0.2, 0, 1)))
+    (tmp_path / "splade.json").write_text(json.dumps({"map": better}))
+    files = [str(tmp_path / name) for name in ("bm25.txt", "splade.json")]
+    assert main(["compare", *files, "--baseline", "bm25", "--show", "difference"]) == 0
+    shown = capsys.readouterr().out
+    assert "splade" in shown
+    assert "↑" in shown
+    assert "Paired t-test, two-sided, against bm25" in shown
+    assert main(["compare", *files, "-b", "bm25", "-m", "nDCG@10"]) == 2
+    assert "has no values of nDCG@10" in capsys.readouterr().err
+    assert main(["compare", *files, "-b", "bm25", "--meta"]) == 2
+
+
+def test_the_command_pools_topic_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    rows = [
+        f"{system},{group},{q},AP,{0.4 + shift + rng.normal(0, 0.1):.3f}\n"
+        for group in ("a", "b", "c")
+        for system, shift in (("bm25", 0.0), ("new", 0.1))
+        for q in range(20)
+    ]
+    path = tmp_path / "x.csv"
+    path.write_text("system,group,qid,measure,value\n" + "".join(rows))
+    assert main(["compare", str(path), "-b", "bm25", "--meta"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "new against bm25 on AP over 3 topic sets: +0.1" in shown
+    assert "in another topic set" in shown

@@ -1,0 +1,223 @@
+"""Kinds that stand in experiment files alone, of an author who is not of Adducir."""
+
+import json
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from adducir.core.artifacts import artifact_fingerprint, build
+from adducir.core.files import file_digest, read_lines
+from adducir.core.fingerprint import fingerprint
+from adducir.corpora.documents import Document
+from adducir.corpora.references import file_path
+from adducir.evaluation.measures import parse_measure
+from adducir.evaluation.scores import Scores
+from adducir.experiments.known_item.ranking import ranked
+from adducir.experiments.known_item.system import RankingSystem
+from adducir.experiments.layout import layout_of
+from adducir.experiments.plan import Finding, Study
+from adducir.experiments.retrieval.corpora import CorpusRecipe
+from adducir.experiments.retrieval.index_step import IndexStep
+from adducir.experiments.retrieval.indexes import IndexRecipe
+from adducir.experiments.retrieval.opened import OpenedCorpus
+from adducir.experiments.step import ArtifactStep
+from adducir.experiments.tasks import Task
+from adducir.indexes.search import Search
+from adducir.runs.run import Run
+from adducir.statistics.comparison.comparison import compare
+from adducir.tables.builder import build_table
+
+POINTS = {
+    "adducir.corpora": {"inline": "Inline"},
+    "adducir.indexes": {"words": "Words"},
+    "adducir.ranking_systems": {"shortest": "Shortest"},
+    "adducir.tasks": {"lengths": "Lengths"},
+}
+SETTINGS = {
+    "inline": {"inline": {"x": "a text"}},
+    "shortest": {"shortest": True},
+    "lengths": {"task": "lengths", "files": {"A": "a.txt"}},
+}
+"""What kinds need that cannot be made up."""
+
+
+class Inline(CorpusRecipe):
+    """Documents that stand in the experiment file itself.
+
+    Attributes:
+        inline: Their texts, by docno.
+    """
+
+    inline: dict[str, str]
+
+    @property
+    def label(self):
+        return "inline"
+
+    def open(self, name, study):
+        study.corpora[name] = OpenedCorpus(_Texts(self.inline))
+
+
+class _Texts:
+    source = "inline"
+    default_fields = ("text",)
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def __iter__(self):
+        return (Document(docno, {"text": text}) for docno, text in self.texts.items())
+
+    def identity(self):
+        return {"texts": fingerprint(self.texts)}
+
+    def size_hint(self):
+        return len(self.texts)
+
+    def places(self, docno):
+        return []
+
+
+class Words(IndexRecipe):
+    """The words of each document, to be counted.
+
+    Attributes:
+        engine: ``words``.
+    """
+
+    engine: Literal["words"] = "words"
+
+    def step(self, name, path, corpus, study):
+        return _WordsStep(name, path, corpus, study.label(self.corpus))
+
+
+class _WordsStep(IndexStep):
+    engine = "words"
+    kind = "words-index"
+    fields = ("text",)
+    settings: ClassVar = {}
+
+    def __init__(self, name, path, corpus, source):
+        self.name, self.path, self.source, self.place = name, path, source, ("indexes", name)
+        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
+
+    @property
+    def made_from(self):
+        return {"corpus": fingerprint(self.corpus.identity())}
+
+    @property
+    def fingerprint(self):
+        return artifact_fingerprint(self.kind, self.settings, self.made_from, 1)
+
+    def search_settings(self, ranker):
+        return {}
+
+    def build(self, context):
+        return build(
+            self.path,
+            kind=self.kind,
+            recipe=self.settings,
+            inputs=self.made_from,
+            builder_version=1,
+            make=self.fill,
+            rebuild=context.rebuild,
+        )
+
+    def fill(self, folder):
+        words = {one.docno: one.fields["text"].split() for one in self.corpus}
+        (folder / "words.json").write_text(json.dumps(words))
+        return {"documents": len(words)}
+
+    def search(self, ranker, topics, tag, depth, context):
+        words = json.loads((self.path / "words.json").read_text())
+        rows = [
+            (qid, docno, float(sum(one in query.split() for one in held)))
+            for qid, query in zip(topics.qids, topics.queries, strict=True)
+            for docno, held in words.items()
+        ]
+        frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
+        frame = frame.sort("qid", "score", "docno", descending=[False, True, True])
+        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": self.engine})
+
+
+class Shortest(RankingSystem):
+    """The shortest candidates first.
+
+    Attributes:
+        shortest: Always true.
+    """
+
+    shortest: Literal[True]
+
+    def fingerprint_inputs(self, study):
+        return {"shortest": True}
+
+    def ranks(self, step, tasks, context):
+        def scores(place, task, texts):
+            values = -np.array([len(text) for text in texts], dtype=np.float32)
+            return lambda first, last: np.tile(values, (last - first, 1))
+
+        return ranked(tasks, {}, scores, context.progress)
+
+
+class Lengths(Task):
+    """How long the lines of files are.
+
+    Attributes:
+        task: ``lengths``.
+        files: The files, by the name of their system.
+    """
+
+    opener: ClassVar[str] = f"{__name__}:LengthStudy"
+    task: Literal["lengths"]
+    files: dict[str, str]
+
+
+class LengthStudy(Study):
+    makes = "counts"
+
+    def __init__(self, recipe, planner):
+        self.recipe, self.planner = recipe, planner
+        find = [partial(_Count, name, planner, file) for name, file in recipe.files.items()]
+        places = [("files", name) for name in recipe.files]
+        self.steps = [planner.opening(*one) for one in zip(places, find, strict=True)]
+
+    def goals(self):
+        return self.steps
+
+    def findings(self, context):
+        scores = [step.scores() for step in self.steps]
+        layout = layout_of(self.recipe.table, self.planner.name, provenance={})
+        return [Finding(build_table(compare(scores), scores, layout=layout))]
+
+
+class _Count(ArtifactStep):
+    kind = "line-lengths"
+    version = 1
+    verb = "count"
+
+    def __init__(self, name, planner, file):
+        self.name, self.file = name, file_path(file, planner.folder)
+        self.digest = file_digest(self.file)
+        self.path = planner.folder / "runs" / planner.name / name
+
+    def title(self, shown):
+        return shown(self.path)
+
+    def recipe(self):
+        return {}
+
+    def identities(self):
+        return {"file": self.digest}
+
+    def fill(self, folder, context):
+        lengths = [len(line) for _, line in read_lines(self.file)]
+        (folder / "lengths.json").write_text(json.dumps(lengths))
+        return {"lines": len(lengths)}
+
+    def scores(self):
+        values = np.array(json.loads((self.path / "lengths.json").read_text()), dtype=float)
+        qids = tuple(str(number) for number in range(len(values)))
+        return Scores(self.name, qids, (parse_measure("NumRet"),), values[:, None])
