@@ -156,7 +156,7 @@ def context_ranks(
     """
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
-        raise UsageError(f"a gold item's number is not below {size:,}, the candidates.")
+        raise UsageError(f"a gold item's number is not below {size:,}, the number of candidates.")
     better, tied, tops = (np.zeros(queries, dtype=np.int64) for _ in range(3))
     step = max(1, block // max(size, 1))
     for first in range(0, queries, step):

@@ -71,6 +71,7 @@ def test_mnli12_in_parts(folder, capsys):
     assert all(len(question.sets) == 3 for question in parts[0])
 
 
+@pytest.mark.slow
 def test_hotpotqa(folder, capsys):
     wanted = ["--output", "x.jsonl", "--passages", "5"]
     assert main(["corpora", "hotpotqa", "hotpot.json", *wanted]) == 0

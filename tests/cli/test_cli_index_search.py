@@ -301,6 +301,7 @@ def test_memory_engine_builds_and_refuses_what_it_has_not(tmp_path, capsys):
     assert (tmp_path / "i" / "postings.docs.npy").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["lucene", "memory"])
 def test_a_language(tmp_path, monkeypatch, capsys, engine):
     monkeypatch.chdir(tmp_path)

@@ -260,6 +260,7 @@ def run_command(*words):
     )
 
 
+@pytest.mark.slow
 def test_standard_output_holds_the_run_and_nothing_else(folder):
     indexed()
     searched("x.trec")

@@ -192,6 +192,7 @@ def test_split_at_the_edges() -> None:
         split(numbered(4), 0.5, by="topic")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_touche_without_its_judged_documents(collections: Path) -> None:
     """Proven by docnos: no judged document, and every other that has an example or is counted."""
     touche = collections / "touche"

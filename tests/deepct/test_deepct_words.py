@@ -130,6 +130,7 @@ def test_basic_words_follow_bert(text: str) -> None:
     assert [word.text for word in basic_words(text)] == _basic_reference(text)
 
 
+@pytest.mark.slow
 def test_words_are_those_of_lucenes_analyser(collections: Path) -> None:
     """Token by token on real arguments: all but emoji (the sign ™ is one to Lucene)."""
     from adducir.indexes.analysis import Analysis

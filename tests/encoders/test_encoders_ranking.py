@@ -62,7 +62,7 @@ def test_late_interaction_ranks_in_the_same_way():
 
 def test_errors():
     same = Distinct(["a"])
-    with pytest.raises(UsageError, match="true candidate"):
+    with pytest.raises(UsageError, match="gold item"):
         context_ranks(by_vectors(np.ones((1, 2)), np.ones((1, 2))), np.array([1]), same.counts)
     nan = np.full((1, 2), np.nan, dtype=np.float32)
     with pytest.raises(UsageError, match="not a number"):

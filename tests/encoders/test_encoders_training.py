@@ -240,6 +240,7 @@ def test_validation_beside_shares_is_refused(study):
         training_plan(study, "data.validation=other.jsonl")
 
 
+@pytest.mark.slow
 def test_no_weight_depends_on_threads_that_the_recipe_does_not_name(study):
     for threads in (1, 2):
         with using_threads(threads):

@@ -223,6 +223,7 @@ def test_an_old_kind_is_reported_its_new_name(study: Study) -> None:
         study.plan()
 
 
+@pytest.mark.slow
 def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
     tuned = "systems.Tuned={index: pets, tune: {grid: {k1: [0.5, 2]}, folds: {k: 2}}}"
     study.run(tuned, allow_code=True, rebuild=True)
@@ -235,6 +236,7 @@ def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
     assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
 
 
+@pytest.mark.slow
 def test_an_error_in_another_process_is_reported_as_here(study: Study) -> None:
     (study.folder / "experiments" / "more.py").write_text("def longest(): return 3\n")
     study.path("Reversed").unlink()
@@ -277,6 +279,7 @@ def test_a_file_that_cannot_be_planned_again_elsewhere(study: Study, old, new, w
     assert not list((study.folder / "experiments").glob(".pets.building*"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("system", ["MiniLM", "Late"])

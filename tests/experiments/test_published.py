@@ -65,6 +65,7 @@ def test_cacm_topic_sets_of_the_same_topics_share_their_runs(cacm: tuple[Outcome
     )
 
 
+@pytest.mark.slow
 def test_argsme_subset_by_overrides_of_the_study(collections: Path, tmp_path: Path) -> None:
     touche = collections / "touche"
     qrels = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"

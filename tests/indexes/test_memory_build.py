@@ -47,6 +47,7 @@ def as_counts(arrays: Arrays) -> dict[str, Counter[str]]:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stemmer", ["porter", "krovetz", "none"])
 @pytest.mark.parametrize("stopwords", ["lucene", "none", ("run", "tail")])
 def test_terms_are_those_of_lucenes_analysis(tmp_path: Path, stemmer: str, stopwords: Any) -> None:

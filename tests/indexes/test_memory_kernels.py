@@ -47,6 +47,7 @@ def test_all_depths_and_models(arrays: Arrays, model: Model, accurate: bool, dep
     hold_to_numpy(arrays, random_queries(few, 60, 8), model, accurate=accurate, depth=depth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.float32])
 @pytest.mark.parametrize(("model", "accurate"), MODELS)
 def test_other_frequencies(dtype: Any, model: Model, accurate: bool) -> None:

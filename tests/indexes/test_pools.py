@@ -116,6 +116,7 @@ def test_nonsense_is_refused() -> None:
         bm25_pools([FIGHT], PARAGRAPHS, passages=0)
 
 
+@pytest.mark.slow
 def test_hotpotqa(collections: Path) -> None:
     questions = list(read_hotpotqa(collections / "hotpotqa" / "hotpotqa.subset.jsonl"))
     paragraphs = paragraphs_of(questions)

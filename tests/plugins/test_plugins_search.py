@@ -113,6 +113,7 @@ def test_a_model_is_searched_with_and_tuned(study: Path) -> None:
     assert (facts["system"]["model"], facts["grid"]) == ("pivoted", {"slope": [0, 0.5, 1]})
 
 
+@pytest.mark.slow
 def test_a_feedback_method_works_on_both_engines_and_is_tuned(study: Path) -> None:
     options = ["--feedback", "shared", "--share", "2", "--fb-docs", "2", "--show-expansion"]
     done = adducir(study, "search", "-i", "memory", "-t", "topics.tsv", "-o", "y.run", *options)

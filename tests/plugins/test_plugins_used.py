@@ -93,6 +93,7 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_corpus_format(study: Path) -> None:
     assert "colons" in adducir(study, "kinds", "formats")
     adducir(study, "index", "pets.txt", "-o", "pets", "--format", "colons", "--engine", "memory")
@@ -104,6 +105,7 @@ def test_a_corpus_format(study: Path) -> None:
     assert "pets.colons:1: there is no colon." in message
 
 
+@pytest.mark.slow
 def test_a_language_a_retrieval_model_and_a_feedback_method(study: Path) -> None:
     plain = ("--format", "colons", "--engine", "memory", "--language", "en-plain")
     adducir(study, "index", "pets.txt", "-o", "pets", *plain)
@@ -130,6 +132,7 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
     assert "`bonus` is no hyperparameter of rrf" in wrong
 
 
+@pytest.mark.slow
 def test_a_measure_a_test_a_correction_and_a_table_format(study: Path) -> None:
     runs = ("evaluate", "a.run", "b.run", "-q", "qrels.txt")
     message = adducir(study, *runs, "-m", "FirstGrade FirstGrade(highest=2)", "--format", "org")
@@ -172,6 +175,7 @@ def test_a_reranker(study: Path) -> None:
     assert "newcomers" in json.dumps(reranking)
 
 
+@pytest.mark.slow
 def test_an_encoder(study: Path) -> None:
     dense = ("--engine", "dense", "--encoder", "hashing:", "--precision", "float32")
     adducir(study, "index", "pets.txt", "-o", "dense", "--format", "colons", *dense)
@@ -182,6 +186,7 @@ def test_an_encoder(study: Path) -> None:
     assert "64" in adducir(study, *given, "-o", "vectors")
 
 
+@pytest.mark.slow
 def test_a_selector(study: Path) -> None:
     message = adducir(study, "select", "--help")
     assert "lead" in message
@@ -205,6 +210,7 @@ def test_all_of_them_in_an_experiment_file(study: Path) -> None:
         assert ranked_in(study, "First", qid) == ranked_in(study, "Words", qid)[:1]
 
 
+@pytest.mark.slow
 def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None:
     adducir(study, "experiment", "experiments/pets.yaml")
     again = adducir(study, "experiment", "experiments/pets.yaml", "--dry-run")
@@ -222,6 +228,7 @@ def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None
     assert "did you mean `cautious`?" in message
 
 
+@pytest.mark.slow
 def test_a_corpus_an_index_and_an_encoder_of_an_experiment_file(study: Path) -> None:
     (study / "experiments" / "inline.yaml").write_text(
         "corpora: {c: {inline: {x: cats and cats, y: dogs dogs, z: cats and dogs}}}\n"
@@ -270,6 +277,7 @@ def test_a_system_of_known_item_search(study: Path) -> None:
     assert means["R@2"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_a_task(study: Path) -> None:
     (study / "experiments" / "lines.yaml").write_text(
         "task: lengths\nfiles: {Pets: pets.txt, Runs: b.run}\n"

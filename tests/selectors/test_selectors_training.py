@@ -234,7 +234,7 @@ def test_chosen_sets_are_checked(place, capsys):
     good = '{"id": "q2-0", "chosen": ["p0"]}'
     for line, words in (
         ("{", "not JSON"),
-        ("[]", "not an object"),
+        ("[]", "must be a JSON object"),
         ('{"id": "q", "chosen": ["a", "a"]}', "chosen twice"),
         ('{"id": "q", "chosen": "a"}', "list of passages"),
         ('{"id": 1, "chosen": []}', "'id' must be text"),
