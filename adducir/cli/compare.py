@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import evaluate
 from adducir.cli import evaluate_options as opts
@@ -60,6 +60,14 @@ def compare(
             panel=opts.TESTING,
         ),
     ] = False,
+    lower_is_better: Annotated[
+        list[str] | None,
+        option(
+            "Measures of the files on which lower values are better.",
+            metavar="MEASURES",
+            panel=evaluate.MEASURING,
+        ),
+    ] = None,
     meta: Annotated[
         bool,
         option(
@@ -84,7 +92,11 @@ def compare(
     groups = _groups(scores, measures)
     if pool_seeds:
         groups = {name: pooled(many) for name, many in groups.items()}
-    comparisons = {name: compared(many, **testing.arguments()) for name, many in groups.items()}
+    lower = _lower(groups, lower_is_better or ())
+    comparisons = {
+        name: compared(many, **testing.arguments(), lower_is_better=lower)
+        for name, many in groups.items()
+    }
     layout = printing.layout(testing, scores=opts.digests(scores))
     if meta:
         layout = replace(layout, notes=_pooled(comparisons))
@@ -105,16 +117,31 @@ def _groups(paths: Sequence[Path], measures: Sequence[str] | None) -> "dict[str,
     return groups
 
 
+def _lower(groups: "dict[str, list[Scores]]", names: Sequence[str]) -> tuple[Any, ...]:
+    """The measures on which lower values are better; each is one of the files'."""
+    from adducir.evaluation.score_files import measure_of
+
+    lower = [measure_of(one) for text in names for one in text.split()]
+    for one in (one for many in groups.values() for one in many):
+        _check_measures(one, lower)
+    return tuple(lower)
+
+
+def _check_measures(one: "Scores", wanted: Sequence[object]) -> None:
+    """Refuse measures that a system has no values of."""
+    for measure in wanted:
+        if measure not in one.measures:
+            raise UsageError(
+                f"{one.system} has no values of {measure}.",
+                hint=f"It has {', '.join(map(str, one.measures))}.",
+            )
+
+
 def _chosen(one: "Scores", wanted: Sequence[object]) -> "Scores":
     """The scores with the measures that are wanted, in that order; with all if none is named."""
     if not wanted:
         return one
-    lacking = [str(measure) for measure in wanted if measure not in one.measures]
-    if lacking:
-        raise UsageError(
-            f"{one.system} has no values of {lacking[0]}.",
-            hint=f"It has {', '.join(map(str, one.measures))}.",
-        )
+    _check_measures(one, wanted)
     columns = [list(one.measures).index(measure) for measure in wanted]  # type: ignore[arg-type]
     measures = tuple(one.measures[column] for column in columns)
     return replace(one, measures=measures, values=one.values[:, columns])
@@ -126,6 +153,8 @@ def _pooled(comparisons: "dict[str, Comparison]") -> list[str]:
 
     if len(comparisons) < 2:
         raise UsageError("--meta takes several topic sets, but the files hold one.")
+    if any(one.runs for one in comparisons.values()):
+        raise UsageError("there is no meta-analysis of systems with several runs.")
     first = next(iter(comparisons.values()))
     sentences = []
     for measure in first.measures:
@@ -134,7 +163,11 @@ def _pooled(comparisons: "dict[str, Comparison]") -> list[str]:
             tests = [cell.test for cell in cells if cell is not None and cell.test is not None]
             if len(tests) < len(comparisons):
                 continue
-            found = meta_analysis(*effects_of([test.effect for test in tests]))
+            try:
+                found = meta_analysis(*effects_of([test.effect for test in tests]))
+            except UsageError as error:
+                sentences.append(f"No meta-analysis of {system} on {measure}: {error}")
+                continue
             further = ""
             if found.predicted:
                 low, high = found.predicted

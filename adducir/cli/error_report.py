@@ -127,7 +127,7 @@ def _meaning(error: BaseException) -> AdducirError | None:
 
 def _usage(error: BaseException) -> UsageError:
     message: str = error.format_message()  # type: ignore[attr-defined]  # checked by the caller
-    what = " ".join(message.split())
+    what = " ".join(message.split()).replace(": Value error, ", ": ")  # pydantic's prefix
     what = what if what.endswith((".", "?", "!")) else f"{what}."
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "adducir"

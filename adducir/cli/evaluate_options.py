@@ -63,7 +63,8 @@ PERMUTED = Effect(
     ),
 )
 DRAWN = Effect(
-    "without --test randomisation, --test bootstrap, --correction maxt or --best set",
+    "without --test randomisation, --test bootstrap, --correction maxt or tukey-randomised, or "
+    "--best set",
     lambda values: (
         values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
     ),

@@ -2,7 +2,8 @@
 
 * **Order of documents**: Kendall's tau union, tau between the two rankings written as positions in
   the sorted union of their documents; rank-biased overlap (Webber, Moffat and Zobel 2010) up to a
-  depth, divided by its largest value, so that equal rankings have 1.
+  depth, divided by the sum of its weights, so that equal rankings that reach the depth have 1.
+  Shorter ones have less: with p = .8 .998 for 20 documents, .86 for 5.
 * **Effectiveness**: root mean square error of the values per topic.
 * **Overall effect**, where a baseline was run in both experiments: the effect ratio, mean
   improvement over the baseline there divided by that in the original (1: the same effect), and the
@@ -73,7 +74,7 @@ def kendall_tau_union(original: list[str], reproduced: list[str]) -> float:
 def rank_biased_overlap(
     original: list[str], reproduced: list[str], *, p: float = 0.8, depth: int = 1000
 ) -> float:
-    """Rank-biased overlap of two rankings of one topic, as a share of its largest value."""
+    """Rank-biased overlap of two rankings of one topic, divided by the sum of its weights."""
     seen: tuple[set[str], set[str]] = set(), set()
     shared, score, most, weight = 0, 0.0, 0.0, 1.0
     for place in range(depth):

@@ -3,13 +3,13 @@
 ====================  ============================================================================
 Adducir               CSV with system, group, qid, measure, value (``evaluate --per-topic``)
 PyTerrier             CSV with name, qid, measure, value (``pt.Experiment(..., perquery=True)``), or
-                      a column a measure
-ir_measures           lines ``qid measure value`` (``ir_measures --by_query``)
+                      a column per measure; with tabs as well
+ir_measures           lines ``qid measure value`` (``ir_measures --by_query``), or JSON lines
 trec_eval             lines ``measure qid value`` (``trec_eval -q``); lines of ``all`` are left out
 ranx                  JSON ``{measure: {qid: value}}`` (``run.scores``)
 pytrec_eval, BEIR,    JSON ``{qid: {measure: value}}`` (what ``RelevanceEvaluator.evaluate`` gives,
 MTEB                  which BEIR and MTEB average)
-JSON lines            a record a topic: ``qid`` (or ``query_id``), perhaps ``system``, and measures
+JSON lines            a record per topic: ``qid`` or ``query_id``, ``system`` if any, measures
 ====================  ============================================================================
 
 BEIR, MTEB and sentence-transformers write means or predictions themselves. Means are refused, with
@@ -21,17 +21,17 @@ taken for one whose higher values are better.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adducir.core.csv_files import csv_rows
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
-from adducir.core.json_lines import json_document, json_values
+from adducir.core.json_lines import json_document
 from adducir.evaluation.measures import parse_measure
+from adducir.evaluation.records import records
 from adducir.evaluation.scores import Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")
@@ -128,43 +128,40 @@ def _scores(system: str, qids: dict[str, dict[str, float]], path: Path) -> Score
 def _values(path: Path) -> Iterator[Value]:
     """Every value of a file, whatever its format."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if ending == ".csv":
-        return _from_csv(path)
-    if ending == ".jsonl":
-        return _from_json_lines(path)
     if ending == ".json":
         return _from_json(path)
+    first = next((text for _, text in read_lines(path) if text.strip()), "")
+    if ending in (".csv", ".jsonl") or set(QIDS).intersection(first.split("\t")):
+        return _from_records(path, ending == ".jsonl")
     return _from_lines(path)
 
 
-def _from_csv(path: Path) -> Iterator[Value]:
-    rows = csv_rows(path)
-    _, head = next(rows, (0, []))
-    if "epoch" in head and "steps" in head:
-        raise _means(path, "sentence-transformers writes means here")
-    qid = next((name for name in QIDS if name in head), None)
-    if qid is None:
-        raise InputError(
-            f"the CSV has no column {' or '.join(QIDS[:2])}, but {', '.join(head) or 'no head'}.",
-            path=path,
-            line=1,
-        )
-    system = next((name for name in SYSTEMS if name in head), None)
-    long = "measure" in head and "value" in head
-    known = {qid, system, *_OTHERS}
-    for line, cells in rows:
-        if not cells:
+def _from_records(path: Path, texts_beside: bool) -> Iterator[Value]:
+    """A value a record, or a measure a column; texts beside the measures may be ignored."""
+    for line, row in records(path, ()):
+        if {"epoch", "steps"} <= row.keys():
+            raise _means(path, "sentence-transformers writes means here")
+        if "results" in row:
+            raise _predictions(path, line)
+        qid = next((row[name] for name in QIDS if name in row), None)
+        if qid is None:
+            raise InputError(
+                f"there is no {' or '.join(QIDS[:2])}, but {', '.join(row)}.",
+                path=path,
+                line=line if texts_beside else 1,
+                hint="Give values per topic, as adducir evaluate --per-topic --format csv does.",
+            )
+        if qid in _MEANS:
             continue
-        if len(cells) != len(head):
-            what = f"the line has {len(cells)} cells, the head {len(head)}."
-            raise InputError(what, path=path, line=line)
-        row = dict(zip(head, cells, strict=True))
-        name, group = row.get(system or "", ""), row.get("group", "")
-        if long:
-            yield Value(group, name, row[qid], row["measure"], row["value"], line)
-        else:
-            for measure in (one for one in head if one not in known):
-                yield Value(group, name, row[qid], measure, row[measure], line)
+        system = next((row[name] for name in SYSTEMS if name in row), "")
+        group = row.get("group", "")
+        if row.keys() >= {"measure", "value"}:
+            yield Value(group, system, qid, row["measure"], row["value"], line)
+            continue
+        for name, value in row.items():
+            is_text = texts_beside and number_of(value) is None
+            if name not in {*QIDS, *SYSTEMS, *_OTHERS} and not is_text:
+                yield Value(group, system, qid, name, value, line)
 
 
 def _from_lines(path: Path) -> Iterator[Value]:
@@ -175,6 +172,9 @@ def _from_lines(path: Path) -> Iterator[Value]:
         cells = [cell.strip() for cell in cells]
         if not any(cells):
             continue
+        if len(cells) == 6:
+            what = "the file is a run, and holds no values of topics."
+            raise InputError(what, path=path, line=line, hint="Use adducir evaluate.")
         if len(cells) != 3:
             raise InputError(
                 f"the line has {len(cells)} columns, not topic, measure and value.",
@@ -191,21 +191,6 @@ def _from_lines(path: Path) -> Iterator[Value]:
         yield Value("", "", qid, measure, cells[2], line)
 
 
-def _from_json_lines(path: Path) -> Iterator[Value]:
-    for line, record in json_values(path):
-        if not isinstance(record, dict):
-            raise InputError("the line is no JSON object.", path=path, line=line)
-        qid = next((str(record[name]) for name in QIDS if name in record), None)
-        if qid is None:
-            raise InputError("the record has no qid.", path=path, line=line)
-        if "results" in record:
-            raise _predictions(path, line)
-        system = next((str(record[name]) for name in SYSTEMS if name in record), "")
-        for name, value in record.items():
-            if name not in (*QIDS, *SYSTEMS, *_OTHERS) and isinstance(value, (int, float)):
-                yield Value("", system, qid, name, value, line)
-
-
 def _from_json(path: Path) -> Iterator[Value]:
     found = json_document(path)
     if isinstance(found, dict) and ("mteb_version" in found or "model_names" in found):
@@ -217,7 +202,13 @@ def _from_json(path: Path) -> Iterator[Value]:
         )
     if any(isinstance(one, dict) for inner in found.values() for one in inner.values()):
         raise _predictions(path)
-    by_measure = all(not isinstance(measure_of(name), str) for name in found)
+    by_measure = _knows_measure(found)
+    if by_measure == any(_knows_measure(inner) for inner in found.values()):
+        raise InputError(
+            "it is not clear which keys of the JSON are topics and which are measures.",
+            path=path,
+            hint="Save a CSV with the columns qid, measure and value.",
+        )
     for outer, inner in found.items():
         for key, value in inner.items():
             qid, measure = (key, outer) if by_measure else (outer, key)
@@ -225,13 +216,24 @@ def _from_json(path: Path) -> Iterator[Value]:
                 yield Value("", "", str(qid), measure, value, 0)
 
 
-def _number(one: Value, path: Path) -> float:
+def _knows_measure(names: Iterable[str]) -> bool:
+    """Whether one of the names is known to be a measure's."""
+    return any(not isinstance(measure_of(name), str) for name in names)
+
+
+def number_of(value: Any) -> float | None:
+    """The finite number that a cell holds (True is 1, False 0); None if it holds none."""
     try:
-        value = float(one.value)
+        number = float({"true": 1, "false": 0}.get(str(value).lower(), value))
     except (TypeError, ValueError):
-        value = float("nan")
-    if not np.isfinite(value):
-        what = f"{one.measure} of topic {one.qid} is {one.value!r}, and no number."
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _number(one: Value, path: Path) -> float:
+    value = number_of(one.value)
+    if value is None:
+        what = f"{one.measure} of topic {one.qid} is not a number: {one.value!r}."
         raise InputError(what, path=path, line=one.line or None)
     return value
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.evaluation.judgements import Floats
 from adducir.evaluation.scores import Scores
 
 SEED = re.compile(r"[._ +-]?seed[-_=]?\d{1,9}", re.IGNORECASE)
@@ -41,9 +42,10 @@ def _pooled(system: str, runs: Sequence[Scores]) -> Scores:
     first = runs[0]
     if len(runs) == 1:
         return replace(first, system=system)
-    if any(one.qids != first.qids or one.measures != first.measures for one in runs):
-        raise UsageError(f"the runs of {system} have different topics or measures.")
-    values = np.stack([one.values for one in runs])
+    for one in runs[1:]:
+        if set(one.qids) != set(first.qids) or set(one.measures) != set(first.measures):
+            raise UsageError(f"{first.system} and {one.system} have different topics or measures.")
+    values = np.stack([_in_order(one, first) for one in runs])
     return replace(
         first,
         system=system,
@@ -52,3 +54,10 @@ def _pooled(system: str, runs: Sequence[Scores]) -> Scores:
         missing=tuple(qid for qid in first.qids if any(qid in one.missing for one in runs)),
         extra=tuple(dict.fromkeys(qid for one in runs for qid in one.extra)),
     )
+
+
+def _in_order(one: Scores, first: Scores) -> Floats:
+    """The values (T, M) of one run in the order of another's topics and measures."""
+    rows = {qid: row for row, qid in enumerate(one.qids)}
+    columns = {measure: column for column, measure in enumerate(one.measures)}
+    return one.values[np.ix_([rows[q] for q in first.qids], [columns[m] for m in first.measures])]

@@ -259,11 +259,11 @@ def bound_statements(
             for system, one in found.items()
         )
         pairs = [(a, b) for a in found for b in found if found[a].surely_better(found[b])]
-        sure = ", ".join(f"{a} above {b}" for a, b in pairs) or "no order of two systems"
-        sentences.append(
-            f"{measure} if unjudged documents have any grades: {ranges}. Sure whatever they have: "
-            f"{sure}."
-        )
+        sentence = f"Bounds of {measure} over all grades of unjudged documents: {ranges}."
+        if len(found) > 1:
+            sure = ", ".join(f"{a} above {b}" for a, b in pairs) or "no two systems"
+            sentence += f" Ordered whatever these grades are: {sure}."
+        sentences.append(sentence)
     if not sentences:
         raise UsageError(
             "none of the measures has bounds from unjudged documents.",

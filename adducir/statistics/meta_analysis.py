@@ -18,7 +18,7 @@ a noncentral t; Hedges 1981).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, inf, log, sqrt
+from math import exp, log, sqrt
 from typing import Literal
 
 import numpy as np
@@ -186,4 +186,4 @@ def _reml(effects: FloatArray, variances: FloatArray) -> float:
         options={"xatol": 1e-10},
     )
     tau2 = exp(float(found.x))
-    return tau2 if deviance(tau2) < min(deviance(0.0), inf) else 0.0
+    return tau2 if deviance(tau2) < deviance(0.0) else 0.0

@@ -28,7 +28,8 @@ def preset_of(
         raise UsageError(f"there is no preset {preset!r}.", hint=f"Choose of {', '.join(PRESETS)}.")
     if (test, correction) not in (("t", "holm"), PRESETS[preset]):
         raise UsageError(
-            f"the preset {preset} says test and correction; {test} and {correction} are others.",
+            f"the preset {preset} sets test and correction, and cannot be combined with {test} "
+            f"and {correction}.",
             hint="Give the preset, or test and correction.",
         )
     return PRESETS[preset]

@@ -6,7 +6,9 @@
   largest |t| among all pairs of the set; topics are drawn with replacement. A system's ``p_best``
   is the smallest alpha at which it is no longer in the set. As in ``arch.bootstrap.MCS`` with
   blocks of one topic, except that the variance of a difference is the bootstrap's own, sum((d -
-  mean)^2) / n^2, and not estimated from the samples, and that p = (c + 1) / (n + 1).
+  mean)^2) / n^2, and not estimated from the samples, that p = (c + 1) / (samples + 1), and that
+  no p is below 2^(1 - topics), the least that a randomisation test can give: samples of few topics
+  vary too little.
 * **Bootstrap ranks**: the percentile interval of each system's rank among all over the same
   samples. It holds for one system at a time, and is too narrow where systems are tied.
 * **Simultaneous ranks** (Mogstad, Romano, Shaikh and Wilhelm 2024): of S systems, one that b are
@@ -101,7 +103,8 @@ def ranking(
     with one_thread():
         reached, ranks = _resampled(scores, order, observed, scale, drawn, equal)
     p_best = np.ones(systems)
-    p_best[order[:-1]] = np.maximum.accumulate((reached + 1.0) / (samples + 1.0))
+    shares = np.maximum((reached + 1.0) / (samples + 1.0), 2.0 ** (1 - topics))
+    p_best[order[:-1]] = np.maximum.accumulate(shares)
     better, worse = _surely(scores, means, alpha, samples, seed)
     return Ranking(
         rank=1 + (means[None, :] > means[:, None] + equal).sum(axis=1),

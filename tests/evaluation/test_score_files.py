@@ -30,6 +30,14 @@ FILES = {
     "mteb.json": json.dumps(
         {"1": {"map": 0.25, "ndcg_at_10": 0.5}, "2": {"map": 0.75, "ndcg_at_10": 1.0}}
     ),
+    "header.tsv": "system\tqid\tmeasure\tvalue\n"
+    + "".join(f"s\t{q}\t{m}\t{v}\n" for q, row in VALUES.items() for m, v in row.items()),
+    "bare.tsv": "".join(f"{q}\t{m}\t{v}\n" for q, row in VALUES.items() for m, v in row.items()),
+    "ir_measures.jsonl": "".join(
+        json.dumps({"query_id": q, "measure": m, "value": v}) + "\n"
+        for q, row in {**VALUES, "all": {"AP": 0.5}}.items()
+        for m, v in row.items()
+    ),
     "s.jsonl": '{"query_id": 1, "AP": 0.25, "cosine-NDCG@10": 0.5}\n'
     '{"query_id": 2, "AP": 0.75, "cosine-NDCG@10": 1.0}\n',
 }
@@ -53,6 +61,20 @@ def test_what_ir_measures_prints_is_read(tmp_path: Path) -> None:
     (one,) = read_scores(path, "x")[""]
     assert one.mean(AP) == 0.75
     assert one.mean(P @ 1) == 0.5
+
+
+def test_one_known_measure_tells_topics_from_measures(tmp_path: Path) -> None:
+    path = tmp_path / "ranx.json"
+    path.write_text(json.dumps({"ndcg_burges": {"1": 0.5, "2": 0.6}, "map": {"1": 1.0, "2": 0.0}}))
+    (one,) = read_scores(path, "s")[""]
+    assert (one.qids, one.measures) == (("1", "2"), ("ndcg_burges", AP))
+
+
+def test_truth_values_are_numbers_and_texts_beside_them_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"qid": 1, "query": "why", "right": true}\n{"qid": 2, "right": false}\n')
+    (one,) = read_scores(path, "s")[""]
+    assert (one.measures, one.values.tolist()) == (("right",), [[1.0], [0.0]])
 
 
 def test_several_systems_and_topic_sets(tmp_path: Path) -> None:
@@ -83,9 +105,12 @@ def test_names_of_measures() -> None:
         ("a.json", '{"default": {"test": {"1": {"d": 0.3}}}}', "rankings"),
         ("a.jsonl", '{"query_id": "1", "query": "x", "results": []}\n', "rankings"),
         ("a.json", "[1]", "neither"),
-        ("a.csv", "a,b\n1,2\n", "no column qid"),
-        ("a.csv", "qid,AP\n1,x\n", "no number"),
-        ("a.csv", "qid,AP\n1,nan\n", "no number"),
+        ("a.csv", "a,b\n1,2\n", "no qid or query_id, but a, b"),
+        ("a.csv", "qid,AP,AP\n1,.1,.2\n", "'AP' comes twice"),
+        ("a.csv", "qid,AP\n1,x\n", "is not a number: 'x'"),
+        ("a.csv", "qid,AP\n1,nan\n", "is not a number"),
+        ("a.json", '{"a": {"1": 0.5}, "b": {"1": 0.5}}', "not clear which keys"),
+        ("a.txt", "1 Q0 d 1 2.0 bm25\n", "is a run"),
         ("a.csv", "qid,measure,value\n1,AP,.1\n1,AP,.2\n", "twice"),
         ("a.csv", "qid,measure,value\n1,AP,.1\n2,P@5,.2\n", "no P@5 of topic 1"),
         ("a.txt", "1 AP\n", "2 columns"),
@@ -134,3 +159,39 @@ def test_the_command_pools_topic_sets(tmp_path: Path, capsys: pytest.CaptureFixt
     shown = " ".join(capsys.readouterr().out.split())
     assert "new against bm25 on AP over 3 topic sets: +0.1" in shown
     assert "in another topic set" in shown
+
+
+def test_meta_analysis_says_where_it_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        f"{system},{group},{q},{measure},{0.1 * q + shift * (measure == 'AP') * q}\n"
+        for group in "ab"
+        for system, shift in (("old", 0.0), ("new", 0.02))
+        for measure in ("AP", "perplexity")
+        for q in range(1, 5)
+    ]
+    path = tmp_path / "x.csv"
+    path.write_text("system,group,qid,measure,value\n" + "".join(rows))
+    assert main(["compare", str(path), "-b", "old", "--meta"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "new against old on AP over 2 topic sets: +0.050" in shown
+    assert "No meta-analysis of new on perplexity: a difference is the same on all" in shown
+
+
+def test_lower_values_may_be_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        f"{system},{q},ppl,{shift + rng.normal():.3f}\n"
+        for q in range(30)
+        for system, shift in (("old", 5), ("new", 9))
+    ]
+    path = tmp_path / "x.csv"
+    path.write_text("system,qid,measure,value\n" + "".join(rows))
+    command = ["compare", str(path), "-b", "old"]
+    assert main(command) == 0
+    assert "↑" in capsys.readouterr().out.split("baseline")[0].split("↑ ↓")[0]
+    assert main([*command, "--lower-is-better", "ppl"]) == 0
+    assert "↓" in capsys.readouterr().out.split("↑ ↓")[0]
+    assert main([*command, "--lower-is-better", "AP"]) == 2
+    assert "old has no values of AP. It has ppl." in capsys.readouterr().err

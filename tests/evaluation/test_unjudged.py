@@ -133,8 +133,8 @@ def test_the_command_states_bounds_and_pools_seeds(
     command = ["evaluate", *files, "-q", str(tmp_path / "q.txt"), "-m", "nDCG@5 P@5"]
     assert main([*command, "--unjudged"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "nDCG@5 if unjudged documents have any grades: base 0." in shown
-    assert "Sure whatever they have: no order of two systems." in shown
+    assert "Bounds of nDCG@5 over all grades of unjudged documents: base 0." in shown
+    assert "Ordered whatever these grades are: no two systems." in shown
     assert main([*command, "--pool-seeds", "--baseline", "base"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "new.seed1" not in shown

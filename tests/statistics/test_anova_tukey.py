@@ -98,11 +98,18 @@ def test_equal_systems_have_p_1(name: str) -> None:
     assert (kind.of_pairs(all_pairs_of(values)) == 1.0).all()
 
 
+def test_tukey_without_error_gives_the_exact_randomisation_p() -> None:
+    base = values_of(1, 6)[0]
+    values = np.array([base, base + 1e-16, base + 0.1])
+    kind = CORRECTIONS.make("tukey", {})
+    assert kind.of_pairs(all_pairs_of(values)).tolist() == [1.0, 2.0**-5, 2.0**-5]
+
+
 def test_presets_and_footers() -> None:
     scores = scores_of(values_of(4, 25))
     found = compare(scores, family="pairs", preset="tukey-randomised", permutations=999)
     text = " ".join(statements(found))
-    assert "randomised Tukey HSD-corrected over the 6 tests of each measure" in text
+    assert "corrected by randomised Tukey HSD over the 6 tests of each measure" in text
     assert "999 permutations" in text
     wilcoxon = compare(scores, baseline="s0", preset="wilcoxon-bh")
     assert (wilcoxon.settings.test, wilcoxon.settings.correction) == ("wilcoxon", "bh")
@@ -110,10 +117,10 @@ def test_presets_and_footers() -> None:
     key = ("s3", "AP")
     assert wilcoxon.cells[key].test == same.cells[key].test
     for wrong, what in (
-        ({"preset": "wilcoxon-bh", "test": "sign"}, "says test and correction"),
+        ({"preset": "wilcoxon-bh", "test": "sign"}, "sets test and correction"),
         ({"preset": "none"}, "no preset"),
-        ({"correction": "tukey", "family": "table"}, "one measure, not of a table"),
-        ({"correction": "tukey", "test": "sign"}, "not of sign"),
+        ({"correction": "tukey", "family": "table"}, "cannot be combined with the family table"),
+        ({"correction": "tukey", "test": "sign"}, "needs the test t, not sign"),
     ):
         with pytest.raises(UsageError, match=what):
             compare(scores, baseline="s0", **wrong)

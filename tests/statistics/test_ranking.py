@@ -1,5 +1,7 @@
 """The model confidence set against arch, and rank intervals against what they mean."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arch.bootstrap import MCS
@@ -76,6 +78,13 @@ def test_a_constant_difference_separates_without_a_warning() -> None:
     assert found.best.tolist() == [False, True]
 
 
+def test_few_topics_eliminate_nothing() -> None:
+    base = np.linspace(0.1, 0.5, 5)
+    for shift in (0.3, np.linspace(0.3, 0.31, 5)):
+        few = ranking(np.array([base, base + shift]), samples=999)
+        assert (few.p_best.tolist(), few.best.all()) == ([2.0**-4, 1.0], True)
+
+
 def test_one_system_is_the_best_and_one_topic_is_refused() -> None:
     alone = ranking([[0.1, 0.2, 0.4]])
     assert (alone.best.tolist(), alone.low.tolist(), alone.high.tolist()) == ([True], [1], [1])
@@ -116,4 +125,9 @@ def test_a_comparison_marks_the_set_and_says_so() -> None:
     table = build_table(found, scores)
     assert "may be the best of the column." in [text for _, text in legend(table)]
     assert any("level 95%, 2,000 samples, seed 0" in sentence for sentence in table.footer)
+    assert "Warning" not in " ".join(table.footer)
     assert compare(scores).rankings == {}
+    assert compare(scores[:1], best="set").rankings == {}
+    few = [replace(one, qids=qids[:19], values=one.values[:19]) for one in scores]
+    text = " ".join(build_table(compare(few, best="set", samples=99), few).footer)
+    assert "Warning: with fewer than 20 topics, it lacks a best system" in text

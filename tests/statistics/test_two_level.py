@@ -1,5 +1,7 @@
 """Topics and runs: by hand, against the t-test, a mixed model of statsmodels, and simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,11 +117,21 @@ def test_runs_of_a_system_in_a_comparison() -> None:
     assert cell.test.interval == pytest.approx(expected.interval(0.9), rel=1e-12)
     assert cell.test.result.method == "two-level"
     assert "Runs of a system: new 3, old 3." in " ".join(statements(found))
-    for wrong in ({"test": "sign"}, {"correction": "maxt"}, {"equivalence": 0.1}):
-        with pytest.raises(UsageError, match="several runs"):
+    for wrong, what in (
+        ({"test": "sign"}, "sign test"),
+        ({"correction": "maxt"}, "maxt correction"),
+        ({"equivalence": 0.1}, "test of equivalence"),
+        ({"best": "set"}, "set of best systems"),
+    ):
+        with pytest.raises(UsageError, match=f"no {what} for systems with several runs"):
             compare(pooled, baseline="old", **wrong)
     with pytest.raises(UsageError, match="seed only"):
         pool_seeds(scores[:1])
+    turned = replace(scores[1], qids=qids[::-1], values=scores[1].values[::-1])
+    (again,) = pool_seeds([scores[0], turned, scores[2]])
+    assert again.values.tolist() == pooled[0].values.tolist()
+    with pytest.raises(UsageError, match=r"new\.seed0 and new.seed1 have different topics"):
+        pool_seeds([scores[0], replace(scores[1], qids=("other", *qids[1:]))])
 
 
 def test_names_of_seeds() -> None:

@@ -91,6 +91,7 @@ def test_t_tests_on_few_differing_topics_are_warned_of():
     ones = np.ones(100)
     text = remarks(ones, np.r_[np.zeros(3), np.ones(97)], test="t")
     assert "Warning: do not rely on the equivalence of b and a on P@1" in text
+    assert "with fewer than 15 topics that differ the t-test does not hold its level." in text
 
 
 def test_an_equivalence_that_many_topics_bear_out_needs_no_remark():

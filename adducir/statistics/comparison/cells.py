@@ -61,7 +61,8 @@ class Comparing:
             m: [replace(one, equivalent=one.p_corrected < settings.alpha) for one in many]
             for m, many in tosts.items()
         }
-        rankings = {m: self._ranking(m) for m in self.tested if settings.best == "set"}
+        ranked = settings.best == "set" and len(self.lineup.systems) > 1
+        rankings = {m: self._ranking(m) for m in self.tested if ranked}
         return Comparison(
             systems=self.lineup.systems,
             measures=self.lineup.measures,

@@ -120,12 +120,8 @@ def compare(
     fault = joint_fault(correction, test, family, equivalence_correction)
     if fault:
         raise UsageError(f"{fault}.", hint="Choose another test or correction.")
-    if lineup.runs and (test, best, interval) != ("t", "mean", "t"):
-        raise UsageError("of systems with several runs, means are compared by t-tests only.")
-    if lineup.runs and (CORRECTIONS.kind(correction).tests or equivalence is not None):
-        raise UsageError(
-            "systems with several runs are tested for difference only, and corrected from p-values."
-        )
+    if lineup.runs:
+        _check_runs(test, correction, equivalence, interval, best)
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,
@@ -151,6 +147,29 @@ def compare(
     if against != "best":
         named(against, lineup.systems, "system to be equivalent with")
     return Comparing(lineup, settings).comparison()
+
+
+def _check_runs(
+    test: TestName,
+    correction: CorrectionName,
+    equivalence: float | None,
+    interval: IntervalName,
+    best: BestName,
+) -> None:
+    """Refuse what there is not for systems with several runs."""
+    refused = {
+        f"{test} test": test != "t",
+        f"{correction} correction": bool(CORRECTIONS.kind(correction).tests),
+        "test of equivalence": equivalence is not None,
+        f"{interval} interval": interval != "t",
+        "set of best systems": best != "mean",
+    }
+    for what, asked in refused.items():
+        if asked:
+            raise UsageError(
+                f"there is no {what} for systems with several runs.",
+                hint="Take t-tests with holm, bonferroni, bh or none.",
+            )
 
 
 def _descriptive(

@@ -27,7 +27,7 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
             "are over topics and runs (two-level, Satterthwaite)."
         )
     if comparison.rankings:
-        sentences.append(_best_statement(comparison.settings))
+        sentences.append(_best_statement(comparison.settings, comparison.topics))
     sentences += _questionable(comparison)
     sentences += [
         f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
@@ -43,9 +43,9 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
 
 
 _EQUIVALENCE_TESTS = {
-    "t": "{} paired t-tests (TOST)",
-    "hall": "{} paired t-tests (TOST) adjusted for skewness",
-    "exact": "{} exact tests of a bounded mean",
+    "t": "{} paired t-test{}",
+    "hall": "{} paired t-test{} adjusted for skewness",
+    "exact": "{} exact test{} of a bounded mean",
 }
 
 
@@ -79,20 +79,28 @@ def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
     family = _family(comparison.equivalence_tests_in_family, settings.family, several_sets)
     phrase = f"{_corrected(settings.equivalence_correction)} {family}"
     if settings.non_inferiority:
-        what, tests = f"Not worse than {whom} by {settings.equivalence:g} or more", "one-sided"
+        what = f"Not worse than {whom} by {settings.equivalence:g} or more"
+        tests = "one-sided", "s"
     else:
         what = f"Equivalence with {whom} within ±{settings.equivalence:g}"
-        tests = "two one-sided"
-    how = _EQUIVALENCE_TESTS[settings.equivalence_test].format(tests)
+        tests = "two one-sided", "s (TOST)"
+    how = _EQUIVALENCE_TESTS[settings.equivalence_test].format(*tests)
     return f"{what}: {how}; {phrase}, alpha = {settings.alpha:g}."
 
 
-def _best_statement(settings: Settings) -> str:
+FEW_SAMPLED = 20
+"""With fewer topics, the set of best systems is too small more often than alpha says."""
+_TOO_FEW = (
+    f" Warning: with fewer than {FEW_SAMPLED} topics, it lacks a best system more often than alpha."
+)
+
+
+def _best_statement(settings: Settings, topics: int) -> str:
     """The sentence about the set of best systems."""
     return (
         "Systems that may be the best: model confidence set (Hansen, Lunde and Nason) of each "
         f"measure, level {100 * (1 - settings.alpha):g}%, {settings.samples:,} samples, seed "
-        f"{settings.seed}."
+        f"{settings.seed}." + (_TOO_FEW if topics < FEW_SAMPLED else "")
     )
 
 
@@ -110,16 +118,21 @@ def _questionable(comparison: Comparison) -> list[str]:
         )
     if refused := comparison.equivalences("refused"):
         sentences.append(
-            f"Not tested for equivalence: {_listed(_similar(refused))}. Too few topics differ for "
-            "t-tests, and the exact test needs a measure from 0 to 1 and a bound below 1."
+            f"Not tested for {_claim(comparison.settings)}: {_listed(_similar(refused))}. Too few "
+            "topics differ for t-tests, and the exact test needs a measure from 0 to 1 and a bound "
+            "below 1."
         )
     if comparison.questionable:
         found = _similar(comparison.questionable)
         sentences.append(
-            f"Warning: do not rely on the equivalence of {_listed(found)}: the t-tests have too "
-            "little to go by, and the p-value says nothing about other topics."
+            f"Warning: do not rely on the {_claim(comparison.settings)} of {_listed(found)}: with "
+            f"fewer than {FEW} topics that differ the t-test does not hold its level."
         )
     return sentences
+
+
+def _claim(settings: Settings) -> str:
+    return "non-inferiority" if settings.non_inferiority else "equivalence"
 
 
 def _similar(tests: Sequence[EquivalenceTest]) -> list[str]:
@@ -142,6 +155,8 @@ def _how_similar(tost: Equivalence) -> str:
 def _corrected(correction: CorrectionName) -> str:
     """How p-values were corrected."""
     title = CORRECTIONS.kind(correction).title
+    if " " in title:
+        return f"corrected by {title} over"
     return f"{title}-corrected over" if title else "no correction for"
 
 

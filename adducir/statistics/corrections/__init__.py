@@ -76,11 +76,11 @@ def joint_fault(
     """
     tests, scopes = CORRECTIONS.kind(correction).tests, CORRECTIONS.kind(correction).scopes
     if scopes and scope not in scopes:
-        return f"the correction {correction} is of the tests of one measure, not of a {scope}"
+        return f"the correction {correction} cannot be combined with the family {scope}"
     if tests and test not in tests:
-        return f"the correction {correction} is of the tests {' and '.join(tests)}, not of {test}"
+        return f"the correction {correction} needs the test {' or '.join(tests)}, not {test}"
     if equivalence is not None and CORRECTIONS.kind(equivalence).tests:
-        return f"the correction {equivalence} is none of equivalence tests"
+        return f"the correction {equivalence} does not apply to equivalence tests"
     return None
 
 

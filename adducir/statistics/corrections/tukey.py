@@ -5,7 +5,8 @@ so that the chance of any false claim is at most alpha.
 
 * ``tukey``: the studentised range, with the error of the two-way analysis of variance (systems and
   topics; Tukey 1953; Carterette 2012). The topics' difficulty is taken out, which the unpaired test
-  of ``scipy.stats.tukey_hsd`` and ranx leaves in.
+  of ``scipy.stats.tukey_hsd`` and ranx leaves in. Where no difference varies over topics, there is
+  no error; p is then the exact randomisation test's, 2^(1 - topics), or 1 for equal scores.
 * ``tukey-randomised``: under the null hypothesis the scores of a topic can be exchanged among the
   systems; the range of the means over random exchanges takes the place of the studentised range
   (Carterette 2012, algorithm 1; Sakai 2014). Nothing is taken as normal. p = (c + 1) / (n + 1).
@@ -19,6 +20,7 @@ from pydantic import Field
 from adducir.core.errors import UsageError
 from adducir.statistics.anova import two_way_anova
 from adducir.statistics.corrections.correction import Correction, PairFamily
+from adducir.statistics.differences import constant_rows, tolerance
 from adducir.statistics.tests.base import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -48,10 +50,11 @@ class Tukey(Correction):
         from scipy.stats import studentized_range
 
         values, gaps = _systems(family)
-        if not gaps.any():
-            return np.ones(len(gaps))
-        found = two_way_anova(values)
         systems, topics = values.shape
+        noise = tolerance(values, values).max()
+        if constant_rows(values - values[:1], np.array([noise])).all():
+            return np.where(gaps > noise, 2.0 ** (1 - topics), 1.0)
+        found = two_way_anova(values)
         reached = gaps / np.sqrt(found.error / topics)
         return np.asarray(studentized_range.sf(reached, systems, found.df), dtype=np.float64)
 
