@@ -251,3 +251,17 @@ def test_many_systems_and_many_topics(opened, systems, topics) -> None:
     assert one.complaints == []
     page.locator("#topics-map").scroll_into_view_if_needed()
     assert page.locator("#topics-map text").count() < 400
+
+
+def test_numbers_of_a_column_end_below_each_other_whatever_their_marks(opened) -> None:
+    one = opened(made_up(6, 25, correction="none", equivalence=0.05, baseline="system 0"))
+    page = one.go()
+    ends = page.evaluate("""() => [...document.querySelectorAll('.results tbody tr')].map(row =>
+      [...row.cells].slice(1).map(cell => {
+        const text = cell.firstChild.firstChild || cell.firstChild, range = document.createRange();
+        range.selectNode(text);
+        return Math.round(range.getBoundingClientRect().right);
+      }))""")
+    marked = page.locator(".results sup:not([data-room])").count()
+    assert marked > 0
+    assert [len(set(column)) for column in zip(*ends, strict=True)] == [1] * len(ends[0])
