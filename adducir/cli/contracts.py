@@ -24,7 +24,9 @@ from adducir.cli.outputs import (
 )
 from adducir.cli.parameters import flattened, gathered, option, written
 
-FORCE = Annotated[bool, option("Replace what stands there, whoever made it.", "--force")]
+FORCE = Annotated[
+    bool, option("Replace what stands there, whoever made it.", "--force", metavar="")
+]
 Command = Callable[..., Any]
 Mark = TypeVar("Mark")
 

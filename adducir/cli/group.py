@@ -109,6 +109,18 @@ _EPILOG = (
 )
 
 
+class Command(TyperCommand):
+    """A command whose help shows no type beside ``--help``."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """As typer's own."""
+        found = super().get_params(ctx)
+        for one in found:
+            if one.name == "help" and one.metavar is None:
+                one.metavar = ""
+        return found
+
+
 class LazyGroup(TyperGroup):
     """A group whose commands are names and help lines until one of them is called."""
 
@@ -136,7 +148,7 @@ def load_command(name: str) -> TyperCommand:
     function = held(name, getattr(import_module(f"adducir.cli.{module}"), module))
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     shown = _flowing(function.__doc__ or "")
-    app.command(name.split()[-1], help=shown, epilog=epilog(name))(function)
+    app.command(name.split()[-1], cls=Command, help=shown, epilog=epilog(name))(function)
     command = get_command(app)
     if not isinstance(command, TyperCommand):
         raise TypeError(f"{name} is no single command.")

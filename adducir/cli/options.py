@@ -98,7 +98,7 @@ TrainingThreads = Annotated[
 Depth = Annotated[
     int | None,
     option(
-        "Documents a topic, at most; 'all' for every document found.",
+        "Documents per topic, at most; 'all' for every document found.",
         metavar="N|all",
         parser=depth_of,
     ),

@@ -9,12 +9,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Annotated, Any, NamedTuple
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adducir.cli.outputs import Writes
+
+_PLACEHOLDERS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
 
 
 class Several(NamedTuple):
@@ -93,23 +97,32 @@ def _named(parameter: inspect.Parameter) -> inspect.Parameter:
     if not any(isinstance(mark, OptionInfo) for mark in marks):
         return kept
     writes = next((mark for mark in marks if isinstance(mark, Writes)), None)
+    kind = parameter.annotation.__origin__
     whole = [
-        _completed(mark, parameter.name, writes) if isinstance(mark, OptionInfo) else mark
+        _completed(mark, parameter.name, writes, kind) if isinstance(mark, OptionInfo) else mark
         for mark in marks
     ]
-    return kept.replace(annotation=Annotated[parameter.annotation.__origin__, *whole])
+    return kept.replace(annotation=Annotated[kind, *whole])
 
 
-def _completed(info: OptionInfo, name: str, writes: Writes | None) -> OptionInfo:
+def _completed(info: OptionInfo, name: str, writes: Writes | None, kind: Any) -> OptionInfo:
     found = copy(info)
     # Behind Annotated, the first name stands where a default would.
     names = [*([info.default] if isinstance(info.default, str) else []), *(info.param_decls or ())]
     if not any(one.startswith("--") for one in names):
         names.insert(0, f"--{name.replace('_', '-')}")
     found.default, found.param_decls = names[0], tuple(names[1:])
-    if writes is not None and info.metavar is None:
-        found.metavar = writes.metavar
+    if info.metavar is None:
+        found.metavar = writes.metavar if writes is not None else _placeholder(kind)
     return found
+
+
+def _placeholder(kind: Any) -> str | None:
+    """What stands for a value of a type in the help: ``N``, ``FILE``; nothing for a flag."""
+    if get_origin(kind) is Literal:
+        return f"[{'|'.join(map(str, get_args(kind)))}]"
+    parts = [one for one in get_args(kind) if one is not NoneType]
+    return _placeholder(parts[0]) if len(parts) == 1 else _PLACEHOLDERS.get(kind)
 
 
 def written(parameter: inspect.Parameter, value: Any) -> str:

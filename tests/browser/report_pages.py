@@ -27,12 +27,16 @@ def made_up(
     documents: int = 60,
     measures: str = "nDCG@5 AP R@20 Judged@5",
     depth: int = 40,
+    odd: str = "",
     **testing: object,
 ) -> ResultTable:
-    """A table with everything that a report can show; by default tested against the first."""
+    """A table with everything that a report can show; by default tested against the first.
+
+    Every name and text ends with ``odd``.
+    """
     draw = np.random.default_rng(systems * 1000 + topics)
-    qids = [f"q{number}" for number in range(topics)]
-    docnos = np.array([f"d{number:04d}" for number in range(documents)])
+    qids = [f"q{number}{odd}" for number in range(topics)]
+    docnos = np.array([f"d{number:04d}{odd}" for number in range(documents)])
     rows = [
         (qid, docno, int(grade))
         for qid in qids
@@ -44,23 +48,23 @@ def made_up(
     evaluator = Evaluator(qrels, measures)
     worth = {(qid, docno): grade for qid, docno, grade in rows}
     runs = [
-        _run(f"system {n}", 0.3 + n / systems, qids, docnos, worth, depth, draw)
+        _run(f"system {n}{odd}", 0.3 + n / systems, qids, docnos, worth, depth, draw)
         for n in range(systems)
     ]
     scores = [evaluator.score(run) for run in runs]
     if not testing and systems > 1 and topics > 1:
-        testing = {"baseline": "system 0", "equivalence": 0.05}
+        testing = {"baseline": f"system 0{odd}", "equivalence": 0.05}
     hits = HitCollector(qrels, systems, {qid: f"what is {qid} & <why>?" for qid in qids})
     for run in runs:
         hits.add(run.tag, run)
     material = Material(
         {"": hits.found()},
-        {docno: f"Document {docno} says <b>what</b> q1 is." for docno in docnos},
+        {docno: f"Document {docno} says <b>what</b> q1 is.{odd}" for docno in docnos},
         {run.tag: Cost(2.0 + n, 1000 * n) for n, run in enumerate(runs)},
-        {"a model": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
-        (("index", ()), ("run A", ("index",)), ("run B", ("index",))),
+        {f"a model{odd}": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
+        (("index", ()), (f"run A{odd}", ("index",)), (f"run B{odd}", ("index",))),
     )
-    layout = Layout(title="Made-up <runs> & figures", material=material)
+    layout = Layout(title=f"Made-up <runs> & figures{odd}", material=material)
     return build_table(compare(scores, **testing), scores, layout=layout)  # type: ignore[arg-type]
 
 

@@ -10,6 +10,8 @@ from report_pages import evidence_sets, known_item, made_up
 
 from adducir.evaluation.reproduction import rank_biased_overlap
 from adducir.tables.formats import render
+from adducir.tables.report.export import figures as figures_of
+from adducir.tables.report.export import svg_text
 from adducir.tables.table import ResultTable
 
 BUDGET = 1_500_000
@@ -134,7 +136,7 @@ def test_lines_join_the_documents_of_both_lists(opened, table: ResultTable) -> N
 
 def test_brushing_recomputes_means_and_says_that_nothing_is_tested(opened, table) -> None:
     page = opened(table).go()
-    assert page.locator("#brushed").inner_text().startswith("All 25 topics")
+    assert page.locator("#brushed").text_content().startswith("All 25 topics")  # type: ignore[union-attr]
     page.locator("#to").focus()
     for _ in range(5):
         page.keyboard.press("ArrowLeft")
@@ -251,3 +253,46 @@ def test_many_systems_and_many_topics(opened, systems, topics) -> None:
     assert one.complaints == []
     page.locator("#topics-map").scroll_into_view_if_needed()
     assert page.locator("#topics-map text").count() < 400
+
+
+def test_numbers_of_a_column_end_below_each_other_whatever_their_marks(opened) -> None:
+    one = opened(made_up(6, 25, correction="none", equivalence=0.05, baseline="system 0"))
+    page = one.go()
+    ends = page.evaluate("""() => [...document.querySelectorAll('.results tbody tr')].map(row =>
+      [...row.cells].slice(1).map(cell => {
+        const text = cell.firstChild.firstChild || cell.firstChild, range = document.createRange();
+        range.selectNode(text);
+        return Math.round(range.getBoundingClientRect().right);
+      }))""")
+    marked = page.locator(".results sup:not([data-room])").count()
+    assert marked > 0
+    assert [len(set(column)) for column in zip(*ends, strict=True)] == [1] * len(ends[0])
+
+
+ODD = (
+    "</script><!--<script>\"'>&lt;<img src=x onerror=window.broken=1></svg>\u202eשלום {{7*7}}\u2028"
+)
+
+
+def test_whatever_names_and_texts_hold_stays_text(opened, tmp_path) -> None:
+    table = made_up(odd=ODD)
+    one = opened(table)
+    page = one.go()
+    page.select_option("#system-b", "2")
+    page.locator("#next").click()
+    page.locator("#topics-map").hover()
+    assert one.complaints == []
+    assert one.requests == [one.address]
+    assert page.evaluate("window.broken") is None
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 2
+    assert page.locator("h1").text_content() == f"Made-up <runs> & figures{ODD}"
+    assert page.locator("#query").text_content().startswith("Topic q")  # type: ignore[union-attr]
+    assert page.locator("#diff h3").nth(1).text_content() == f"system 2{ODD}"
+    docno = page.locator("#diff .docno").first
+    assert docno.get_attribute("title") == docno.text_content()
+    assert docno.text_content().endswith(ODD)  # type: ignore[union-attr]
+    file = tmp_path / "odd.html"
+    file.write_text(render(table, "html"), encoding="utf-8")
+    for drawn in figures_of(file).values():
+        assert svg_text(drawn, file)

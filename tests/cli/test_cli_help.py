@@ -1,5 +1,6 @@
 """What the help of each command shows: examples that parse, options that fit 80 columns."""
 
+import re
 import shlex
 
 import pytest
@@ -43,3 +44,11 @@ def test_core_commands_come_first(capsys, monkeypatch):
     panels = [line.strip("╭─╮ ") for line in shown.splitlines() if line.startswith("╭")]
     assert panels[:2] == ["Options", CORE]
     assert shown.index("│ index ") < shown.index("│ search ") < shown.index("│ corpora ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_shows_a_type_of_python(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    main([*name.split(), "--help"])
+    shown = capsys.readouterr().out.partition("─ Options ")[2]
+    assert re.findall(r"<(?:bool|int|float|str|list|Path|file|dir)\b", shown) == []

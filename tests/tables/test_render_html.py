@@ -72,10 +72,10 @@ def test_names_are_text_and_never_markup() -> None:
 
 def test_table_has_figures_marks_and_exact_values_to_sort_by() -> None:
     source = render(small())
-    assert '<td data-value="0.61249">0.612</td>' in source
+    assert '<td data-value="0.61249">0.612<' in source
     assert '<b>0.700</b><sup class="better" title="significantly better">↑</sup>' in source
     assert '<sup class="worse"' in source
-    assert "<td>–</td>" in source
+    assert "<td>–<" in source
 
 
 def test_groups_and_sections_span() -> None:

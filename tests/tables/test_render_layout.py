@@ -118,6 +118,28 @@ def test_legend_explains_only_what_can_be_marked() -> None:
     assert legend(descriptive) == []
 
 
+def test_legend_explains_no_mark_that_no_cell_bears() -> None:
+    table = small()
+
+    def without(cell: TableCell, gone: set[str]) -> TableCell:
+        versus = tuple(
+            replace(one, verdict="none") if one.verdict in gone else one for one in cell.versus
+        )
+        equal = cell.equivalence and replace(cell.equivalence, equivalent=False)
+        return replace(cell, versus=versus, equivalence=equal)
+
+    def bearing(gone: set[str]) -> list[str]:
+        rows = tuple(
+            replace(row, cells=tuple(without(cell, gone) for cell in row.cells))
+            for row in table.rows
+        )
+        return [text for _, text in legend(replace(table, rows=rows))][1:]
+
+    none = "No system was shown to be statistically equivalent to the best system of the column."
+    assert bearing({"worse"}) == ["significantly better than the baseline BM25.", none]
+    assert bearing({"better", "worse"}) == ["No difference is significant.", none]
+
+
 def test_legend_names_baselines_and_comparator() -> None:
     text = dict(legend(small()))
     assert "the baseline BM25" in text["better", "worse"]

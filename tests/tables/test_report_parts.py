@@ -12,7 +12,7 @@ from adducir.tables.report.drawing import shown, ticks
 from adducir.tables.report.sections.agreement import tau
 from adducir.tables.report.sections.boxes import five_numbers
 from adducir.tables.report.sections.contrast import overlap, tau_ap
-from adducir.tables.report.sections.costs import pareto
+from adducir.tables.report.sections.costs import aligned, pareto
 from adducir.tables.report.sections.diff import judgement, moves
 from adducir.tables.report.sections.headline import headline
 from adducir.tables.report.sections.provenance import graph
@@ -146,3 +146,9 @@ def test_steps_of_a_plan_stand_right_of_what_they_are_made_from() -> None:
 
 def test_fewer_hits_of_more_lists() -> None:
     assert [hits_held(50, 28), hits_held(1000, 20), hits_held(10_000, 200)] == [20, 10, 0]
+
+
+def test_costs_stand_with_equal_decimals_below_each_other() -> None:
+    assert aligned([22.2, 151, 5.53, None]) == ["22.2", "151.0", "5.5", "–"]
+    assert aligned([0.264, 0.0]) == ["0.26", "0.00"]
+    assert aligned([1200.0, 88.0]) == ["1,200", "88"]

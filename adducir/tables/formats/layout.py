@@ -15,6 +15,7 @@ MarkKind = Literal["better", "worse", "equivalent"]
 LegendKind = Literal["better", "worse", "equivalent", "best"]
 ABSENT = "–"
 
+_VERDICTS: tuple[Literal["better", "worse"], ...] = ("better", "worse")
 _MARKING_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DETAIL_TITLES: dict[Detail, str] = {
     "difference": "difference to the baseline",
@@ -86,8 +87,7 @@ def marks(table: ResultTable, column: Column, cell: TableCell) -> tuple[Mark, ..
     if column.descriptive:
         return ()
     found = []
-    kinds: tuple[Literal["better", "worse"], ...] = ("better", "worse")
-    for kind in kinds:
+    for kind in _VERDICTS:
         against = [entry.baseline for entry in cell.versus if entry.verdict == kind]
         if against:
             found.append(Mark(kind, "".join(letter(table, name) for name in against)))
@@ -102,25 +102,30 @@ def is_best(column: Column, cell: TableCell) -> bool:
 
 
 def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
-    """Each sentence of the legend with the marks it explains, for the marks a cell could bear.
+    """Each sentence of the legend with the marks it explains, for the marks that the table bears.
 
-    The last sentence, without a mark, explains the details under the means, if there are any.
+    Of tests that marked nothing, a sentence without a mark says so. The last sentence, without a
+    mark, explains the details under the means, if there are any.
     """
     entries: list[tuple[tuple[LegendKind, ...], str]] = []
     judged = [cell for _, column, cell in table.cells() if not column.descriptive]
     if any(cell.best for cell in judged):
         what = "may be the best" if table.best == "set" else "best value"
         entries.append((("best",), f"{what} of the column."))
+    borne = {mark.kind for _, column, cell in table.cells() for mark in marks(table, column, cell)}
     if any(entry.p is not None for cell in judged for entry in cell.versus):
+        kinds = tuple(kind for kind in _VERDICTS if kind in borne)
         who = _baselines_named(table)
-        entries.append((("better", "worse"), f"significantly better, worse than {who}."))
+        marked = f"significantly {', '.join(kinds)} than {who}."
+        entries.append((kinds, marked if kinds else "No difference is significant."))
     if any(cell.equivalence for cell in judged):
-        what = (
-            "shown not to be inferior to"
-            if table.non_inferiority
-            else "statistically equivalent to"
-        )
-        entries.append((("equivalent",), f"{what} {_comparator(table)}."))
+        less = table.non_inferiority
+        what = "shown not to be inferior to" if less else "statistically equivalent to"
+        if "equivalent" in borne:
+            entries.append((("equivalent",), f"{what} {_comparator(table)}."))
+        else:
+            no = "was" if less else "was shown to be"
+            entries.append(((), f"No system {no} {what} {_comparator(table)}."))
     if table.style.details:
         details = "; ".join(_detail_title(table, detail) for detail in table.style.details)
         entries.append(((), f"Below each mean: {details}."))

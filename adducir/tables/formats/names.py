@@ -83,7 +83,8 @@ def joints(title: str) -> Sequence[str]:
     """A measure's name in the pieces between which a line may break."""
     pieces, start = [], 0
     for place in range(1, len(title)):
-        if title[place - 1] in "(,_= -" or title[place] == "@":
+        opening = title[place - 1] == "(" and title[place - 2 : place - 1] != " "
+        if opening or title[place - 1] in ",_= -" or title[place] == "@":
             pieces.append(title[start:place])
             start = place
     return [*pieces, title[start:]]

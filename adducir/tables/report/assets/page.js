@@ -98,7 +98,8 @@
 
   var block = $("#data");
   if (!block || !window.DecompressionStream) return;
-  var bytes = Uint8Array.from(atob(block.textContent), function (c) { return c.charCodeAt(0); });
+  var packed = atob(block.textContent), bytes = new Uint8Array(packed.length);
+  for (var at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
   new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json().then(begin);
 
   function begin(D) {

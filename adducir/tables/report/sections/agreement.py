@@ -32,7 +32,7 @@ def section(view: View) -> Section | None:
     )
     lead = (
         f"Kendall's tau-b between the orders of the {len(view.table.rows)} systems: 1 where two "
-        "measures rank them alike, −1 where one turns the other's order round."
+        "measures rank them alike, −1 where one reverses the order of the other."
     )
     return Section("agreement", "Agreement between measures", lead, body)
 

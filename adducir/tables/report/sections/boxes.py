@@ -39,7 +39,7 @@ def section(view: View) -> Section | None:
         return None
     lead = (
         "The box holds the middle half of the topics, the line in it is the median, the diamond "
-        "the mean; whiskers reach to the last topic within 1.5 times the height of the box."
+        "the mean; whiskers reach to the last topic within 1.5 times the interquartile range."
     )
     return Section("spread", "Spread over topics", lead, "".join(drawn))
 

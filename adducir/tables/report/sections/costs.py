@@ -1,7 +1,8 @@
 """Cost against effectiveness, with the systems that no other one beats on both."""
 
+from collections.abc import Sequence
 from html import escape
-from math import log10
+from math import floor, log10
 
 from adducir.tables.material import Cost
 from adducir.tables.report.drawing import dot, figure, label, line, path, shortened, shown, ticks
@@ -88,15 +89,19 @@ def _plot(view: View, place: int, costs: dict[int, Cost]) -> str:
 
 
 def _table(view: View, costs: dict[int, Cost]) -> str:
+    """The costs that are known of any system, each column with the same number of decimals."""
+    columns = {
+        "ms per topic": [cost.milliseconds for cost in costs.values()],
+        "index, MB": [cost.index_bytes and cost.index_bytes / 1e6 for cost in costs.values()],
+        "training, s": [cost.training_seconds for cost in costs.values()],
+    }
+    texts = {name: aligned(many) for name, many in columns.items() if any(many)}
     rows = "".join(
-        f'<tr><th scope="row">{escape(view.names[at])}</th><td>{_shown(cost.milliseconds)}</td>'
-        f"<td>{_shown(cost.index_bytes and cost.index_bytes / 1e6)}</td>"
-        f"<td>{_shown(cost.training_seconds)}</td></tr>"
-        for at, cost in costs.items()
+        f'<tr><th scope="row">{escape(view.names[at])}</th>'
+        f"{''.join(f'<td>{many[number]}</td>' for many in texts.values())}</tr>"
+        for number, at in enumerate(costs)
     )
-    heads = "".join(
-        f'<th scope="col">{name}</th>' for name in ("ms per topic", "index, MB", "training, s")
-    )
+    heads = "".join(f'<th scope="col">{name}</th>' for name in texts)
     return (
         '<div class="scroll" tabindex="0" role="group" aria-label="Costs">'
         f'<table class="figures"><thead><tr><td></td>{heads}</tr></thead>'
@@ -104,5 +109,8 @@ def _table(view: View, costs: dict[int, Cost]) -> str:
     )
 
 
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+def aligned(values: Sequence[float | None]) -> list[str]:
+    """Numbers with as many decimals as give the least of them two digits, three at most."""
+    least = min((value for value in values if value), default=1.0)
+    decimals = min(3, max(0, 1 - floor(log10(least))))
+    return ["–" if value is None else f"{value:,.{decimals}f}" for value in values]

@@ -51,9 +51,12 @@ def section(view: View) -> Section | None:
     name = view.names[base]
     lead = (
         f"Differences to {name}, each with its interval. A filled mark is a significant difference "
-        "(corrected), an open one is not; a ring marks what is equivalent within the shaded band."
+        "(corrected), an open one is not"
     )
-    body = f'<div class="plots">{"".join(plots)}</div>'
+    drawn = "".join(plots)
+    lead += "; shaded: the band of equivalence" * ('class="band"' in drawn)
+    lead += "; a ring: equivalent within it" * ('class="equal-ring"' in drawn) + "."
+    body = f'<div class="plots">{drawn}</div>'
     return Section("differences", f"Differences to {name}", lead, body)
 
 

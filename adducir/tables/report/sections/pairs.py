@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adducir.statistics.all_pairs import all_pairs
 from adducir.statistics.corrections import correct
 from adducir.statistics.differences import tolerance
-from adducir.tables.report.drawing import box, figure, label, room_for, shortened
+from adducir.tables.report.drawing import CHARACTER, box, figure, label, room_for, shortened
 from adducir.tables.report.frame import framed
 from adducir.tables.report.view import Floats, Section, View
 
@@ -21,6 +21,8 @@ MOST = 40
 LEGIBLE = 12
 """A matrix of so many systems has texts in its cells."""
 NAME = 26
+WIDEST = 700
+"""Pixels of all columns, where names would make them wider than their numbers do."""
 
 
 class Pairs(NamedTuple):
@@ -54,9 +56,10 @@ def section(view: View) -> Section | None:
         "only: the tests that were planned are those of the table."
     )
     lead = (
-        "Below the diagonal: mean difference of the row's system less the column's. Above, where "
-        "there is room: topics that the row's system won, tied and lost. Strong colours: "
-        "significant, corrected. "
+        "Below the diagonal: mean difference of the row's system less the column's. "
+        + "Above: topics that the row's system won, tied and lost. "
+        * (len(view.table.rows) <= LEGIBLE)
+        + "Strong colours: significant, corrected. "
     )
     return Section("pairs", "All pairs of systems", lead + how, "".join(drawn))
 
@@ -94,8 +97,9 @@ def _exploratory(values: Floats) -> Floats:
 def _matrix(view: View, place: int, shown: list[int], pairs: Pairs) -> str:
     count = len(shown)
     legible = count <= LEGIBLE
-    wide, high = (92, 30) if legible else (20, 20)
     names = [view.names[at] for at in shown]
+    named = max(92, min(room_for(names, NAME), WIDEST / count))
+    wide, high = (named, 30) if legible else (20, 20)
     left = room_for(names, NAME) + 16
     top = min(left, 150) if not legible else 34
     marks = []
@@ -104,7 +108,9 @@ def _matrix(view: View, place: int, shown: list[int], pairs: Pairs) -> str:
         marks.append(label(left - 8, y, shortened(name, NAME), "name", "end"))
         x = left + wide * (i + 0.5)
         if legible:
-            marks.append(label(x, top - 14, shortened(name, 14), "tick", "middle"))
+            marks.append(
+                label(x, top - 14, shortened(name, int(wide / CHARACTER) + 1), "tick", "middle")
+            )
         else:
             marks.append(label(x, top - 8, shortened(name, 20), "tick", "start", -60))
         marks += [

@@ -6,6 +6,7 @@ from html import escape
 from adducir.tables.formats.layout import (
     LegendKind,
     Mark,
+    MarkKind,
     column_groups,
     detail_lines,
     figure,
@@ -30,6 +31,7 @@ _SYMBOLS: dict[LegendKind, str] = {
     "worse": '<sup class="worse">↓</sup>',
     "equivalent": '<sup class="equivalent">≈</sup>',
 }
+_SIGNS: dict[MarkKind, str] = {"better": "↑", "worse": "↓", "equivalent": "≈"}
 _EXPLANATIONS: dict[LegendKind, str] = {
     "better": "significantly better",
     "worse": "significantly worse",
@@ -58,6 +60,7 @@ def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
         sortable: Whether heads are buttons, for the page's script.
     """
     many = " many" * (len(table.columns) > MANY)
+    widest = [_widest(table, place) for place in range(len(table.columns))]
     zero = "" if table.style.leading_zero else ' data-zero="no"'
     yield f'<table class="results{many}"{zero}><thead>'
     groups = column_groups(table)
@@ -77,7 +80,7 @@ def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
             span = 1 + len(table.columns)
             title = f'<th scope="rowgroup" colspan="{span}">{escape(name)}</th>'
             yield f'<tr class="section">{title}</tr>'
-        yield from (_row(table, row) for row in rows)
+        yield from (_row(table, row, widest) for row in rows)
         yield "</tbody>"
     yield "</table>"
 
@@ -98,24 +101,39 @@ def _breakable(title: str) -> str:
     return "<wbr>".join(map(escape, joints(title) if len(title) > 10 else [title]))
 
 
-def _row(table: ResultTable, row: Row) -> str:
+def _widest(table: ResultTable, place: int) -> str:
+    """The longest marks of a column."""
+    found = (marks(table, table.columns[place], row.cells[place]) for row in table.rows)
+    return max((_signs(many) for many in found), key=len, default="")
+
+
+def _signs(many: tuple[Mark, ...]) -> str:
+    return "".join(_SIGNS[mark.kind] + mark.letters for mark in many)
+
+
+def _row(table: ResultTable, row: Row, widest: list[str]) -> str:
     mark = letter_of_row(table, row)
     name = escape(row.title) + (f" <sup>{mark}</sup>" if mark else "")
     is_base = row.system in table.baselines and not table.pairs
     if is_base:
         name += ' <small class="tag">baseline</small>'
     cells = (
-        _cell(table, column, cell) for column, cell in zip(table.columns, row.cells, strict=True)
+        _cell(table, column, cell, room)
+        for column, cell, room in zip(table.columns, row.cells, widest, strict=True)
     )
     kind = ' class="baseline"' if is_base else ""
     return f'<tr{kind}><th scope="row">{name}</th>{"".join(cells)}</tr>\n'
 
 
-def _cell(table: ResultTable, column: Column, cell: TableCell) -> str:
+def _cell(table: ResultTable, column: Column, cell: TableCell, room: str) -> str:
+    """A cell; unseen, the signs that its marks lack of the column's longest stand behind them."""
     text = escape(figure(table, column, cell)).replace("-", "−")
     if is_best(column, cell):
         text = f"<b>{text}</b>"
-    text += "".join(_mark(mark) for mark in marks(table, column, cell))
+    own = marks(table, column, cell)
+    text += "".join(_mark(mark) for mark in own)
+    if lacking := room[len(_signs(own)) :]:
+        text += f'<sup data-room="{escape(lacking)}"></sup>'
     below = "".join(
         f'<span class="detail">{escape(line).replace("-", "−")}</span>'
         for line in detail_lines(table, column, cell)
@@ -125,7 +143,7 @@ def _cell(table: ResultTable, column: Column, cell: TableCell) -> str:
 
 
 def _mark(mark: Mark) -> str:
-    sign = {"better": "↑", "worse": "↓", "equivalent": "≈"}[mark.kind]
+    sign = _SIGNS[mark.kind]
     details = _EXPLANATIONS[mark.kind]
     return f'<sup class="{mark.kind}" title="{details}">{sign}{mark.letters}</sup>'
 

@@ -22,8 +22,8 @@ def section(view: View) -> Section | None:
     place = view.with_values[0]
     topics = len(view.column(place).topics)
     lead = (
-        "One row a topic, the hardest first (by the mean over all systems); one column a system; "
-        "the darker, the higher the value."
+        "One row per topic, the hardest first (by the mean over all systems), one column per "
+        "system; the stronger the colour, the higher the value."
     )
     if topics > MOST:
         lead += (
