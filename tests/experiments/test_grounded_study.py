@@ -18,6 +18,9 @@ from adducir.cli.app import main
 from adducir.core.errors import AdducirError
 from adducir.datasets.grounded import GroundedContext, write_contexts
 from adducir.experiments.experiment import plan_experiment
+from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
+from adducir.hindsight.recipe import RetrieverRecipe
+from adducir.hindsight.vectors import Network
 
 FILE = """task: grounded-generation
 description: A study.
@@ -136,20 +139,8 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) 
 
 
 def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
-    tiny_colbert(place / "tiny", place / "tiny-colbert")
-    tiny_bart(place / "bart")
+    _files(place)
     (place / "experiments" / "files.yaml").write_text(CONTEXTS)
-    words = ["cats", "dogs", "energy", "power", "school", "uniforms"]
-    with (place / "passages.jsonl").open("w") as file:
-        for number, word in enumerate(words):
-            text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
-            file.write(json.dumps(text) + "\n")
-    contexts = [
-        GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
-        for number, word in enumerate(words)
-    ]
-    for name, some in {"train": contexts[:3], "held": contexts[3:4], "test": contexts[4:]}.items():
-        write_contexts(some, place / f"{name}.jsonl")
     assert main(["experiment", "experiments/files.yaml", "--threads", "1"]) == 0
     answers = [json.loads(line) for line in (place / "runs/files/elbo-0/texts.jsonl").open()]
     assert [one["id"] for one in answers] == ["c4", "c5"]
@@ -186,3 +177,68 @@ def test_what_is_wrong_is_said_before_anything_is_made(place, old, new, words) -
         plan_experiment(path)
     assert words in str(caught.value)
     assert not (place / "encoders").exists()
+
+
+def _files(place: Path) -> None:
+    """What CONTEXTS names."""
+    tiny_colbert(place / "tiny", place / "tiny-colbert")
+    tiny_bart(place / "bart")
+    words = ["cats", "dogs", "energy", "power", "school", "uniforms"]
+    with (place / "passages.jsonl").open("w") as file:
+        for number, word in enumerate(words):
+            text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
+            file.write(json.dumps(text) + "\n")
+    contexts = [
+        GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
+        for number, word in enumerate(words)
+    ]
+    for name, some in {"train": contexts[:3], "held": contexts[3:4], "test": contexts[4:]}.items():
+        write_contexts(some, place / f"{name}.jsonl")
+
+
+def test_a_file_in_another_part_is_other_data(place) -> None:
+    _files(place)
+    recipe = {"passages": "passages.jsonl", "train": "train.jsonl", "test": "test.jsonl"}
+    whole = {**recipe, "validation": "held.jsonl"}
+    moved = {**recipe, "train": ["train.jsonl", "held.jsonl"]}
+    first, again, other = (
+        GroundedData(DataRecipe.model_validate(one), place).identity
+        for one in (whole, whole, moved)
+    )
+    assert first == again != other
+
+
+def test_parts_with_a_share_are_not_empty(place) -> None:
+    """There are eight conclusions: some part gets none of them."""
+    bed = {"shortest": 3, "shares": {"train": 0.9, "validation": 0.001, "test": 0.099}}
+    data = GroundedData(
+        DataRecipe.model_validate({"arguments": "arguments.jsonl", "bed": bed}), place
+    )
+    with pytest.raises(AdducirError, match="no conclusion fell into validation"):
+        data.problem()
+
+
+def test_what_is_trained_needs_contexts_to_learn_from(place) -> None:
+    _files(place)
+    path = place / "experiments" / "files.yaml"
+    path.write_text(CONTEXTS.replace(" train: train.jsonl,", ""))
+    with pytest.raises(AdducirError, match="'elbo' has nothing to learn from"):
+        plan_experiment(path)
+
+
+def test_contexts_to_learn_from_need_a_target(place) -> None:
+    _files(place)
+    write_contexts([GroundedContext("bare", "what")], place / "held.jsonl")
+    recipe = {"passages": "passages.jsonl", "train": "held.jsonl", "test": "test.jsonl"}
+    data = GroundedData(DataRecipe.model_validate(recipe), place)
+    with pytest.raises(AdducirError, match="'bare' has no target"):
+        data.problem()
+
+
+def test_trained_towers_are_separate_unless_they_are_shared(place) -> None:
+    def towers(**keys) -> set[str]:
+        return set(Network(RetrieverRecipe(base="tiny", **keys), place).towers)
+
+    assert towers(network="trained") == {"query", "document"}
+    assert towers(network="trained", towers="shared") == {"shared"}
+    assert towers() == {"shared"}  # as it is, one serves both sides
