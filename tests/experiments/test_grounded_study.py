@@ -1,5 +1,6 @@
 """A study of grounded generation from one file: frozen and trained networks, rounds that resume."""
 
+import csv
 import json
 import sys
 from itertools import product
@@ -17,11 +18,16 @@ from tiny_bart import tiny_bart
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError
 from adducir.datasets.grounded import GroundedContext, write_contexts
+from adducir.datasets.grounded.arguments import ArgumentsRecipe, build_bed
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
 from adducir.hindsight.recipe import RetrieverRecipe
 from adducir.hindsight.vectors import Network
 
+WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
+BED = ArgumentsRecipe(
+    nonce=0.5, shortest=3, shares={"train": 0.5, "validation": 0.25, "test": 0.25}
+)
 FILE = """task: grounded-generation
 description: A study.
 data:
@@ -74,9 +80,8 @@ def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     tiny_bert(tmp_path / "tiny")
     (tmp_path / "experiments").mkdir()
-    words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
     with (tmp_path / "arguments.jsonl").open("w") as file:
-        for number, (word, other) in enumerate(product(words, words)):
+        for number, (word, other) in enumerate(product(WORDS, WORDS)):
             conclusion = f"{word} should be banned"
             premise = f"The {word} and the {other} run fast. A {word} is not the {other}."
             record = {"docno": f"d{number}", "conclusion": conclusion, "premise": premise}
@@ -102,11 +107,50 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert bound[1:] == [pytest.approx(1 / 8), pytest.approx(5 / 8)]  # Success@1 and 5 of 8
     assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
     texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
-    assert {"answers", "knowledge", "grounding"} <= {one["group"] for one in texts["columns"]}
+    groups = ["answers", "msmarco", "knowledge", "grounding"]
+    assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
+    assert {"BLEU-1", "BLEU-4"} <= {one["measure"] for one in texts["columns"]}
+    each = list(csv.DictReader((place / "experiments/bed/texts/per-context.csv").open()))
+    of_conclusions = {f"{word} should be banned" for word in WORDS}
+    assert all(of_conclusions & set(one.values()) for one in each)
+    check_sharpness(place)
     capsys.readouterr()
     assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
     verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
     assert verbs == {"keep", "test", "write"}
+
+
+def check_pages(place: Path) -> None:
+    """R-precision and Recall@5 of the pages that are ranked: two passages are on each."""
+    table = json.loads((place / "experiments/files/texts/table.json").read_text())
+    (row,) = table["rows"]
+    found = {
+        (column["group"], column["measure"]): cell["mean"]
+        for column, cell in zip(table["columns"], row["cells"], strict=True)
+    }
+    ranked = load_file(place / "runs/files/elbo-0/closed.safetensors")["retriever"]
+    pages = [list(dict.fromkeys((one // 2).tolist())) for one in ranked]
+    assert found["kilt", "R-precision"] == np.mean([one[0] == 2 for one in pages])
+    assert found["kilt", "Recall@5"] == np.mean([2 in one for one in pages])
+
+
+def check_sharpness(place: Path) -> None:
+    """Against softmaxes of what stands in the closed sets, means of conclusions."""
+    table = json.loads((place / "experiments/bed/sharpness/table.json").read_text())
+    bed = build_bed(place / "arguments.jsonl", BED)
+    groups = [one.group for one in bed.contexts["test"]]
+    row = next(row for row in table["rows"] if row["system"] == "untrained")
+    closed = load_file(place / "runs/bed/untrained-0/closed.safetensors")
+    for column, cell in zip(table["columns"], row["cells"], strict=True):
+        scores = -np.sort(-closed[f"{column['group']}_scores"].astype(float))
+        shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        reached = shares[:, : int(column["measure"].removeprefix("Mass@"))].sum(axis=1)
+        means = [
+            np.mean([value for value, own in zip(reached, groups, strict=True) if own == group])
+            for group in dict.fromkeys(groups)
+        ]
+        assert cell["mean"] == pytest.approx(np.mean(means))
+    assert {column["group"] for column in table["columns"]} == {"retriever", "guide"}
 
 
 def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) -> None:
@@ -145,6 +189,7 @@ def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
     answers = [json.loads(line) for line in (place / "runs/files/elbo-0/texts.jsonl").open()]
     assert [one["id"] for one in answers] == ["c4", "c5"]
     assert all(len(one["outputs"]) == 2 for one in answers)
+    check_pages(place)
     weights = [
         load_file(place / f"encoders/files/elbo-0/phase-1-{turn}-elbo/weights.safetensors")
         for turn in (1, 2)
@@ -187,6 +232,7 @@ def _files(place: Path) -> None:
     with (place / "passages.jsonl").open("w") as file:
         for number, word in enumerate(words):
             text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
+            text["wikipedia_id"] = f"w{number // 2}"
             file.write(json.dumps(text) + "\n")
     contexts = [
         GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
@@ -242,3 +288,15 @@ def test_trained_towers_are_separate_unless_they_are_shared(place) -> None:
     assert towers(network="trained") == {"query", "document"}
     assert towers(network="trained", towers="shared") == {"shared"}
     assert towers() == {"shared"}  # as it is, one serves both sides
+
+
+def test_contexts_without_gold_passages_have_tables_of_what_there_is(place) -> None:
+    _files(place)
+    write_contexts([GroundedContext("t1", "what is a cat")], place / "test.jsonl")
+    text = CONTEXTS.replace("network: trained", "network: frozen").replace("generator: {bart", "#")
+    (place / "experiments" / "bare.yaml").write_text(text)
+    assert main(["experiment", "experiments/bare.yaml", "--threads", "1"]) == 0
+    made = sorted(one.name for one in (place / "experiments/bare").iterdir() if one.is_dir())
+    assert made == ["sharpness", "texts"]
+    table = json.loads((place / "experiments/bare/texts/table.json").read_text())
+    assert {column["group"] for column in table["columns"]} <= {"grounding", ""}

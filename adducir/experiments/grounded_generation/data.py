@@ -1,6 +1,7 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -129,13 +130,14 @@ class GroundedData:
             for part in PARTS
         }
         fields = ("title", "text") if self.recipe.title else ("text",)
-        passages = {
-            document.docno: " | ".join(
-                text for name in fields if (text := document.fields.get(name, ""))
-            )
-            for document in refuse_duplicates(self._corpus)
-        }
-        return _problem(contexts, passages, {}, Path(self.recipe.passages))
+        passages, pages = dict[str, str](), dict[str, str]()
+        for document in refuse_duplicates(self._corpus):
+            texts = (document.fields.get(name, "") for name in fields)
+            passages[document.docno] = " | ".join(text for text in texts if text)
+            if page := document.fields.get("wikipedia_id"):
+                pages[document.docno] = page
+        problem = _problem(contexts, passages, {}, Path(self.recipe.passages))
+        return replace(problem, pages=pages)
 
 
 def _corpus(name: str, folder: Path) -> Corpus:
