@@ -19,6 +19,7 @@ from adducir.families import FAMILIES
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 
+NAMES = ("untrained/closed", "phase-1-1-elbo")
 EXPERIMENT = """\
 corpora:
   pets: {source: pets.txt, format: colons}
@@ -296,6 +297,7 @@ def test_a_task(study: Path) -> None:
     assert "at `files.X`" in wrong
 
 
+@pytest.mark.slow
 def test_a_generator_of_grounded_generation(study: Path) -> None:
     """A newer version of the package makes what it had a part in anew, and nothing else."""
     tiny_bert(study / "tiny")
@@ -329,7 +331,5 @@ def test_a_generator_of_grounded_generation(study: Path) -> None:
     metadata = newer / "METADATA"
     metadata.write_text(metadata.read_text().replace("1.2", "1.3"))
     plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run").splitlines()
-    verbs = {line.split()[1]: line.split()[0] for line in plan if len(line.split()) > 1}
-    assert verbs["encoders/grounded/untrained/closed"] == "keep"
-    assert verbs["encoders/grounded/elbo-0/phase-1-1-elbo"] == "train"
-    assert verbs["runs/grounded/elbo-0"] == "answer"
+    verbs = {name: line.split()[0] for line in plan for name in NAMES if f"/{name}" in line}
+    assert verbs == {"untrained/closed": "keep", "phase-1-1-elbo": "train"}
