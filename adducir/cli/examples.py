@@ -157,7 +157,7 @@ EXAMPLES = {
     "corpora kilt": (
         "adducir corpora kilt wow-dev-kilt.jsonl --passages passages.jsonl.gz -o wow-dev.jsonl",
         "adducir corpora kilt wow-train-kilt.jsonl --passages passages.jsonl.gz "
-        "-o wow-train.jsonl.gz",
+        "--shares .95,.05,0 -o wow.jsonl.gz",
     ),
     "corpora nlgen": (
         "adducir corpora nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl.gz",

@@ -1,7 +1,7 @@
 """Retriever, guide and generator as recipes have them, over the texts of a problem."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class Problem:
         docnos: The passages' docnos.
         passages: Their texts, ``title | text`` where they have a title.
         relevant: By group, how many passages are equally relevant; empty where that is not known.
+        pages: The Wikipedia pages of passages by docno, where they have a ``wikipedia_id``.
     """
 
     contexts: Sequence[GroundedContext]
@@ -41,6 +42,7 @@ class Problem:
     docnos: Sequence[str]
     passages: Sequence[str]
     relevant: Mapping[str, int]
+    pages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def inputs(self) -> list[str]:

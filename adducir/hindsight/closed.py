@@ -1,5 +1,6 @@
 """Closed sets: the first r passages of retriever and guide for each context, with their scores."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.samplers import Closed
-from adducir.hindsight.vectors import Numbers, Vectors, kept_vectors
+from adducir.hindsight.vectors import Live, Numbers, Vectors, kept_vectors
 from adducir.models.shards import read_shard, write_shard
 
 _QUERIES = 64
@@ -93,18 +94,19 @@ def closed_sets(
         progress: Notified of each text whose vectors are computed.
     """
     model.eval()
-    found: list[Ranked] = []
-    sides = (
-        ("retriever", model.retriever, data.inputs, data.retriever_passages),
-        ("guide", model.guide, data.hindsight, data.guide_passages),
+    own, others = candidates or (None, None)
+    # The guide's candidates are scored by the retriever, too, where its score is added.
+    needed = np.concatenate(candidates, axis=1) if candidates and model.add_prior else own
+    passages = encoded_passages(
+        model.retriever, data.retriever_passages, needed, "retriever", parts, progress
     )
-    for number, (name, scorer, queries, passages) in enumerate(sides):
-        some = None if candidates is None else candidates[number]
-        encoded = encoded_passages(scorer, passages, some, name, parts, progress)
-        found.append(_ranked(scorer, queries, contexts, encoded, depth, some))
-    if model.add_prior:
-        found[1] = _with_prior(model, data, contexts, found[1])
-    (of_p, scores_p), (of_q, scores_q) = found
+    prior = [_Side(model.retriever, data.inputs, passages)]
+    of_p, scores_p = _ranked(prior, contexts, depth, own)
+    if not model.add_prior:
+        prior.clear()
+    passages = encoded_passages(model.guide, data.guide_passages, others, "guide", parts, progress)
+    guide = _Side(model.guide, data.hindsight, passages)
+    of_q, scores_q = _ranked([guide, *prior], contexts, depth, others)
     return ClosedSets(contexts, of_p, scores_p, of_q, scores_q)
 
 
@@ -124,7 +126,8 @@ def encoded_passages(
 
     # Those of a frozen network are made in no time: nothing needs to be kept.
     kept = None if scorer.network is None else parts
-    lengths = [16] * len(needed)
+    texts = passages.inputs if isinstance(passages, Live) else None
+    lengths = [16 if texts is None else len(texts[number]) for number in needed]
     made = kept_vectors(batch, lengths, parts=kept, name=name, progress=progress)
     if some is None:
         return made
@@ -133,33 +136,42 @@ def encoded_passages(
     return MultiVectors(made.values, np.concatenate(([0], np.cumsum(counts))))
 
 
+@dataclass(frozen=True)
+class _Side:
+    """A scorer with its queries and all passages."""
+
+    scorer: Scorer
+    queries: Vectors
+    passages: MultiVectors
+
+    def scores(self, contexts: Numbers, candidates: Numbers | None) -> NDArray[np.float32]:
+        """(n, c) scores of each context's own candidates; None for all passages."""
+        with torch.inference_mode():
+            packed = _packed(*self.scorer.side(self.queries, contexts, "query"))
+        if candidates is None:
+            found = maxsim_packed(packed, self.passages)
+        else:
+            found = _scores_of(packed, self.passages, candidates)
+        return found * float(self.scorer.log_scale.detach().exp())
+
+
 def _ranked(
-    scorer: Scorer,
-    queries: Vectors,
-    contexts: Numbers,
-    passages: MultiVectors,
-    depth: int,
-    candidates: Numbers | None,
+    sides: Sequence[_Side], contexts: Numbers, depth: int, candidates: Numbers | None
 ) -> Ranked:
-    depth = min(depth, len(passages))
-    scale = float(scorer.log_scale.detach().exp())
+    """The best passages by the sum of the sides' scores."""
     numbers, values = [], []
     for first in range(0, len(contexts), _QUERIES):
         some = contexts[first : first + _QUERIES]
-        with torch.inference_mode():
-            vectors, mask = scorer.side(queries, some, "query")
-        packed = _packed(vectors, mask)
-        if candidates is None:
-            found = maxsim_packed(packed, passages) * scale
-            places = np.argsort(-found, axis=1, kind="stable")[:, :depth]
-            numbers.append(places)
+        own = None if candidates is None else candidates[first : first + _QUERIES]
+        found, *others = (side.scores(some, own) for side in sides)
+        found = sum(others, found)
+        if own is None:
+            order = np.argsort(-found, axis=1, kind="stable")[:, :depth]
+            numbers.append(order)
         else:
-            own = candidates[first : first + _QUERIES]
-            found = _scores_of(packed, passages, own) * scale
             order = np.lexsort((own, -found), axis=1)[:, :depth]
-            places = order
             numbers.append(np.take_along_axis(own, order, axis=1))
-        values.append(np.take_along_axis(found, places, axis=1).astype(np.float32))
+        values.append(np.take_along_axis(found, order, axis=1).astype(np.float32))
     return np.concatenate(numbers).astype(np.int64), np.concatenate(values)
 
 
@@ -179,18 +191,3 @@ def _scores_of(
         some = MultiVectors.of(parts, passages.values.shape[1])
         found[row] = maxsim_packed(queries.rows(row, row + 1), some)[0]
     return found
-
-
-def _with_prior(model: Hindsight, data: Data, contexts: Numbers, ranked: Ranked) -> Ranked:
-    """The guide's list with the retriever's scores added, in that order."""
-    passages, scores = ranked
-    values = scores.astype(np.float64)
-    with torch.inference_mode():
-        for first in range(0, len(contexts), _QUERIES):
-            some = slice(first, first + _QUERIES)
-            prior = model.compute(data, contexts[some], passages[some], {"retriever"}).retriever
-            if prior is not None:
-                values[some] += prior.cpu().numpy()
-    order = np.argsort(-values, axis=1, kind="stable")
-    values = np.take_along_axis(values, order, axis=1)
-    return np.take_along_axis(passages, order, axis=1), values.astype(np.float32)

@@ -1,7 +1,7 @@
 """One phase of the training, for the training loop: a loss over passages sampled in each epoch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +90,9 @@ class Phase:
     def _loss(self, name: LossName, batch: Batch) -> torch.Tensor:
         recipe = self.recipe
         found = self._parts.compute(self.data, batch.contexts, batch.passages, READS[name])
+        if found.guide is not None and "guide" not in TRAINS[name]:
+            # With the retriever's score added the guide has a gradient, frozen as it is.
+            found = replace(found, guide=found.guide.detach())
         return loss_of(name, found, kl_weight=recipe.kl_weight, forward_kl=recipe.forward_kl)
 
     def validate(self) -> float | None:

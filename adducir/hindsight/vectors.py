@@ -80,10 +80,12 @@ class Network(torch.nn.Module):
         self.projection: torch.Tensor | None = None
         if recipe.vectors == "one":
             source = encoder_source(recipe.base, folder)
+            # Two towers that are not trained would be the same one twice.
+            is_as_it_is = recipe.towers == "separate" and recipe.network == "frozen"
             self._dual = DualEncoder.load(
                 source,
                 lengths=LengthPart(context=recipe.query_length, span=recipe.document_length),
-                towers="shared" if recipe.towers == "shared" else None,
+                towers=None if is_as_it_is else recipe.towers,
             )
             self._late: dict[Side, LateInteraction] = {}
             self.towers = self._dual.towers

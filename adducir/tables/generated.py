@@ -50,7 +50,12 @@ def generated_table(
         (*_left_out(named, references), *(n for one in measures for n in one.notes()))
     )
     table = build_table(compared, scores, layout=replace(layout, notes=(*notes, *layout.notes)))
-    return _with_collections(table, named, systems, references)
+    wholes = {
+        name: {system: one.collection(references, found) for system, found in systems.items()}
+        for name, one in named.items()
+    }
+    counted = {name: len(one.counted(references)) for name, one in named.items()}
+    return with_collections(table, wholes, counted)
 
 
 def _testing(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,26 +75,30 @@ def _left_out(
     return notes
 
 
-def _with_collections(
+def with_collections(
     table: ResultTable,
-    measures: Mapping[str, TextMeasures],
-    systems: Mapping[str, Mapping[str, Generated]],
-    references: Mapping[str, Reference],
+    wholes: Mapping[str, Mapping[str, Mapping[str, float]]],
+    counted: Mapping[str, int],
 ) -> ResultTable:
-    """The table with the measures of all texts at once as last columns of their groups."""
+    """The table with the measures of all texts at once as last columns of their groups.
+
+    Args:
+        table: The table.
+        wholes: Of each group these measures of each system, by name.
+        counted: How many references count for each group.
+    """
     columns: list[Column] = []
     cells: dict[str, list[TableCell]] = {row.system: [] for row in table.rows}
     notes: list[str] = []
-    for name, one in measures.items():
+    for name, whole in wholes.items():
         places = [place for place, column in enumerate(table.columns) if column.group == name]
         columns += [table.columns[place] for place in places]
-        number = len(one.counted(references))
-        whole = {system: one.collection(references, systems[system]) for system in cells}
         titles = list(next(iter(whole.values())))
         columns += [Column(title, name, descriptive=True) for title in titles]
         for row in table.rows:
             cells[row.system] += [row.cells[place] for place in places]
-            cells[row.system] += [TableCell(whole[row.system][title], number) for title in titles]
+            values = whole[row.system]
+            cells[row.system] += [TableCell(values[title], counted[name]) for title in titles]
         if titles:
             notes.append(f"{titles[0]} to {titles[-1]} are of all texts at once, and not tested.")
     return replace(

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,27 @@ def test_bad_lines_are_named(tmp_path, read, record, what):
         list(read(path))
     assert caught.value.line == (2 if good else 1)
     assert caught.value.path == path
+
+
+def test_parts_share_no_dialogue_and_make_the_files_of_the_study(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "source.json", PAGE)
+    lines(tmp_path / "wow.jsonl", *(example(f"d{n // 3}_{n % 3}") for n in range(90)))
+    assert main(["corpora", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
+    arguments = ["corpora", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
+    wanted = ["-o", "wow.jsonl.gz", "--shares", ".8,.2,0", "--qrels", "wow.qrels"]
+    assert main([*arguments, *wanted]) == 0
+    parts = {
+        name: list(read_contexts(Path(f"wow.{name}.jsonl.gz"))) for name in ("train", "validation")
+    }
+    assert {one.id for some in parts.values() for one in some} == {
+        f"d{n // 3}_{n % 3}" for n in range(90)
+    }
+    groups = [{one.group for one in some} for some in parts.values()]
+    assert groups[0].isdisjoint(groups[1])
+    assert len(Path("wow.qrels").read_text(encoding="utf-8").splitlines()) == 90
+    report = capsys.readouterr().err
+    assert all(f"wow.{name}.jsonl.gz: {len(some)}" in report for name, some in parts.items())
+    study = Path(__file__).parents[2] / "experiments" / "hindsight-wow.yaml"
+    named = re.findall(r"data/hindsight/(wow\.\S+)", study.read_text(encoding="utf-8"))
+    assert named == [f"wow.{name}.jsonl.gz" for name in parts]

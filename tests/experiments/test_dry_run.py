@@ -52,7 +52,7 @@ LACKING = {
     ),
     "hindsight-wow.yaml": (
         "data/hindsight/passages.jsonl.gz:",
-        "data/hindsight/wow-train.jsonl.gz:",
+        "data/hindsight/wow.train.jsonl.gz:",
         "the model colbert-ir/colbertv2.0,",
         "the model facebook/bart-base,",
     ),

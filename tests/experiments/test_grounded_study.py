@@ -1,5 +1,6 @@
 """A study of grounded generation from one file: frozen and trained networks, rounds that resume."""
 
+import csv
 import json
 import sys
 from itertools import product
@@ -17,8 +18,16 @@ from tiny_bart import tiny_bart
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError
 from adducir.datasets.grounded import GroundedContext, write_contexts
+from adducir.datasets.grounded.arguments import ArgumentsRecipe, build_bed
 from adducir.experiments.experiment import plan_experiment
+from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
+from adducir.hindsight.recipe import RetrieverRecipe
+from adducir.hindsight.vectors import Network
 
+WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
+BED = ArgumentsRecipe(
+    nonce=0.5, shortest=3, shares={"train": 0.5, "validation": 0.25, "test": 0.25}
+)
 FILE = """task: grounded-generation
 description: A study.
 data:
@@ -71,9 +80,8 @@ def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     tiny_bert(tmp_path / "tiny")
     (tmp_path / "experiments").mkdir()
-    words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
     with (tmp_path / "arguments.jsonl").open("w") as file:
-        for number, (word, other) in enumerate(product(words, words)):
+        for number, (word, other) in enumerate(product(WORDS, WORDS)):
             conclusion = f"{word} should be banned"
             premise = f"The {word} and the {other} run fast. A {word} is not the {other}."
             record = {"docno": f"d{number}", "conclusion": conclusion, "premise": premise}
@@ -99,11 +107,50 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert bound[1:] == [pytest.approx(1 / 8), pytest.approx(5 / 8)]  # Success@1 and 5 of 8
     assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
     texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
-    assert {"answers", "knowledge", "grounding"} <= {one["group"] for one in texts["columns"]}
+    groups = ["answers", "msmarco", "knowledge", "grounding"]
+    assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
+    assert {"BLEU-1", "BLEU-4"} <= {one["measure"] for one in texts["columns"]}
+    each = list(csv.DictReader((place / "experiments/bed/texts/per-context.csv").open()))
+    of_conclusions = {f"{word} should be banned" for word in WORDS}
+    assert all(of_conclusions & set(one.values()) for one in each)
+    check_sharpness(place)
     capsys.readouterr()
     assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
     verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
     assert verbs == {"keep", "test", "write"}
+
+
+def check_pages(place: Path) -> None:
+    """R-precision and Recall@5 of the pages that are ranked: two passages are on each."""
+    table = json.loads((place / "experiments/files/texts/table.json").read_text())
+    (row,) = table["rows"]
+    found = {
+        (column["group"], column["measure"]): cell["mean"]
+        for column, cell in zip(table["columns"], row["cells"], strict=True)
+    }
+    ranked = load_file(place / "runs/files/elbo-0/closed.safetensors")["retriever"]
+    pages = [list(dict.fromkeys((one // 2).tolist())) for one in ranked]
+    assert found["kilt", "R-precision"] == np.mean([one[0] == 2 for one in pages])
+    assert found["kilt", "Recall@5"] == np.mean([2 in one for one in pages])
+
+
+def check_sharpness(place: Path) -> None:
+    """Against softmaxes of what stands in the closed sets, means of conclusions."""
+    table = json.loads((place / "experiments/bed/sharpness/table.json").read_text())
+    bed = build_bed(place / "arguments.jsonl", BED)
+    groups = [one.group for one in bed.contexts["test"]]
+    row = next(row for row in table["rows"] if row["system"] == "untrained")
+    closed = load_file(place / "runs/bed/untrained-0/closed.safetensors")
+    for column, cell in zip(table["columns"], row["cells"], strict=True):
+        scores = -np.sort(-closed[f"{column['group']}_scores"].astype(float))
+        shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        reached = shares[:, : int(column["measure"].removeprefix("Mass@"))].sum(axis=1)
+        means = [
+            np.mean([value for value, own in zip(reached, groups, strict=True) if own == group])
+            for group in dict.fromkeys(groups)
+        ]
+        assert cell["mean"] == pytest.approx(np.mean(means))
+    assert {column["group"] for column in table["columns"]} == {"retriever", "guide"}
 
 
 def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) -> None:
@@ -136,24 +183,13 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) 
 
 
 def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
-    tiny_colbert(place / "tiny", place / "tiny-colbert")
-    tiny_bart(place / "bart")
+    _files(place)
     (place / "experiments" / "files.yaml").write_text(CONTEXTS)
-    words = ["cats", "dogs", "energy", "power", "school", "uniforms"]
-    with (place / "passages.jsonl").open("w") as file:
-        for number, word in enumerate(words):
-            text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
-            file.write(json.dumps(text) + "\n")
-    contexts = [
-        GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
-        for number, word in enumerate(words)
-    ]
-    for name, some in {"train": contexts[:3], "held": contexts[3:4], "test": contexts[4:]}.items():
-        write_contexts(some, place / f"{name}.jsonl")
     assert main(["experiment", "experiments/files.yaml", "--threads", "1"]) == 0
     answers = [json.loads(line) for line in (place / "runs/files/elbo-0/texts.jsonl").open()]
     assert [one["id"] for one in answers] == ["c4", "c5"]
     assert all(len(one["outputs"]) == 2 for one in answers)
+    check_pages(place)
     weights = [
         load_file(place / f"encoders/files/elbo-0/phase-1-{turn}-elbo/weights.safetensors")
         for turn in (1, 2)
@@ -186,3 +222,81 @@ def test_what_is_wrong_is_said_before_anything_is_made(place, old, new, words) -
         plan_experiment(path)
     assert words in str(caught.value)
     assert not (place / "encoders").exists()
+
+
+def _files(place: Path) -> None:
+    """What CONTEXTS names."""
+    tiny_colbert(place / "tiny", place / "tiny-colbert")
+    tiny_bart(place / "bart")
+    words = ["cats", "dogs", "energy", "power", "school", "uniforms"]
+    with (place / "passages.jsonl").open("w") as file:
+        for number, word in enumerate(words):
+            text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
+            text["wikipedia_id"] = f"w{number // 2}"
+            file.write(json.dumps(text) + "\n")
+    contexts = [
+        GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
+        for number, word in enumerate(words)
+    ]
+    for name, some in {"train": contexts[:3], "held": contexts[3:4], "test": contexts[4:]}.items():
+        write_contexts(some, place / f"{name}.jsonl")
+
+
+def test_a_file_in_another_part_is_other_data(place) -> None:
+    _files(place)
+    recipe = {"passages": "passages.jsonl", "train": "train.jsonl", "test": "test.jsonl"}
+    whole = {**recipe, "validation": "held.jsonl"}
+    moved = {**recipe, "train": ["train.jsonl", "held.jsonl"]}
+    first, again, other = (
+        GroundedData(DataRecipe.model_validate(one), place).identity
+        for one in (whole, whole, moved)
+    )
+    assert first == again != other
+
+
+def test_parts_with_a_share_are_not_empty(place) -> None:
+    """There are eight conclusions: some part gets none of them."""
+    bed = {"shortest": 3, "shares": {"train": 0.9, "validation": 0.001, "test": 0.099}}
+    data = GroundedData(
+        DataRecipe.model_validate({"arguments": "arguments.jsonl", "bed": bed}), place
+    )
+    with pytest.raises(AdducirError, match="no conclusion fell into validation"):
+        data.problem()
+
+
+def test_what_is_trained_needs_contexts_to_learn_from(place) -> None:
+    _files(place)
+    path = place / "experiments" / "files.yaml"
+    path.write_text(CONTEXTS.replace(" train: train.jsonl,", ""))
+    with pytest.raises(AdducirError, match="'elbo' has nothing to learn from"):
+        plan_experiment(path)
+
+
+def test_contexts_to_learn_from_need_a_target(place) -> None:
+    _files(place)
+    write_contexts([GroundedContext("bare", "what")], place / "held.jsonl")
+    recipe = {"passages": "passages.jsonl", "train": "held.jsonl", "test": "test.jsonl"}
+    data = GroundedData(DataRecipe.model_validate(recipe), place)
+    with pytest.raises(AdducirError, match="'bare' has no target"):
+        data.problem()
+
+
+def test_trained_towers_are_separate_unless_they_are_shared(place) -> None:
+    def towers(**keys) -> set[str]:
+        return set(Network(RetrieverRecipe(base="tiny", **keys), place).towers)
+
+    assert towers(network="trained") == {"query", "document"}
+    assert towers(network="trained", towers="shared") == {"shared"}
+    assert towers() == {"shared"}  # as it is, one serves both sides
+
+
+def test_contexts_without_gold_passages_have_tables_of_what_there_is(place) -> None:
+    _files(place)
+    write_contexts([GroundedContext("t1", "what is a cat")], place / "test.jsonl")
+    text = CONTEXTS.replace("network: trained", "network: frozen").replace("generator: {bart", "#")
+    (place / "experiments" / "bare.yaml").write_text(text)
+    assert main(["experiment", "experiments/bare.yaml", "--threads", "1"]) == 0
+    made = sorted(one.name for one in (place / "experiments/bare").iterdir() if one.is_dir())
+    assert made == ["sharpness", "texts"]
+    table = json.loads((place / "experiments/bare/texts/table.json").read_text())
+    assert {column["group"] for column in table["columns"]} <= {"grounding", ""}

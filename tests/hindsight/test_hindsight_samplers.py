@@ -1,6 +1,7 @@
 """Samplers: from which list, how often, and without replacement, against enumeration."""
 
 from itertools import permutations
+from math import comb
 
 import numpy as np
 import pytest
@@ -59,6 +60,16 @@ def test_the_frequency_of_a_list_by_example_and_by_passage() -> None:
     assert all(set(one) <= {0, 1, 2, 3, 4} or set(one) <= {3, 4, 7, 8, 9} for one in whole)
     both = many(SampleRecipe(k=3, alpha=0.5, mixture="passage"), 500)
     assert any(set(one) & {0, 1, 2} and set(one) & {7, 8, 9} for one in both)
+
+
+def test_by_passage_each_place_is_the_retrievers_with_probability_alpha() -> None:
+    apart = Closed(np.arange(5), SCORES, np.arange(10, 15), SCORES)
+    recipe = SampleRecipe(k=4, alpha=0.25, mixture="passage")
+    each = [sample(recipe, apart, SIZE, seed) for seed in range(1000)]
+    counts = np.bincount([int((one < 5).sum()) for one in each], minlength=5)
+    shares = [comb(4, n) * 0.25**n * 0.75 ** (4 - n) for n in range(5)]
+    pairs = zip(counts, [1000] * 5, shares, strict=True)
+    assert all(within_binomial(*pair) for pair in pairs)
 
 
 @pytest.mark.parametrize("k", [1, 4, 5])

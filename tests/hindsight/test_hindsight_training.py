@@ -9,7 +9,7 @@ from small_bed import bed
 
 from adducir.core.progress import SILENT
 from adducir.hindsight.closed import ClosedSets, closed_sets
-from adducir.hindsight.losses import loss_of
+from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.phase import Batch, Phase, train_phase
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.training.checkpoints import weights_of
@@ -114,6 +114,37 @@ def test_a_prior_is_added_to_the_guide() -> None:
     taken = np.take_along_axis(both.guide.detach().numpy(), closed.guide, 1)
     assert np.allclose(closed.guide_scores, taken, atol=1e-5)
     assert (np.diff(closed.guide_scores) <= 0).all()
+
+
+@pytest.mark.parametrize("are_some", [False, True])
+def test_the_guides_list_is_the_best_of_the_sum_with_a_prior(are_some) -> None:
+    """Not the guide's own best, ordered anew: those can be others."""
+    model, data = bed(several=True, vectors="tokens")
+    whole = closed_sets(model, data, CONTEXTS, 2)
+    model.add_prior = True
+    each = model.compute(data, CONTEXTS, ALL)
+    some = np.array([[0, 3, 5], [1, 2, 4], [5, 4, 3], [2, 0, 1]]) if are_some else ALL
+    candidates = (some[::-1], some) if are_some else None
+    closed = closed_sets(model, data, CONTEXTS, 2, candidates=candidates)
+    summed = np.take_along_axis(each.guide.detach().numpy(), some, 1)
+    best = np.take_along_axis(some, np.argsort(-summed, axis=1)[:, :2], 1)
+    assert np.array_equal(closed.guide, best)
+    assert np.allclose(closed.guide_scores, -np.sort(-summed, axis=1)[:, :2], atol=1e-5)
+    assert are_some or (np.sort(whole.guide) != np.sort(closed.guide)).any()
+
+
+def test_a_frozen_guide_with_a_prior_gives_no_gradient() -> None:
+    model, data = bed()
+    model.add_prior = True
+    sampled = np.array([[0, 1], [2, 3], [4, 5], [1, 2]])
+    loss, _ = _phase(model, data, recipe("kl")).losses(Batch(CONTEXTS, sampled))
+    both, again = (model.compute(data, CONTEXTS, sampled) for _ in range(2))
+    fixed = loss_of("kl", Computed(both.retriever, both.guide.detach())).sum()
+    through = loss_of("kl", again).sum()
+    weight = model.retriever.adapters["query"].weight
+    found, wanted, other = (torch.autograd.grad(one, weight)[0] for one in (loss, fixed, through))
+    assert torch.equal(found, wanted)
+    assert not torch.allclose(found, other)
 
 
 def test_no_gradient_goes_through_the_choice_of_passages() -> None:

@@ -11,10 +11,15 @@ import pytest
 import study_newcomers
 from plugin_package import install
 
+sys.path.append(str(Path(__file__).parents[1] / "models"))
+
+from tiny import tiny_bert
+
 from adducir.families import FAMILIES
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 
+NAMES = ("untrained/closed", "phase-1-1-elbo")
 EXPERIMENT = """\
 corpora:
   pets: {source: pets.txt, format: colons}
@@ -290,3 +295,41 @@ def test_a_task(study: Path) -> None:
     assert "keep" in adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
     wrong = adducir(study, "experiment", "experiments/lines.yaml", "--set", "files.X=no", code=3)
     assert "at `files.X`" in wrong
+
+
+@pytest.mark.slow
+def test_a_generator_of_grounded_generation(study: Path) -> None:
+    """A newer version of the package makes what it had a part in anew, and nothing else."""
+    tiny_bert(study / "tiny")
+    words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
+    records = [
+        {"docno": f"{a}-{b}", "conclusion": f"{a} should be banned", "premise": f"the {a} ran {b}"}
+        for a in words
+        for b in words
+    ]
+    (study / "arguments.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    (study / "experiments" / "grounded.yaml").write_text(
+        "task: grounded-generation\n"
+        "data: {arguments: arguments.jsonl, bed: {shortest: 3}}\n"
+        "retriever: {base: tiny, adapter: 2}\n"
+        "generator: {trusting: 0.9}\n"
+        "systems:\n"
+        "  elbo:\n"
+        "    train: [{sample: {k: 2}, training: {epochs: 1, batch_size: 8}}]\n"
+        "decode: {passages: 1, max_length: 3}\n"
+    )
+    adducir(study, "experiment", "experiments/grounded.yaml")
+    (weights,) = (study / "encoders/grounded").rglob("phase-1-1-elbo")
+    manifest = json.loads((weights / "manifest.json").read_text())
+    assert manifest["recipe"]["generator"] == {
+        "package": "newcomers",
+        "version": "1.2",
+        "trusting": 0.9,
+    }
+    newer = study / "site" / "newcomers-1.3.dist-info"
+    (study / "site" / "newcomers-1.2.dist-info").rename(newer)
+    metadata = newer / "METADATA"
+    metadata.write_text(metadata.read_text().replace("1.2", "1.3"))
+    plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run").splitlines()
+    verbs = {name: line.split()[0] for line in plan for name in NAMES if f"/{name}" in line}
+    assert verbs == {"untrained/closed": "keep", "phase-1-1-elbo": "train"}

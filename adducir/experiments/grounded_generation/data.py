@@ -1,6 +1,7 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -83,7 +84,10 @@ class GroundedData:
             return
         with gathering() as each:
             corpus = each(partial(_corpus, recipe.passages, folder))
-            digests = [each(partial(file_digest, path)) for path in self._files()]
+            digests = {
+                part: [each(partial(file_digest, path)) for path in self._files(part)]
+                for part in PARTS
+            }
         if corpus is None:
             raise InputError("the passages cannot be read.", path=folder)
         self._corpus = corpus
@@ -93,17 +97,16 @@ class GroundedData:
     def _bed(self) -> ArgumentsRecipe:
         return self.recipe.bed or ArgumentsRecipe()
 
-    def _files(self) -> Iterator[Path]:
-        for part in PARTS:
-            for name in listed(getattr(self.recipe, part)):
-                yield file_path(name, self.folder)
+    def _files(self, part: str) -> Iterator[Path]:
+        for name in listed(getattr(self.recipe, part)):
+            yield file_path(name, self.folder)
 
     def problem(self) -> Problem:
         """Contexts and passages, read once.
 
         Raises:
-            InputError: They are malformed, a context is in two parts, or a gold passage is not in
-                the corpus.
+            InputError: They are malformed, a context is in two parts, one of training or validation
+                has no target, or a gold passage is not in the corpus.
         """
         if self._problem is None:
             self._problem = self._of_arguments() if self.recipe.arguments else self._of_files()
@@ -112,25 +115,29 @@ class GroundedData:
     def _of_arguments(self) -> Problem:
         bed = build_bed(self._arguments, self._bed)
         contexts = {part: bed.contexts.get(part, []) for part in PARTS}
+        empty = [part for part, share in self._bed.shares.items() if share and not contexts[part]]
+        if empty:
+            raise InputError(
+                f"no conclusion fell into {' and '.join(empty)}.",
+                path=self._arguments,
+                hint="Take another `seed` or other `shares` of the `bed`, or more arguments.",
+            )
         return _problem(contexts, bed.passages, bed.relevant, self._arguments)
 
     def _of_files(self) -> Problem:
         contexts = {
-            part: [
-                one
-                for name in listed(getattr(self.recipe, part))
-                for one in read_contexts(file_path(name, self.folder))
-            ]
+            part: [one for path in self._files(part) for one in read_contexts(path)]
             for part in PARTS
         }
         fields = ("title", "text") if self.recipe.title else ("text",)
-        passages = {
-            document.docno: " | ".join(
-                text for name in fields if (text := document.fields.get(name, ""))
-            )
-            for document in refuse_duplicates(self._corpus)
-        }
-        return _problem(contexts, passages, {}, Path(self.recipe.passages))
+        passages, pages = dict[str, str](), dict[str, str]()
+        for document in refuse_duplicates(self._corpus):
+            texts = (document.fields.get(name, "") for name in fields)
+            passages[document.docno] = " | ".join(text for text in texts if text)
+            if page := document.fields.get("wikipedia_id"):
+                pages[document.docno] = page
+        problem = _problem(contexts, passages, {}, Path(self.recipe.passages))
+        return replace(problem, pages=pages)
 
 
 def _corpus(name: str, folder: Path) -> Corpus:
@@ -149,6 +156,14 @@ def _problem(
     lacking = next((d for one in every for d in one.gold if d not in passages), None)
     if lacking is not None:
         raise InputError(f"the gold passage {lacking!r} is not in the corpus.", path=path)
+    if not contexts["test"]:
+        raise InputError("there is no context to test on.", path=path)
+    if bare := next((one.id for part in PARTS[:2] for one in contexts[part] if not one.target), ""):
+        raise InputError(
+            f"the context {bare!r} has no target, and is to be learned from or stopped by.",
+            path=path,
+            hint="Leave it out, or name its file as `test` only.",
+        )
     ends = np.cumsum([0, *(len(contexts[part]) for part in PARTS)])
     parts = {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(PARTS)}
     return Problem(every, parts, tuple(passages), tuple(passages.values()), relevant)

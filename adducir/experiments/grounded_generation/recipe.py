@@ -12,6 +12,7 @@ from adducir.experiments.tasks import Task
 from adducir.generators.generator import Decoding
 from adducir.generators.kinds import GENERATORS, AnyGenerator
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
+from adducir.training.recipe import listed
 
 AnySystem = Annotated[
     SerializeAsAny[GroundedSystem],
@@ -68,6 +69,9 @@ class GroundedGeneration(Task):
         wide = [k for k in self.k or own if k > depth]
         if wide:
             raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
+        taught = [name for name, system in self.systems.items() if system.phases]
+        if taught and self.data.passages and not listed(self.data.train):
+            raise ValueError(f"{taught[0]!r} has nothing to learn from: `data` has no `train`")
         unknown = set(self.comparison.baselines if self.comparison else ()) - set(self.systems)
         if unknown:
             raise ValueError(f"the baseline {min(unknown)!r} is no system")

@@ -11,6 +11,7 @@ from adducir.core.artifacts import read_manifest
 from adducir.core.files import writing_text
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
+from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.artifacts import build_by_parts, model_versions
 from adducir.models.machine import choose_device, using_threads
@@ -54,6 +55,13 @@ class _ModelStep(ArtifactStep):
     def title(self, shown: Callable[[Path], str]) -> str:
         """Its folder."""
         return shown(self.path)
+
+    @property
+    def generator(self) -> dict[str, Any]:
+        """The generator's hyperparameters and, of another package's, where it comes from."""
+        made = self.study.recipe.generator
+        origin = GENERATORS.origin(GENERATORS.name_of(type(made)))
+        return {**origin, **made.model_dump(mode="json")}
 
     def identities(self) -> Mapping[str, str]:
         """The data, what the parts start from, and the weights before."""
@@ -218,7 +226,7 @@ class PhaseStep(_ModelStep):
             "phase": self.phase.model_dump(mode="json", exclude={"rounds"}),
             "retriever": recipe.retriever.model_dump(mode="json", exclude={"base"}),
             "guide": recipe.guide.model_dump(mode="json"),
-            "generator": recipe.generator.model_dump(mode="json"),
+            "generator": self.generator,
         }
 
     def identities(self) -> Mapping[str, str]:
@@ -266,12 +274,11 @@ class AnswerStep(ClosedStep):
         """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
         decode = recipe.decode.model_dump(mode="json") if recipe.decode else None
-        generator = recipe.generator.model_dump(mode="json")
         return {
             **super().recipe(),
             "ranks by": self.ranks_by,
             "decode": decode,
-            "generator": generator,
+            "generator": self.generator,
         }
 
     def ranked(self, contexts: Any, parts: Path, context: "Context") -> "ClosedSets":

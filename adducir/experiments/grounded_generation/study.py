@@ -24,7 +24,7 @@ from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step, Unknown
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.machine import choose_device
-from adducir.models.sources import model_source
+from adducir.models.sources import MINILM, model_source
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -105,8 +105,10 @@ class GroundedStudy(Study):
 
     def identities(self) -> Mapping[str, str]:
         """The fingerprints of what the three parts start from."""
-        generator = self.recipe.generator.identities(self.folder)
-        return {"retriever": self._retriever_identity(), **generator}
+        found = {"retriever": self._retriever_identity()}
+        if self.recipe.closed.candidates == "vectors":
+            found["candidates"] = encoder_source(MINILM, self.folder).identity()
+        return {**found, **self.recipe.generator.identities(self.folder)}
 
     def _trials(self) -> Iterator[Trial]:
         for name, system in self.recipe.systems.items():

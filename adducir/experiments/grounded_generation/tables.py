@@ -10,7 +10,9 @@ import numpy as np
 from adducir.evaluation.named import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.grounded_generation.opened import Answered, Opened
-from adducir.experiments.grounded_generation.texts import testing, text_table
+from adducir.experiments.grounded_generation.sharpness import sharpness_table
+from adducir.experiments.grounded_generation.texts import text_table
+from adducir.experiments.grounded_generation.units import of_units, testing
 from adducir.experiments.plan import Finding
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
@@ -28,7 +30,7 @@ def tables(study: Opened, layout: Callable[..., Layout]) -> list[Finding]:
     """The tables of retriever and guide, and that of texts where some are written."""
     found = []
     problem = study.data.problem()
-    for who in _WHO:
+    for who in _WHO if len(_counted(problem)) else ():
         table = sectioned(study, partial(_ranked_table, study, who, layout))
         if who == "retriever" and problem.relevant:
             table = replace(table, rows=(_bound(study, problem, table), *table.rows))
@@ -36,6 +38,9 @@ def tables(study: Opened, layout: Callable[..., Layout]) -> list[Finding]:
     if study.recipe.decode is not None:
         written = sectioned(study, partial(text_table, study, layout))
         found.append(Finding(written, "texts", "texts", each="per-context"))
+    if any(system.ranks_by == "model" for system in study.recipe.systems.values()):
+        sharp = sectioned(study, partial(sharpness_table, study, layout))
+        found.append(Finding(sharp, "sharpness", "sharpness"))
     return found
 
 
@@ -63,15 +68,7 @@ def _mean(study: Opened, system: str, k: int | None, who: str, problem: "Problem
     if not each:
         return None
     qids, measures, values = each[0][0], each[0][1], np.mean([one[2] for one in each], axis=0)
-    if study.recipe.unit == "group":
-        groups = [problem.contexts[number].group or "" for number in _counted(problem)]
-        qids = tuple(dict.fromkeys(groups))
-        places = np.array([qids.index(group) for group in groups])
-        sums = np.zeros((len(qids), values.shape[1]))
-        np.add.at(sums, places, values)
-        values = sums / np.bincount(places)[:, None]
-    values.setflags(write=False)
-    return Scores(system, qids, measures, values)
+    return of_units(study, Scores(system, qids, measures, values))
 
 
 def _scores(
@@ -99,7 +96,7 @@ def _scores(
 
 def _counted(problem: "Problem") -> Any:
     """The numbers of the test contexts that have a gold passage."""
-    return np.array([n for n in problem.parts["test"] if problem.contexts[n].gold])
+    return np.array([n for n in problem.parts["test"] if problem.contexts[n].gold], dtype=int)
 
 
 def _bound(study: Opened, problem: "Problem", table: ResultTable) -> Row:

@@ -1,0 +1,40 @@
+"""Contexts, or groups of them, as the units that figures are means over and tests are made of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adducir.evaluation.scores import Scores
+from adducir.experiments.grounded_generation.opened import Opened
+
+
+def testing(study: Opened, scores: Sequence[Scores]) -> dict[str, Any]:
+    """The arguments of a comparison; none where a baseline or a second query is not there."""
+    requested, names = study.recipe.comparison, {one.system for one in scores}
+    if requested is None or not set(requested.baselines) <= names:
+        return {}
+    enough = len(names) > 1 and len(scores[0].qids) > 1
+    return requested.model_dump(exclude_none=True) if enough else {}
+
+
+def of_units(study: Opened, scores: Scores) -> Scores:
+    """The means of groups where they are the units; a context without a group is one by itself."""
+    qids, values = scores.qids, scores.values
+    if study.recipe.unit == "group":
+        known = {one.id: one.group or one.id for one in study.data.problem().contexts}
+        groups = [known[qid] for qid in scores.qids]
+        numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+        places = np.array([numbers[group] for group in groups])
+        sums = np.zeros((len(numbers), values.shape[1]))
+        np.add.at(sums, places, values)
+        qids, values = tuple(numbers), sums / np.bincount(places)[:, None]
+    values.setflags(write=False)
+    return Scores(scores.system, qids, scores.measures, values)
+
+
+def over_seeds(study: Opened, each: Sequence[Scores]) -> Scores:
+    """The mean over seeds, context by context, or of the groups of contexts."""
+    first = each[0]
+    values = np.mean([one.values for one in each], axis=0)
+    return of_units(study, Scores(first.system, first.qids, first.measures, values))
