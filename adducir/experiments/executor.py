@@ -5,13 +5,15 @@ make, so that nothing else goes from one process to another. What a step makes d
 on the process that makes it.
 """
 
+import os
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cached_property
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError, MachineError
@@ -171,7 +173,16 @@ _worker: _Worker | None = None
 def _start(order: _Order, plan_again: Callable[..., Plan]) -> None:
     """In a new process. An error here would break the pool, so that planning comes later."""
     global _worker
+    Thread(target=_end_with_parent, daemon=True).start()
     _worker = _Worker(order, plan_again)
+
+
+def _end_with_parent() -> None:
+    """A killed parent cannot end its processes; what they were making is left as if killed."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _make(paths: Sequence[str]) -> list[str]:

@@ -3,8 +3,12 @@
 import gzip
 import json
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from experiment_studies import Notes, Study
@@ -242,6 +246,27 @@ def test_an_error_in_another_process_is_reported_as_here(study: Study) -> None:
     study.path("Reversed").unlink()
     with pytest.raises(InputError, match=r"more\.py: .*gives no transformer"):
         study.run(allow_code=True, jobs=2)
+
+
+@pytest.mark.slow
+def test_other_processes_end_with_a_killed_one(study: Study) -> None:
+    for name in ("mine.py", "experiments/more.py"):
+        path = study.folder / name
+        noted = "import os, time\nopen(__file__ + '.pid', 'w').write(str(os.getpid()))\n"
+        path.write_text(noted + "time.sleep(600)\n" + path.read_text())
+    command = "from adducir.cli.app import main; main()"
+    arguments = ["experiment", str(study.file), "--jobs", "2", "--allow-code"]
+    child = subprocess.Popen([sys.executable, "-c", command, *arguments])
+    try:
+        while not (found := list(study.folder.glob("**/*.py.pid"))) or not found[0].read_text():
+            assert child.poll() is None
+            time.sleep(0.1)
+        other = psutil.Process(int(found[0].read_text()))
+        assert other.pid != child.pid
+    finally:
+        child.kill()
+        child.wait()
+    other.wait(60)
 
 
 class BreaksTheFile(Notes):
