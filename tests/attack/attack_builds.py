@@ -13,6 +13,7 @@ _MOMENTS = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.+:Z-]*")
 _SECONDS = re.compile(
     rb"in [0-9.,]+ (s|min|h)\b|(?<=\"seconds\": )[0-9.e+-]+|(?<=wallclock: )[0-9.e+-]+"
 )
+_COSTS = re.compile(rb'<section id="costs".*?</section>', re.DOTALL)
 LUCENE = "lucene"
 
 
@@ -36,7 +37,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
         elif path.name.startswith("scores-"):
             scores.setdefault(f"{path.parent.relative_to(folder)}/scores", []).append(path)
         else:
-            found[name] = _SECONDS.sub(b"", _MOMENTS.sub(b"", path.read_bytes()))
+            found[name] = _SECONDS.sub(b"", _MOMENTS.sub(b"", _COSTS.sub(b"", path.read_bytes())))
     return found | {name: _scores(paths) for name, paths in scores.items()}
 
 

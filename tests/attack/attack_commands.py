@@ -52,6 +52,22 @@ COMMANDS = [
         "--decimals 5",
     ),
     Command(
+        "figure",
+        "figure report.html differences-0 -o out/f.svg",
+        before=("evaluate a.trec b.trec --qrels qrels.txt --baseline a -o report.html",),
+    ),
+    Command(
+        "compare",
+        "compare scores.csv --baseline a -o out/c.md",
+        "--decimals 5",
+        before=("evaluate a.trec b.trec --qrels qrels.txt --per-topic -o scores.csv",),
+    ),
+    Command(
+        "reproduce",
+        "reproduce a.trec b.trec --qrels qrels.txt -o out/x.md",
+        "--decimals 5",
+    ),
+    Command(
         "tune-fusion",
         f"tune --fuse a.trec --fuse b.trec {_TOPICS} --qrels qrels.txt --grid k=10,60 "
         "--grid weights.a=0.5,1 --folds 3 -o out/tuned",
