@@ -343,6 +343,7 @@ def test_models_are_fetched_before_anything_is_ranked(place, monkeypatch, capsys
 
 def test_a_plan_without_a_file_of_spans_says_what_it_does_not_know(place, capsys, tmp_path):
     study = shutil.copytree(place, tmp_path / "study")
+    shutil.rmtree(study / "experiments/study", ignore_errors=True)  # other tests' results
     (study / "spans.jsonl").unlink()
     assert main(["experiment", str(study / "experiments/study.yaml"), "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
