@@ -21,6 +21,7 @@ from adducir.datasets.grounded import GroundedContext, write_contexts
 from adducir.datasets.grounded.arguments import ArgumentsRecipe, build_bed
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
+from adducir.experiments.grounded_generation.steps import PhaseStep
 from adducir.hindsight.recipe import RetrieverRecipe
 from adducir.hindsight.vectors import Network
 
@@ -300,3 +301,14 @@ def test_contexts_without_gold_passages_have_tables_of_what_there_is(place) -> N
     assert made == ["sharpness", "texts"]
     table = json.loads((place / "experiments/bare/texts/table.json").read_text())
     assert {column["group"] for column in table["columns"]} <= {"grounding", ""}
+
+
+def test_no_two_trainings_of_a_system_draw_alike(place: Path) -> None:
+    (place / "experiments/study.yaml").write_text(FILE)
+    plan = plan_experiment(place / "experiments/study.yaml")
+    phases = [step for step in plan.steps if isinstance(step, PhaseStep)]
+    drawn = [(step.path.parent, step.phase.training.seed) for step in phases]
+    assert len(phases) > len({folder for folder, _ in drawn})
+    assert len(set(drawn)) == len(drawn)
+    # Weights that are new are those of the seed that the file names.
+    assert {step.seed for step in phases} == {3, 5}

@@ -200,7 +200,7 @@ class PhaseStep(_ModelStep):
 
     Args:
         closed: The closed sets that it learns from.
-        phase: Its recipe, with the seed and the number of passages of this training.
+        phase: Its recipe, with the seed of its draws and the number of passages of this training.
     """
 
     kind: ClassVar[str] = "hindsight-weights"
@@ -212,10 +212,11 @@ class PhaseStep(_ModelStep):
         path: Path,
         place: tuple[str, ...],
         before: "PhaseStep | None",
+        seed: int,
         closed: ClosedStep,
         phase: PhaseRecipe,
     ) -> None:
-        super().__init__(study, path, place, before, phase.training.seed)
+        super().__init__(study, path, place, before, seed)
         self.closed, self.phase = closed, phase
         self.inputs = [*self.inputs, closed]
 

@@ -23,7 +23,7 @@ from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step, Unknown
 from adducir.hindsight.recipe import PhaseRecipe
-from adducir.models.machine import choose_device
+from adducir.models.machine import choose_device, seed_of
 from adducir.models.sources import MINILM, model_source
 from adducir.version import __version__
 
@@ -129,7 +129,6 @@ class GroundedStudy(Study):
         before: PhaseStep | None = None
         closed, rounds = self._first, 0
         for number, phase in enumerate(system.phases, start=1):
-            own = self._phase(phase, trial)
             for turn in range(max(1, phase.rounds)):
                 if phase.rounds:
                     rounds += 1
@@ -139,13 +138,15 @@ class GroundedStudy(Study):
                 if closed is None:
                     raise ValueError("there are no closed sets before data are opened.")
                 path = folder / f"phase-{number}-{turn + 1}-{phase.loss}"
-                before = PhaseStep(self, path, place, before, closed, own)
+                # Each training draws its own samples and orders: the lists may be those of before.
+                own = self._phase(phase, trial, seed_of(trial.seed, number, turn))
+                before = PhaseStep(self, path, place, before, trial.seed, closed, own)
         path = self._answers(trial)
         return AnswerStep(self, path, place, before, trial.seed, system.ranks_by)
 
-    def _phase(self, phase: PhaseRecipe, trial: Trial) -> PhaseRecipe:
-        """A phase with the seed and the number of passages of a trial."""
-        training = phase.training.model_copy(update={"seed": trial.seed})
+    def _phase(self, phase: PhaseRecipe, trial: Trial, seed: int) -> PhaseRecipe:
+        """A phase with a seed, and the number of passages of a trial."""
+        training = phase.training.model_copy(update={"seed": seed})
         changes: dict[str, Any] = {"training": training}
         if trial.k is not None:
             changes["sample"] = phase.sample.model_copy(update={"k": trial.k})
