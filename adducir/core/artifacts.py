@@ -37,6 +37,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_of, remove_parts
 from adducir.core.swapping import clear_up, publish, sibling, siblings
 from adducir.core.system_errors import explaining_writes
+from adducir.core.unread import known
 from adducir.core.verified import changes
 from adducir.core.writable import refuse_unwritable
 from adducir.version import __version__
@@ -50,6 +51,7 @@ __all__ = [
     "is_current",
     "read_manifest",
     "refuse_other_artifact",
+    "refuse_to_replace",
     "verify",
 ]
 
@@ -114,7 +116,11 @@ def build(
 
 
 def is_current(path: Path, fingerprint: str) -> bool:
-    """Whether ``path`` holds the artifact with this fingerprint, undamaged."""
+    """Whether ``path`` holds the artifact with this fingerprint, undamaged.
+
+    Raises:
+        NotRead: There is one, and in a dry run the fingerprint is not known.
+    """
     return _current(path, fingerprint) is not None
 
 
@@ -151,16 +157,36 @@ def _current(path: Path, wanted: str) -> Manifest | None:
         manifest = read_manifest(path)
     except ArtifactError:
         return None
-    is_right = manifest.fingerprint == wanted and not changes(path, manifest)
+    is_right = manifest.fingerprint == known(wanted) and not changes(path, manifest)
     return manifest if is_right else None
 
 
 def _refuse_to_replace(target: Path, order: _Order, progress: Progress) -> None:
-    """Refuse what is not an older artifact of the same kind, or nothing.
+    """As :func:`refuse_to_replace`; says what is found damaged."""
+    refuse_to_replace(target, order.kind, order.sources, order.inputs, order.fingerprint)
+    if (target / MANIFEST).is_file():
+        manifest = read_manifest(target)
+        if manifest.fingerprint == order.fingerprint:
+            for name, what in changes(target, manifest).items():
+                progress.note(f"{target}: damaged ({name}: {what}): it is built again.")
+
+
+def refuse_to_replace(
+    path: Path,
+    kind: str,
+    sources: Sources | None,
+    inputs: Mapping[str, str],
+    fingerprint: str | None = None,
+) -> None:
+    """Refuse what is not an older artifact of the same kind, or nothing; see :func:`build`.
+
+    Args:
+        fingerprint: Of the artifact that is to be built: one that has it may always be replaced.
 
     Raises:
-        ArtifactError: Something else stands at ``target``.
+        ArtifactError: Something else stands at ``path``.
     """
+    target = Path(os.path.realpath(path))
     if not os.path.lexists(target) or _is_empty(target):
         return
     elsewhere = "Choose another place, or move away what is there."
@@ -175,11 +201,8 @@ def _refuse_to_replace(target: Path, order: _Order, progress: Progress) -> None:
             hint=elsewhere,
         )
     manifest = read_manifest(target)
-    if manifest.fingerprint == order.fingerprint:
-        for name, what in changes(target, manifest).items():
-            progress.note(f"{target}: damaged ({name}: {what}): it is built again.")
-        return
-    refuse_other_artifact(target, manifest, order.kind, order.sources, order.inputs)
+    if manifest.fingerprint != fingerprint:
+        refuse_other_artifact(target, manifest, kind, sources, inputs)
 
 
 def refuse_other_artifact(

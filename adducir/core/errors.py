@@ -10,6 +10,8 @@ Exit codes (documented in docs/troubleshooting.md):
 4     the machine lacks something: Java, disk, an optional part
       (:class:`MachineError`)
 5     an artifact is missing, not created by Adducir, stale or in use (:class:`ArtifactError`)
+6     a part of the work could not be done, and the rest is kept
+      (:class:`IncompleteError`)
 70    an internal error in Adducir itself
 130   interrupted
 141   whoever read our output stopped reading (a closed pipe, as in ``| head``)
@@ -128,3 +130,9 @@ class ArtifactError(AdducirError):
     """A built thing (an index, say) is missing, not created by Adducir, stale or in use."""
 
     exit_code = 5
+
+
+class IncompleteError(AdducirError):
+    """A part of the work could not be done; what could be is kept, and is not done again."""
+
+    exit_code = 6

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from adducir.core.unread import spread
+
 
 def canonical(value: Any) -> str:
     """The canonical JSON of a value made of mappings, sequences and scalars.
@@ -39,12 +41,13 @@ def plain(value: Any) -> Any:
 
 
 def fingerprint(value: Any) -> str:
-    """The SHA-256, in hexadecimal, of :func:`canonical`.
+    """The SHA-256, in hexadecimal, of :func:`canonical`; a stand-in where the value holds one.
 
     Raises:
         ValueError, TypeError: As :func:`canonical`.
     """
-    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+    text = canonical(value)
+    return spread(text) or hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def _plain(value: Any, where: str) -> Any:

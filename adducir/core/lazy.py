@@ -1,24 +1,23 @@
 """Names that a package offers and loads when they are first used."""
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 
-def offering(package: str, homes: Mapping[str, str] | None = None) -> Callable[[str], Any]:
-    """A package's ``__getattr__``.
+def offering(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a package.
+
+    It offers its ``__all__``; what it imports below ``if TYPE_CHECKING:`` is loaded on first use.
 
     Args:
-        package: The package's ``__name__``.
-        homes: For each name the module below the package that defines it; by default what the
-            package imports below ``if TYPE_CHECKING:``.
+        package: Its ``__name__``.
     """
 
     @cache
     def modules() -> Mapping[str, str]:
-        if homes is not None:
-            return {name: f"{package}.{home}" for name, home in homes.items()}
         from adducir.core.checking import imports_for_types
 
         return {
@@ -32,4 +31,4 @@ def offering(package: str, homes: Mapping[str, str] | None = None) -> Callable[[
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(modules()[name]), name)
 
-    return find
+    return find, lambda: sorted(sys.modules[package].__all__)

@@ -96,6 +96,16 @@ def errors_of(error: ValidationError, model: type[BaseModel]) -> list[ErrorDetai
     return _joined(_best_branches(found, 0))
 
 
+def value_error(error: ValidationError) -> str:
+    """What is wrong with a single value outside a recipe, such as that of an option."""
+    details = _errors(error.errors(include_url=False)[0], _Alone)
+    return " ".join(one.what for one in details)
+
+
+class _Alone(BaseModel):
+    """The model of what stands in none."""
+
+
 def _errors(detail: Mapping[str, Any], model: type[BaseModel]) -> list[ErrorDetail]:
     place = locate(model, detail["loc"])
     cause = detail.get("ctx", {}).get("error")
@@ -135,7 +145,8 @@ def _described(detail: Mapping[str, Any], place: Place, stem: str) -> str:
         return f"should be a whole number, not {_shown(given)}"
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        return f"should be {words} {context[name]}, not {_shown(given)}"
+        shown = given if isinstance(given, str) else _shown(given)  # a number as it was typed
+        return f"should be {words} {context[name]}, not {shown}"
     if kind == "finite_number":
         return f"should be a finite number, not {_shown(given)}"
     message = str(detail["msg"]).replace(" after validation", "")

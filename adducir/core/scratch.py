@@ -15,7 +15,7 @@ _DIGITS = 16
 def parts_folder(artifact: Path, fingerprint: str) -> Path:
     """The folder for parts of the artifact with this fingerprint, made if missing.
 
-    To be called under the artifact's lock, as an artifact's builder is.
+    Several processes may use it at once: its files are published by renames.
 
     Args:
         artifact: The artifact's folder, which need not be there.

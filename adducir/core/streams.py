@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, ClassVar
 
 from adducir.core.system_errors import reading_error
+from adducir.core.unread import refuse_large
 
 # Larger blocks fall out of the processor's cache: 1 MiB makes reading lines a fifth slower.
 BLOCK = 1 << 17
@@ -137,9 +138,11 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
 
     Raises:
         InputError: The file cannot be opened or read.
+        NotRead: It is large, and this is a dry run.
         BrokenStream: It is truncated, corrupt, or compressed in a way that is
             not read here. Every byte before the error was yielded.
     """
+    refuse_large(path)
     try:
         with path.open("rb") as handle:
             first = handle.read(BLOCK)

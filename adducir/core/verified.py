@@ -2,34 +2,25 @@
 
 Sizes are compared with the manifest's at every open. A file is read, and its digest compared, once
 per machine: its inode, size and times are kept in the user's cache folder, so that later opens read
-nothing. To lose what is kept costs time only.
+nothing. A dry run compares the sizes of large files only.
 """
 
-import json
 import os
-import time
-from collections.abc import Iterable
-from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 from adducir.core.contents import CHANGED, digests, missized
 from adducir.core.errors import AdducirError, ArtifactError
-from adducir.core.files import read_settings_text, writing_text
-from adducir.core.folders import cache_folder
 from adducir.core.manifest import MANIFEST, Manifest, read_manifest
+from adducir.core.stamps import Stamp, is_settled, keep_stamps, kept_stamps, now, stamp
+from adducir.core.unread import is_small, reads_all
 
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"
 """Set to 1, it makes every process read every file of what it opens; ``--verify`` sets it."""
 
 # A model's card is for its owner to edit; no figure depends on it.
 _FREE = frozenset({"README.md"})
-_SECOND = 1_000_000_000
-_MOST_KEPT = 1000
 _AGAIN = 3
-
-Stamp = list[int | str]
-"""Inode, size, times of change in nanoseconds, and the SHA-256 that was found."""
+_KIND = "verified"
 
 _known: dict[Path, dict[str, Stamp]] = {}
 
@@ -85,14 +76,14 @@ def changes(path: Path, manifest: Manifest) -> dict[str, str]:
     found = {name: what for name, entry in files.items() if (what := missized(folder, name, entry))}
     if found:
         return found
-    known, begun = _remembered(folder), time.time_ns()
+    known, begun = _remembered(folder), now()
     try:
-        stamps = {name: _stamp(folder / name, entry.sha256) for name, entry in files.items()}
+        stamps = {name: stamp(folder / name, entry.sha256) for name, entry in files.items()}
     except OSError:  # another process replaces the artifact just now
         return {MANIFEST: "the folder changes while it is read"}
-    unread = [name for name, stamp in stamps.items() if known.get(name) != stamp]
-    if not unread:
-        return {}
+    unread = [name for name, one in stamps.items() if known.get(name) != one]
+    if not unread or not (reads_all() or is_small(*(folder / name for name in unread))):
+        return {}  # a dry run trusts the sizes
     try:
         read = digests([folder / name for name in unread])
     except AdducirError as error:
@@ -104,64 +95,18 @@ def changes(path: Path, manifest: Manifest) -> dict[str, str]:
     }
     _keep(
         folder,
-        {
-            name: stamp
-            for name, stamp in stamps.items()
-            if name not in found and _is_settled(stamp, begun)
-        },
+        {name: one for name, one in stamps.items() if name not in found and is_settled(one, begun)},
     )
     return found
-
-
-def _stamp(path: Path, digest: str) -> Stamp:
-    status = path.stat()
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, digest]
-
-
-def _is_settled(stamp: Stamp, read: int) -> bool:
-    """Whether a later change would show: it would not within the grain of the file's times.
-
-    Kernels count in ticks of some milliseconds; some file systems keep whole seconds only.
-    """
-    times = int(stamp[2]), int(stamp[3])
-    grain = 2 * _SECOND if any(one % _SECOND == 0 for one in times) else _SECOND // 20
-    return max(times) < read - grain
 
 
 def _remembered(folder: Path) -> dict[str, Stamp]:
     """What this process has read, or else any process before it."""
     if folder in _known or os.environ.get(VERIFY_VARIABLE) == "1":
         return _known.get(folder, {})
-    place = _place(folder)
-    if place is None or not place.is_file():
-        return {}
-    try:
-        kept = json.loads(read_settings_text(place))
-    except (AdducirError, ValueError, RecursionError):
-        return {}
-    files = kept.get("files") if isinstance(kept, dict) else None
-    return files if isinstance(files, dict) else {}
+    return kept_stamps(_KIND, folder)
 
 
 def _keep(folder: Path, stamps: dict[str, Stamp]) -> None:
     _known[folder] = stamps
-    place = _place(folder)
-    if place is None or not stamps:
-        return
-    with suppress(AdducirError, OSError):
-        place.parent.mkdir(exist_ok=True)
-        _forget_oldest(place.parent.glob("*.json"))
-        with writing_text(place) as handle:
-            json.dump({"artifact": str(folder), "files": stamps}, handle)
-
-
-def _forget_oldest(kept: Iterable[Path]) -> None:
-    paths = sorted(kept, key=lambda path: path.stat().st_mtime_ns)
-    for path in paths[:-_MOST_KEPT]:
-        path.unlink(missing_ok=True)
-
-
-def _place(folder: Path) -> Path | None:
-    cache = cache_folder()
-    name = sha256(os.fsencode(folder)).hexdigest()[:32]
-    return None if cache is None else cache / "verified" / f"{name}.json"
+    keep_stamps(_KIND, folder, stamps)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core import verified
+from adducir.core import stamps, verified
 from adducir.core.artifacts import build
 from adducir.core.contents import digests
 from adducir.core.errors import ArtifactError
@@ -25,7 +25,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 
     monkeypatch.setattr(verified, "digests", count)
     (tmp_path / "cache").mkdir()
-    monkeypatch.setattr(verified, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(stamps, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(verified, "_known", {})
     return names
 
@@ -104,7 +104,7 @@ def test_to_lose_what_was_kept_costs_time_only(
     open_artifact(path)
     forget(monkeypatch)
     (kept,) = (tmp_path / "cache" / "verified").glob("*.json")
-    assert json.loads(kept.read_text())["artifact"] == str(path)
+    assert json.loads(kept.read_text())["folder"] == str(path)
     kept.write_text(content)
     open_artifact(path)
     assert len(reads) == 4
@@ -113,7 +113,7 @@ def test_to_lose_what_was_kept_costs_time_only(
 def test_without_a_cache_a_process_verifies_once(
     tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verified, "cache_folder", lambda: None)
+    monkeypatch.setattr(stamps, "cache_folder", lambda: None)
     path = toy(tmp_path / "toy")
     open_artifact(path)
     open_artifact(path)

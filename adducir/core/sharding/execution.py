@@ -1,0 +1,47 @@
+"""How shards are made: nothing here determines a byte of them."""
+
+from dataclasses import dataclass
+
+from adducir.core.sharding.executors.executor import Executor
+from adducir.core.sharding.executors.here import Here
+from adducir.core.sharding.executors.part import Part, PartOf
+from adducir.core.sharding.executors.processes import Processes
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Who makes shards, and what is accepted of them.
+
+    Attributes:
+        workers: Processes on this machine; 1: this process itself.
+        part: Make this part of the shards, and no artifact.
+        ray: The address of a Ray cluster that makes them: ``auto``, or ``HOST:PORT``.
+        mixed_devices: Accept shards that unlike kinds of devices made.
+        only_finish: Make no shard: put together those that are made.
+        command: The words of the command, for ``adducir finish``.
+    """
+
+    workers: int = 1
+    part: Part | None = None
+    ray: str | None = None
+    mixed_devices: bool = False
+    only_finish: bool = False
+    command: tuple[str, ...] = ()
+
+    def executor(self) -> Executor:
+        """What makes the shards."""
+        if self.ray is not None:
+            from adducir.core.sharding.executors.ray_tasks import RayTasks
+
+            found: Executor = RayTasks(self.ray)
+        else:
+            found = Here() if self.workers == 1 else Processes(self.workers)
+        return found if self.part is None else PartOf(self.part, found)
+
+    def selected(self) -> str:
+        """Which shards are asked for, in words."""
+        return "all shards" if self.part is None else f"part {self.part}"
+
+
+HERE = Execution()
+"""In this process, all of them."""

@@ -1,0 +1,115 @@
+"""Cheap work in shards, with any trouble that is wanted; importable by other processes."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adducir.core.errors import InputError, MachineError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.sharding.building import Order, build_sharded
+from adducir.core.sharding.execution import HERE
+
+TROUBLES = ("kill", "data", "surprise", "disk")
+
+
+@dataclass(frozen=True)
+class FakeWork:
+    """Writes the items of each shard.
+
+    Attributes:
+        trouble: What happens to the shard of an item, by the item's name: one of ``TROUBLES``,
+            with ``once`` behind it where it does not come again.
+        folder: Keeps what came once, and a line for each shard that is begun.
+        device_of: The kind of device by shard, where they differ.
+    """
+
+    count: int = 23
+    size: int = 4
+    trouble: dict[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    seconds: float = 0.0
+    device: str = "abacus"
+    text: str = "text"
+    fails_to_load: bool = False
+    is_missing: bool = False
+    rule: int = 1
+    doing: str = "counting"
+    unit: str = "items"
+    name: str = "shard-{:03d}.txt"
+
+    @property
+    def total(self):
+        return self.count
+
+    def identity(self):
+        return {"rule": self.rule}
+
+    def check(self):
+        if self.is_missing:
+            raise MachineError("no model has this name.")
+
+    def items(self, *, check):
+        if check and self.trouble.get("plan"):
+            raise InputError("an item cannot be read.")
+        return ((f"d{number}", f"{self.text} {number}") for number in range(self.count))
+
+    def describe(self, item):
+        return item[0], item[1].encode()
+
+    def builder(self, place):
+        if self.fails_to_load:
+            raise MachineError("there is no model.")
+        return _Builder(self)
+
+    def finish(self, folder, made, progress):
+        made.keep(folder)
+        names = [name for names in made.names() for name in names]
+        assert names == [f"d{number}" for number in range(self.count)]
+        return {"items": len(names)}
+
+
+class _Builder:
+    def __init__(self, work):
+        self.work = work
+        self.device = work.device
+
+    def make(self, items, path):
+        work = self.work
+        if work.folder is not None:
+            with (work.folder / "begun.txt").open("a") as file:
+                file.write(f"{items[0][0]} {os.getpid()}\n")
+        path.write_text("half of it")
+        time.sleep(work.seconds)
+        for name, _ in items:
+            if name in work.trouble:
+                self._trouble(name, work.trouble[name])
+        path.write_text("".join(f"{name}\t{text}\n" for name, text in items))
+
+    def _trouble(self, name, what):
+        kind, _, once = what.partition(" ")
+        if once:
+            came = self.work.folder / f"came-{name}"
+            if came.exists():
+                return
+            came.touch()
+        if kind == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if kind == "data":
+            raise InputError(f"{name} cannot be done.")
+        if kind == "disk":
+            raise OSError(28, "No space left on device", str(self.work.folder))
+        raise ValueError(f"surprised by {name}")
+
+
+def build(path, work, execution=HERE, progress=None, **changes):
+    order = Order(Path(path), "fake", {"of": work.text, "count": work.count}, {}, 1, {})
+    given = () if progress is None else (progress,)
+    return build_sharded(order, work, execution, *given)
+
+
+def digest(manifest):
+    """Of all that an artifact holds: only when and how long it was made may differ."""
+    files = {name: entry.sha256 for name, entry in manifest.files.items()}
+    return fingerprint([manifest.fingerprint, manifest.counts, files])
