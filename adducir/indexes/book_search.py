@@ -165,18 +165,12 @@ def _kept(
     progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages as the folder has them, made if they are not there."""
-    from adducir.encoders.encoding import Items, encode
+    from adducir.encoders.encoding import encode
+    from adducir.encoders.items import items_of_texts
     from adducir.encoders.vectors import Vectors
 
-    identity = fingerprint(list(texts))
-    items = Items(
-        {"items": "passages"},
-        identity,
-        "document",
-        len(texts),
-        lambda: ((f"{number}", text) for number, text in enumerate(texts)),
-    )
-    folder = keep / fingerprint([identity, source.identity()])[:_NAME]
+    items = items_of_texts(texts, "passages")
+    folder = keep / fingerprint([items.identity, source.identity()])[:_NAME]
     encode(
         source,
         items,

@@ -39,7 +39,8 @@ def builder(engine: EngineName) -> Builder:
 
 def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> str:
     """The fingerprint of the index that :func:`builder` would build."""
-    version = memory.BUILDER_VERSION if engine == "memory" else lucene.BUILDER_VERSION
+    settings = lucene.settled(corpus, settings)
+    if engine == "memory":
+        return memory.fingerprint_of(corpus, settings)
     inputs = {"corpus": fingerprint(corpus.identity())}
-    recipe = lucene.settled(corpus, settings).recipe()
-    return artifact_fingerprint(KINDS[engine], recipe, inputs, version)
+    return artifact_fingerprint(lucene.KIND, settings.recipe(), inputs, lucene.BUILDER_VERSION)

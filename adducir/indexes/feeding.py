@@ -1,10 +1,10 @@
 """Documents on their way into an index: checked, kept, packed in blocks for Java."""
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from adducir.core.errors import InputError
-from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
 from adducir.indexes.documents import DocumentWriter
 
 _BLOCK_BYTES = 1 << 20
@@ -15,26 +15,42 @@ _BLANKS = bytes(range(33))
 Fed = tuple[str, list[bytes]]
 """A docno, and UTF-8 texts."""
 
+Choice = Callable[[Iterator[Document]], Iterator[Document]]
+"""Chooses some of a corpus's documents."""
+
 
 def fed(
-    corpus: Corpus, fields: Sequence[str], store: DocumentWriter, separate: Sequence[str] = ()
+    corpus: Corpus,
+    fields: Sequence[str],
+    store: DocumentWriter,
+    separate: Sequence[str] = (),
+    choose: Choice = iter,
 ) -> Iterator[Fed]:
     """Each document's docno and the text of its fields, and then of each separate field.
 
     The document goes to the store.
 
+    Args:
+        choose: Chooses the documents; the others are read and checked only.
+
     Raises:
         InputError: A record is malformed, a docno occurs twice, or no document has a field.
     """
+    for document in refuse_duplicates(corpus, choose(_with_fields(corpus, fields))):
+        store.add(document)
+        parts = [document.fields.get(field, "").encode() for field in separate]
+        yield document.docno, [text_of(document, fields).encode(), *parts]
+
+
+def _with_fields(corpus: Corpus, fields: Sequence[str]) -> Iterator[Document]:
+    """All documents; raises at the end where no document has one of the fields."""
     unseen = set(fields)
     found: set[str] = set()
-    for document in refuse_duplicates(corpus):
-        store.add(document)
+    for document in corpus:
         if unseen:
             unseen -= document.fields.keys()
             found |= document.fields.keys()
-        parts = [document.fields.get(field, "").encode() for field in separate]
-        yield document.docno, [text_of(document, fields).encode(), *parts]
+        yield document
     if unseen and found:
         raise InputError(
             f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",

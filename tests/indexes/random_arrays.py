@@ -18,14 +18,14 @@ def arrays_of(postings: list[tuple[Any, Any]], documents: int, lengths: Any) -> 
     assert len(lengths) == documents
     return Arrays(
         Path(),
-        np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-        np.concatenate([np.asarray(docs) for docs, _ in postings]).astype(np.int32),
-        tfs,
-        np.zeros(0, dtype=np.uint8),
-        np.zeros(documents + 1, dtype=np.int64),
-        lengths,
-        norms_of(lengths),
-        np.array([np.asarray(tfs).sum() for _, tfs in postings]),
+        offsets=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        lengths=lengths,
+        norms=norms_of(lengths),
+        collection=np.array([np.asarray(tfs).sum() for _, tfs in postings]),
+        docs=np.concatenate([np.asarray(docs) for docs, _ in postings]).astype(np.int32),
+        tfs=tfs,
+        forward=np.zeros(0, dtype=np.uint8),
+        forward_offsets=np.zeros(documents + 1, dtype=np.int64),
     )
 
 

@@ -17,6 +17,7 @@ from adducir.encoders import encoding
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.indexes.book_search import SearchableBook
+from adducir.models import machine
 
 TEXT = """Title: A Book of Cats
 
@@ -158,7 +159,7 @@ def test_kept_vectors_are_taken_up_again(path, tmp_path, monkeypatch):
 
 def test_kept_vectors_are_computed_where_the_encoder_is(path, tmp_path, monkeypatch):
     searchable = []
-    monkeypatch.setattr(encoding, "choose_device", lambda name: searchable.append(name) or CPU)
+    monkeypatch.setattr(machine, "choose_device", lambda name: searchable.append(name) or CPU)
     source = encoder_source(str(tiny_bert(tmp_path / "tiny")))
     encoders = {"tiny": (source, DualEncoder.load(source))}
     SearchableBook(open_book(path), 2, encoders=encoders, keep=tmp_path / "kept")

@@ -263,9 +263,9 @@ def test_a_model_is_applied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     applied = []
     apply = sets.apply
 
-    def counting(postings, model):
+    def counting(postings, model, *others):
         applied.append(model)
-        return apply(postings, model)
+        return apply(postings, model, *others)
 
     monkeypatch.setattr(sets, "apply", counting)
     candidates = CandidateSet.of_tokens([["a", "a"], ["b"], ["c"]])

@@ -187,13 +187,17 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path):
 
 
 class Killed(Silent):
-    """Stops after some texts."""
+    """Stops after some texts are encoded."""
 
     def __init__(self, after):
         self.after = after
+        self.doing = ""
+
+    def start(self, what, total, unit):
+        self.doing = what
 
     def advance(self, count):
-        self.after -= count
+        self.after -= count if self.doing == "encoding" else 0
         if self.after < 0:
             raise KeyboardInterrupt
 

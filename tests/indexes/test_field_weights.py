@@ -152,6 +152,23 @@ def test_what_cannot_be_weighted(indexes, weights, more, what):
             )
 
 
+def test_terms_of_one_field_only(tmp_path):
+    documents = [
+        Document("a", {"title": "cat law", "text": "dog dog tax"}),
+        Document("b", {"title": "", "text": "tax"}),
+        Document("c", {"title": "cat", "text": ""}),
+    ]
+    settings = IndexSettings(("title", "text"), separate_fields=True)
+    build_index(ListCorpus(documents), tmp_path / "lucene", settings)
+    build_memory_index(ListCorpus(documents), tmp_path / "memory", settings)
+    lucene, memory = (
+        index.search(["cat dog tax"], BM25(), fields={"title": 2, "text": 1})
+        for index in (LuceneIndex(tmp_path / "lucene"), MemoryIndex(tmp_path / "memory"))
+    )
+    assert memory.docnos.to_list() == lucene.docnos.to_list() == ["a", "c", "b"]
+    assert memory.scores.tolist() == lucene.scores.tolist()
+
+
 def test_an_index_of_joined_fields(tmp_path):
     build_memory_index(ListCorpus({"d": "x"}), tmp_path / "i")
     with pytest.raises(UsageError, match="holds its fields joined"):

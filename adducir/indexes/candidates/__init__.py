@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         rank_sets,
         score_sets,
     )
+    from adducir.indexes.candidates.parts import rank_parts
     from adducir.indexes.candidates.ranking import Ranking
     from adducir.indexes.candidates.sets import CandidateSet
     from adducir.indexes.candidates.vocabulary import lower_split
@@ -28,8 +29,10 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "Ranking",
     "RankingTask",
     "rank_sets",
+    "rank_parts",
     "score_sets",
     "gold_ranks_of_sets",
 ]
 
-__getattr__ = offering(__name__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

@@ -6,10 +6,10 @@ import numpy as np
 
 from adducir.core.errors import UsageError
 from adducir.indexes.arrays import Array
+from adducir.indexes.candidates.collection import Collection, own_factors
 from adducir.indexes.candidates.postings import Postings
 from adducir.indexes.memory.compiled import HAS_NUMBA
 from adducir.indexes.models.model import Model
-from adducir.indexes.models.statistics import Statistics
 
 _CHUNK = 1 << 15  # postings whose intermediate arrays stay in the processor's cache
 _DENSE_SHARE = 4
@@ -42,25 +42,24 @@ class Impacts(NamedTuple):
     dense: Array
 
 
-def apply(postings: Postings, model: Model) -> Impacts:
+def apply(postings: Postings, model: Model, collection: Collection | None = None) -> Impacts:
     """Compute what every posting adds.
+
+    Args:
+        postings: The set.
+        model: The model.
+        collection: What the set is part of; None for a collection by itself.
 
     Raises:
         UsageError: There is no such model, or only Lucene has it.
     """
     if not isinstance(model, Model) or "memory" not in model.engines():
         raise UsageError(f"candidate sets cannot be ranked with {model!r}.")
-    lengths, frequencies = postings.lengths, np.diff(postings.offsets)
-    statistics = Statistics(
-        documents=len(lengths),
-        filled=int(np.count_nonzero(lengths)),
-        tokens=int(lengths.sum()),
-        frequencies=frequencies,
-        occurrences=postings.collection,
-        lengths=lengths,
-    )
-    terms, factors = model.term_factors(statistics), model.length_factors(statistics)
-    of_postings = np.repeat(terms, frequencies)
+    if collection is None:
+        terms, factors = own_factors(postings, model)
+    else:
+        terms, factors = collection.factors(postings, model)
+    of_postings = np.repeat(terms, np.diff(postings.offsets))
     values = np.empty(len(postings.docs), dtype=np.float64)
     for low in range(0, len(values), _CHUNK):
         part = slice(low, low + _CHUNK)
@@ -70,7 +69,9 @@ def apply(postings: Postings, model: Model) -> Impacts:
     if background is None:
         background = np.empty(0, dtype=np.float64)
     dense = _densify(postings, values, background)
-    return Impacts(len(lengths), postings.offsets, postings.docs, values, background, *dense)
+    return Impacts(
+        len(postings.lengths), postings.offsets, postings.docs, values, background, *dense
+    )
 
 
 def _densify(postings: Postings, values: Array, background: Array) -> tuple[Array, Array]:

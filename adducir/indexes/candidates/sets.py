@@ -10,12 +10,13 @@ from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
+from adducir.indexes.candidates.collection import Collection
 from adducir.indexes.candidates.impacts import Impacts, apply
 from adducir.indexes.candidates.postings import Spans, invert
 from adducir.indexes.candidates.queries import Query, number_queries, refuse_text
 from adducir.indexes.candidates.ranking import Matrix, Ranking, order
 from adducir.indexes.candidates.scoring import Queries, count, score
-from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabularies
+from adducir.indexes.candidates.vocabulary import Cut, Numbers, Vocabulary, vocabularies
 from adducir.indexes.lucene_builder import default_threads
 from adducir.indexes.models.model import Model
 
@@ -30,13 +31,22 @@ _BLOCKS = 4  # a thread: threads that share a core with others then still end to
 class CandidateSet:
     """Candidates, numbered from 0, with the statistics of these candidates alone.
 
+    A set that is part of a collection, in :mod:`.parts`, has that collection's.
+
     Made by :meth:`of_texts`, :meth:`of_tokens` or :meth:`windows`. A query is a text, a list of
     ready terms, or a mapping from terms to weights; a term that a query repeats counts each time,
     as in rank_bm25, and a term that no candidate holds counts nothing.
     """
 
-    def __init__(self, spans: Spans, vocabulary: Vocabulary, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        spans: Spans,
+        vocabulary: Vocabulary,
+        threads: int | None = None,
+        collection: Collection | None = None,
+    ) -> None:
         self._spans = spans
+        self._collection = collection
         self._vocabulary = vocabulary
         self._threads = threads or default_threads()
         self._postings = invert(spans)
@@ -147,8 +157,15 @@ class CandidateSet:
         Raises:
             UsageError: A query, the model or the depth is not as it should be.
         """
-        put, impacts = self._put(queries), self._impacts(model)
-        ranking = Ranking.empty(len(queries), len(self), depth)
+        return self.rank_numbered(*number_queries(self._vocabulary, queries), model, depth)
+
+    def rank_numbered(
+        self, numbers: Numbers, weights: Array, model: Model, depth: int | None
+    ) -> Ranking:
+        """As :meth:`rank`, for queries that have term numbers of the set's vocabulary already."""
+        put = Queries(numbers.starts, self._postings.rows_of(numbers.values), weights)
+        impacts, queries = self._impacts(model), len(numbers.starts) - 1
+        ranking = Ranking.empty(queries, len(self), depth)
         step = max(SCORES // self._threads // max(len(self), 1), 1)
 
         def work(low: int, high: int) -> None:
@@ -159,7 +176,7 @@ class CandidateSet:
                 score(impacts, put, first, scores)
                 order(scores, ranking.numbers[first:last], ranking.scores[first:last])
 
-        self._in_threads(work, len(queries))
+        self._in_threads(work, queries)
         return ranking
 
     @checked
@@ -198,13 +215,21 @@ class CandidateSet:
         self._in_threads(work, len(numbers))
         return above + level if ties == "against" else above + (level + 1) / 2
 
+    def scores_absent_terms(self, model: Model) -> bool:
+        """Whether a model adds something to candidates that lack a term, as BM25+ does.
+
+        Raises:
+            UsageError: There is no such model, or only Lucene has it.
+        """
+        return len(self._impacts(model).background) > 0
+
     def _put(self, queries: Sequence[Query]) -> Queries:
         numbers, weights = number_queries(self._vocabulary, queries)
         return Queries(numbers.starts, self._postings.rows_of(numbers.values), weights)
 
     def _impacts(self, model: Model) -> Impacts:
         if self._applied is None or self._applied[0] != model:
-            self._applied = model, apply(self._postings, model)
+            self._applied = model, apply(self._postings, model, self._collection)
         return self._applied[1]
 
     def _gold(self, gold: Sequence[int] | Array, queries: int) -> Array:

@@ -7,27 +7,29 @@ vectors, and its digests of the files are checked whenever the index is opened.
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
-from adducir.core.files import read_lines
+from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
-from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
-from adducir.encoders.encoding import SHARD, Items, encode_shards, items_of_corpus
-from adducir.encoders.model import load_encoder
+from adducir.core.sharding.execution import HERE, Execution
+from adducir.core.sharding.made import Made
+from adducir.corpora.documents import Corpus
+from adducir.encoders.encoding import SHARD, EncodingWork
+from adducir.encoders.items import Items, items_of_corpus
 from adducir.encoders.sources import EncoderSource
-from adducir.encoders.vectors import DOCNOS, NAME, read_shard
+from adducir.encoders.vectors import read_shard, write_docnos
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.documents import DocumentWriter
-from adducir.models.artifacts import build_by_parts, settled_precision
-from adducir.models.machine import AnyPrecision, Precision, choose_device
+from adducir.models.artifacts import build_by_shards, settled_precision
+from adducir.models.machine import AnyPrecision, Precision
 
 KIND = "dense-index"
 INDEX = "index.faiss"
@@ -46,7 +48,8 @@ class Running:
         tokens: Padded tokens in a batch.
         precision: What the network computes in; see
             :func:`adducir.models.artifacts.settled_precision` for ``auto``.
-        shard: Documents that a kill can lose.
+        shard: Documents in a shard.
+        execution: Who makes the shards.
     """
 
     device: str = "auto"
@@ -54,6 +57,7 @@ class Running:
     tokens: int | None = None
     precision: AnyPrecision = "float32"
     shard: int = SHARD
+    execution: Execution = HERE
 
 
 def build_dense_index(
@@ -69,7 +73,7 @@ def build_dense_index(
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
-    Encoding that was killed resumes after its last complete shard.
+    Encoding that was killed resumes: shards that were made are not made again.
 
     Args:
         fields: The fields to encode; by default those that any index would take.
@@ -95,17 +99,15 @@ def build_dense_index(
         running.device,
         path,
         fingerprint_in,
+        execution=running.execution,
         progress=progress,
     )
-
-    def make(folder: Path, parts: Path) -> dict[str, Any]:
-        counts = _encoded(corpus, items, folder, parts, source, running, precision, progress)
-        _report(folder, path, source, inputs["model"])
-        return counts | _indexed(folder, parts, counts, settings, running, progress)
-
-    return build_by_parts(
+    encoding = EncodingWork(
+        source, items, precision, running.shard, running.device, running.threads, running.tokens
+    )
+    return build_by_shards(
         path,
-        make,
+        _DenseWork(**vars(encoding), corpus=corpus, index=path, settings=settings),
         kind=KIND,
         recipe=_recipe(items, source, settings, precision),
         inputs=inputs,
@@ -114,6 +116,7 @@ def build_dense_index(
         versions={"faiss": engine.version()},
         sources={"corpus": [corpus.source]},
         rebuild=rebuild,
+        execution=running.execution,
         progress=progress,
     )
 
@@ -145,43 +148,54 @@ def _recipe(
     }
 
 
-def _encoded(
-    corpus: Corpus,
-    items: Items,
-    folder: Path,
-    parts: Path,
-    source: EncoderSource,
-    running: Running,
-    precision: Precision,
-    progress: Progress,
-) -> dict[str, Any]:
-    """Encode the documents, and write their texts on the way."""
-    encoder = load_encoder(source).to(choose_device(running.device))
-    with DocumentWriter(folder) as store:
-        names = items.what["fields"]
+@dataclass(frozen=True)
+class _DenseWork(EncodingWork):
+    """Vectors as :class:`.EncodingWork` makes them, put into an index at the end."""
 
-        def read() -> Iterator[tuple[str, str]]:
-            for document in refuse_duplicates(corpus):
+    corpus: Corpus = field(kw_only=True)
+    index: Path = field(kw_only=True)
+    settings: DenseSettings = field(kw_only=True)
+
+    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
+        """See :class:`adducir.core.sharding.work.Work`."""
+        docnos = [name for names in made.names() for name in names]
+        counts = self.counted(made, docnos)
+        write_docnos(folder, docnos)
+        with DocumentWriter(folder) as store:
+            for document, docno in zip(self.corpus, docnos, strict=True):
+                if document.docno != docno:
+                    raise InputError(
+                        f"{docno!r} was changed while the index was built.", path=self.corpus.source
+                    )
                 store.add(document)
-                yield document.docno, text_of(document, names)
+        _report(folder, self.index, self.source, self.source.identity())
+        found = {
+            "documents": counts["vectors"],
+            "width": counts["width"],
+            "digest": counts["digest"],
+            "shards": counts["shards"],
+            "shard": counts["shard"],
+        }
+        return found | self._indexed(folder, made, docnos, counts["width"], progress)
 
-        counts = encode_shards(
-            encoder,
-            replace(items, items=read),
-            folder,
-            parts,
-            running.tokens,
-            precision,
-            running.shard,
-            progress,
-        )
-    return {
-        "documents": counts["vectors"],
-        "width": counts["width"],
-        "digest": counts["digest"],
-        "shards": counts["shards"],
-        "shard": counts["shard"],
-    }
+    def _indexed(
+        self, folder: Path, made: Made, docnos: Sequence[str], width: int, progress: Progress
+    ) -> dict[str, Any]:
+        """Put the vectors of all shards into FAISS; the shards themselves are not kept."""
+        vectors = np.empty((len(docnos), width), dtype=np.float32)
+        for number, path in enumerate(made.files):
+            here = slice(number * self.size, (number + 1) * self.size)
+            vectors[here] = read_shard(path, docnos[here])
+        index = engine.new_index(self.settings, len(vectors), width)
+        with engine.threads_of_faiss(self.threads):
+            if not index.is_trained:
+                progress.note(f"learning the lists and codes of {len(vectors):,} vectors")
+                index.train(vectors)
+            index.add(vectors)
+            engine.write(index, folder / INDEX)
+            if self.settings.kind == "flat":
+                return {}
+            return {"recall": recall(index, vectors, self.settings.sample, self.settings.seed)}
 
 
 def _report(folder: Path, path: Path, source: EncoderSource, identity: str) -> None:
@@ -193,30 +207,3 @@ def _report(folder: Path, path: Path, source: EncoderSource, identity: str) -> N
             name = os.path.relpath(own.resolve(), path.resolve())
     text = json.dumps({"encoder": name, "identity": identity}, indent=2, sort_keys=True)
     (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
-
-
-def _indexed(
-    folder: Path,
-    parts: Path,
-    counts: dict[str, Any],
-    settings: DenseSettings,
-    running: Running,
-    progress: Progress,
-) -> dict[str, Any]:
-    """Put the vectors of all shards into FAISS; the shards themselves are not kept."""
-    docnos = [line.rstrip("\n") for _, line in read_lines(folder / DOCNOS)]
-    vectors = np.empty((counts["documents"], counts["width"]), dtype=np.float32)
-    for number in range(counts["shards"]):
-        here = slice(number * counts["shard"], (number + 1) * counts["shard"])
-        vectors[here] = read_shard(parts / NAME.format(number), docnos[here])
-        (folder / NAME.format(number)).unlink()
-    index = engine.new_index(settings, len(vectors), counts["width"])
-    with engine.threads_of_faiss(running.threads):
-        if not index.is_trained:
-            progress.note(f"learning the lists and codes of {len(vectors):,} vectors")
-            index.train(vectors)
-        index.add(vectors)
-        engine.write(index, folder / INDEX)
-        if settings.kind == "flat":
-            return {}
-        return {"recall": recall(index, vectors, settings.sample, settings.seed)}

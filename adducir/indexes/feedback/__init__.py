@@ -27,4 +27,5 @@ FEEDBACK = Family(
 
 __all__ = ["BM25PRF", "FEEDBACK", "RM3", "Collection", "Document", "FeedbackMethod", "Rocchio"]
 
-__getattr__ = offering(__name__, {home.split(":")[1]: home.split(":")[0] for home in _OWN.values()})
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

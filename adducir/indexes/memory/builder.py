@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adducir.core.artifacts import Manifest, Sources, build
+from adducir.core.artifacts import Make, Manifest, Sources, artifact_fingerprint, build
 from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
@@ -25,11 +25,11 @@ from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.documents import DocumentWriter
-from adducir.indexes.feeding import Fed, fed, is_blank, packed
+from adducir.indexes.feeding import Choice, Fed, fed, is_blank, packed
 from adducir.indexes.java_errors import translated
 from adducir.indexes.lucene_builder import IndexSettings, default_threads, engine_versions, settled
 from adducir.indexes.memory import SLOWER, engine_backend
-from adducir.indexes.memory.fields import FIELDS
+from adducir.indexes.memory.fields import field_folders
 from adducir.indexes.memory.inverting import distinct
 from adducir.indexes.memory.weights import read_terms, take_weights
 from adducir.indexes.memory.writing import ArrivedDocuments, write_arrays
@@ -58,19 +58,13 @@ def build_memory_index(
     counted as ``empty``.
     """
     settings = settled(corpus, settings)
-
-    def make(folder: Path) -> dict[str, Any]:
-        if settings.weights is not None:
-            return _make_of_weights(corpus, folder, settings, settings.weights, progress)
-        return _make(corpus, folder, settings, threads or default_threads(), progress)
-
     return build(
         path,
         kind=KIND,
         recipe=settings.recipe(),
         inputs={"corpus": fingerprint(corpus.identity())},
         builder_version=BUILDER_VERSION,
-        make=make,
+        make=builder(corpus, settings, threads, progress),
         rebuild=rebuild,
         versions=engine_versions(),
         sources={"corpus": [corpus.source]},
@@ -78,14 +72,52 @@ def build_memory_index(
     )
 
 
+def fingerprint_of(corpus: Corpus, settings: IndexSettings) -> str:
+    """The fingerprint of the index that :func:`build_memory_index` would build.
+
+    Args:
+        settings: With the fields named.
+    """
+    inputs = {"corpus": fingerprint(corpus.identity())}
+    return artifact_fingerprint(KIND, settings.recipe(), inputs, BUILDER_VERSION)
+
+
+def builder(
+    corpus: Corpus,
+    settings: IndexSettings,
+    threads: int | None,
+    progress: Progress,
+    choose: Choice = iter,
+) -> Make:
+    """What fills a folder with the index of a corpus, or of some documents of it.
+
+    Args:
+        settings: With the fields named.
+        choose: Chooses the documents.
+    """
+
+    def make(folder: Path) -> dict[str, Any]:
+        if settings.weights is not None:
+            return _make_of_weights(corpus, folder, settings, settings.weights, progress, choose)
+        return _make(corpus, folder, settings, threads or default_threads(), progress, choose)
+
+    return make
+
+
 def _make_of_weights(
-    corpus: Corpus, folder: Path, settings: IndexSettings, weights: Path, progress: Progress
+    corpus: Corpus,
+    folder: Path,
+    settings: IndexSettings,
+    weights: Path,
+    progress: Progress,
+    choose: Choice,
 ) -> dict[str, Any]:
     with ArrivedDocuments(folder) as arrived:
         with DocumentWriter(folder) as store:
-            docnos = {docno for docno, _ in fed(corpus, settings.fields, store)}
+            docnos = {docno for docno, _ in fed(corpus, settings.fields, store, (), choose)}
         with translated(folder):
-            terms = read_terms(weights, settings.analysis, docnos)
+            every = docnos if choose is iter else {document.docno for document in corpus}
+            terms = read_terms(weights, settings.analysis, docnos, every)
             without = len(docnos) - take_weights(terms, arrived, progress)
         counts = write_arrays(folder, arrived)
         return {"documents": len(docnos), **counts, "empty": counts["empty"] + without}
@@ -155,10 +187,15 @@ class _Reduced:
 
 
 def _make(
-    corpus: Corpus, folder: Path, settings: IndexSettings, threads: int, progress: Progress
+    corpus: Corpus,
+    folder: Path,
+    settings: IndexSettings,
+    threads: int,
+    progress: Progress,
+    choose: Choice,
 ) -> dict[str, Any]:
     with translated(folder), ExitStack() as open_spools:
-        folders = [folder, *(folder / FIELDS / str(n) for n in range(len(settings.separate)))]
+        folders = [folder, *(folder / place for place, _ in field_folders(settings.separate))]
         for one in folders[1:]:
             one.mkdir(parents=True)
         arrived = [open_spools.enter_context(ArrivedDocuments(one)) for one in folders]
@@ -167,9 +204,10 @@ def _make(
                 progress.note(SLOWER)
             analyser = Analyser(settings.analysis, 1 + len(settings.separate))
             empty: Counter[bool] = Counter()
-            progress.start("indexing", corpus.size_hint(), "documents")
+            progress.start("indexing", corpus.size_hint() if choose is iter else None, "documents")
             try:
-                texts = _counted(fed(corpus, settings.fields, store, settings.separate), empty)
+                documents = fed(corpus, settings.fields, store, settings.separate, choose)
+                texts = _counted(documents, empty)
                 blocks = packed(texts, with_docnos=False)
                 for block in _in_order(analyser, blocks, threads):
                     for place, spools in enumerate(arrived):

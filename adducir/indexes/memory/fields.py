@@ -5,7 +5,7 @@ the index's settings. Scores are Lucene's, bit for bit where weights are whole n
 weighted frequencies may differ in the last bit, since Lucene adds them up in an order of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import polars as pl
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.memory.files import Arrays
+from adducir.indexes.memory.files import Arrays, Totals
 from adducir.indexes.memory.norms import LENGTHS, norms_of
 from adducir.indexes.memory.searching import Ranked, ranked_by
 from adducir.indexes.models.bm25 import BM25
@@ -21,12 +21,29 @@ from adducir.indexes.models.bm25 import BM25
 FIELDS = "fields"
 
 
-class _Field:
-    """A field: its arrays, and (n,) the index's number of each of its documents."""
+def field_folders(fields: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    """Where in an index's folder each separate field lies, and its name."""
+    for number, name in enumerate(fields):
+        yield Path(FIELDS) / str(number), name
 
-    def __init__(self, folder: Path, docnos: pl.Series) -> None:
+
+class _Field:
+    """A field: its arrays, and (n,) the index's number of each of its documents.
+
+    Args:
+        folder: Of the arrays.
+        whole: The folder of the field in the whole index, where the arrays are of a part.
+    """
+
+    def __init__(self, folder: Path, docnos: pl.Series, whole: Path | None) -> None:
         self.arrays = Arrays.open(folder)
+        self.totals: Totals = self.arrays if whole is None else Totals.open(whole)
         self.docs = docnos.search_sorted(self.arrays.docnos).to_numpy().astype(np.int64)
+
+    def frequency(self, term: str) -> int:
+        """How many documents of the whole index hold the term in this field."""
+        number, offsets = self.totals.numbers.get(term), self.totals.offsets
+        return 0 if number is None else int(offsets[number + 1] - offsets[number])
 
     def lengths(self, documents: int) -> Array:
         """(N,) float32: the length of the field in each document of the index, from its byte."""
@@ -47,14 +64,19 @@ class FieldSearcher:
     """Ranks by weighted fields.
 
     Args:
+        folder: Of the index, or of a part of it.
         fields: Its fields, in the order of its settings.
         docnos: (N,) its docnos, ascending.
+        whole: The folder of the whole index, where ``folder`` is of a part.
     """
 
-    def __init__(self, folder: Path, fields: Sequence[str], docnos: pl.Series) -> None:
+    def __init__(
+        self, folder: Path, fields: Sequence[str], docnos: pl.Series, whole: Path | None = None
+    ) -> None:
         self._documents = len(docnos)
         self._fields = {
-            name: _Field(folder / FIELDS / str(place), docnos) for place, name in enumerate(fields)
+            name: _Field(folder / place, docnos, whole / place if whole else None)
+            for place, name in field_folders(fields)
         }
 
     def rank(
@@ -75,13 +97,14 @@ class FieldSearcher:
             depth: Hits a query, at most; None for all.
         """
         chosen = [(np.float32(weights[name]), self._fields[name]) for name in sorted(weights)]
-        documents = max(field.arrays.documents for _, field in chosen)
+        documents = max(field.totals.documents for _, field in chosen)
         saturation = self._saturation(chosen, documents, model)
 
         def sums_of(query: int) -> tuple[Array, Array]:
             sums, seen = np.zeros(self._documents), np.zeros(self._documents, dtype=bool)
             for term, boost in queries[query].items():
-                frequencies, most_documents = self._frequencies(chosen, term)
+                frequencies = self._frequencies(chosen, term)
+                most_documents = max(field.frequency(term) for _, field in chosen)
                 docs = np.flatnonzero(frequencies)
                 weight = np.float32(boost) * _idf(most_documents, documents)
                 tfs = frequencies[docs]
@@ -99,7 +122,7 @@ class FieldSearcher:
         tokens = 0
         lengths: Array = np.zeros(self._documents, dtype=np.float32)
         for weight, field in chosen:
-            tokens = int(tokens + float(weight) * int(field.arrays.tokens))
+            tokens = int(tokens + float(weight) * int(field.totals.tokens))
             lengths += weight * field.lengths(self._documents)
         rounded = LENGTHS[norms_of(np.floor(lengths + np.float32(0.5)))].astype(np.float32)
         one, k1, b = np.float32(1), np.float32(model.k1), np.float32(model.b)
@@ -108,17 +131,13 @@ class FieldSearcher:
             found: Array = one / (k1 * ((one - b) + b * rounded / average))
         return found
 
-    def _frequencies(
-        self, chosen: Sequence[tuple[np.float32, _Field]], term: str
-    ) -> tuple[Array, int]:
-        """(N,) float32: weighted sums; and how many documents of a field have the term, at most."""
+    def _frequencies(self, chosen: Sequence[tuple[np.float32, _Field]], term: str) -> Array:
+        """(N,) float32: the weighted sums of the term's frequencies in the fields."""
         sums: Array = np.zeros(self._documents, dtype=np.float32)
-        most = 0
         for weight, field in chosen:
             docs, tfs = field.postings(term)
             sums[docs] += weight * tfs
-            most = max(most, len(docs))
-        return sums, most
+        return sums
 
 
 def _idf(frequency: int, documents: int) -> np.float32:

@@ -7,12 +7,31 @@ last byte (LEB128). Terms of low number are the frequent ones, so most differenc
 Weighted documents have no such form: their frequencies are not whole.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
+
+LONGEST_CODE = 10
+"""Bytes that a term and its frequency take, at most."""
+
+
+class Vectors(NamedTuple):
+    """Documents' terms.
+
+    Attributes:
+        code: uint8, see the module.
+        starts: (n + 1,) int64: where each document begins in ``code``.
+        longest: The most bytes that a document has.
+        rows: (d,) which of the n each of the documents is that were asked for.
+    """
+
+    code: Array
+    starts: Array
+    longest: int
+    rows: Array
 
 
 @kernel
@@ -84,6 +103,22 @@ def decode(code: Array, start: int, end: int, terms: Array, tfs: Array) -> int:
         tfs[count] = tf
         count += 1
     return count
+
+
+@kernel
+def decode_all(code: Array, starts: Array, terms: Array, tfs: Array, counts: Array) -> Any:
+    """Decode documents one after another into ``terms`` and ``tfs``; returns how many terms.
+
+    Args:
+        starts: (n + 1,) int64: where each begins in ``code``, and where the last ends.
+        counts: (n,) int64, written: how many terms each has.
+    """
+    place = 0
+    for document in range(len(starts) - 1):
+        first, last = starts[document], starts[document + 1]
+        counts[document] = decode(code, first, last, terms[place:], tfs[place:])
+        place += counts[document]
+    return place
 
 
 def terms_of(code: Array, start: int, end: int) -> tuple[Array, Array]:

@@ -12,7 +12,6 @@ from adducir.core.artifacts import Manifest
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.verified import open_artifact
-from adducir.indexes.arrays import damaged
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.feedback.weights import check_weights
 from adducir.indexes.field_weights import FieldWeights
@@ -22,10 +21,8 @@ from adducir.indexes.lucene_builder import default_threads
 from adducir.indexes.memory import engine_backend
 from adducir.indexes.memory.builder import KIND
 from adducir.indexes.memory.feedback import Feedback
-from adducir.indexes.memory.fields import FieldSearcher
-from adducir.indexes.memory.files import Arrays
-from adducir.indexes.memory.formulas import rank_by_formula
-from adducir.indexes.memory.searching import Ranked, Searcher, Terms
+from adducir.indexes.memory.opened import Opened
+from adducir.indexes.memory.searching import Ranked, Terms
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.refusing import refuse_unless_scored
 
@@ -57,18 +54,18 @@ class MemoryIndex(Index):
         self.backend = backend or engine_backend()
         is_of_impacts = "weights" in self.manifest.recipe and self.analysis.is_pretokenized
         self.default_model = "impact" if is_of_impacts else "bm25"
-        self._arrays = Arrays.open(self.path)
-        self.has_vectors = len(self._arrays.forward) > 0 or self._arrays.documents == 0
-        self._searcher = Searcher(self._arrays, self.backend)
+        self._opened = Opened(self.path, self.backend)
+        self._totals = self._opened.totals
+        self.has_vectors = self._opened.has_vectors
 
     def __len__(self) -> int:
         """How many documents can be found (those without a term are not indexed)."""
-        return self._arrays.documents
+        return self._totals.documents
 
     @property
     def docnos(self) -> pl.Series:
         """Every docno, in ascending order."""
-        return self._arrays.docnos
+        return self._totals.docnos
 
     @checked
     def search(
@@ -86,11 +83,14 @@ class MemoryIndex(Index):
         threads = threads or default_threads()
         if fields is not None:
             bm25, requested = self._by_fields(fields, model, feedback), self._weights(queries)
+            kept = self.separate_fields
             return self._hits(
-                self._field_searcher.rank(requested, fields, bm25, depth=depth, threads=threads)
+                self._opened.rank_by_fields(
+                    requested, fields, bm25, kept, depth=depth, threads=threads
+                )
             )
         if feedback is None:
-            terms = Terms.of(self._weights(queries), self._arrays.numbers)
+            terms = Terms.of(self._weights(queries), self._totals.numbers)
         else:
             counts, found = self._first(texts_alone(queries), model, feedback, threads)
             terms = self._feedback.terms(counts, found, feedback, threads)
@@ -137,25 +137,20 @@ class MemoryIndex(Index):
                 f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
                 hint="Search without feedback, or expand from an index of the texts.",
             )
-        indexed = self.manifest.counts.get("indexed", self._arrays.documents)
-        return Feedback(self._arrays, int(indexed), self.analysis.has_plain_feedback)
+        indexed = self.manifest.counts.get("indexed", self._totals.documents)
+        plain = self.analysis.has_plain_feedback
+        return Feedback(self._totals, self._opened.vectors, int(indexed), plain)
 
     def _rank(self, terms: Terms, model: Model, depth: int | None, threads: int) -> Ranked:
         refuse_unless_scored(model, "memory", self.path)
-        formula = model.compiled()
-        try:
-            if formula is not None:
-                return self._searcher.rank(
-                    terms, formula, accurate=self.accurate_length, depth=depth, threads=threads
-                )
-            corpus = int(self.manifest.counts.get("documents", self._arrays.documents))
-            return rank_by_formula(self._arrays, corpus, terms, model, depth=depth, threads=threads)
-        except IndexError as error:  # a document number that there is not
-            raise damaged(self.path / "postings.docs.npy") from error
-
-    @cached_property
-    def _field_searcher(self) -> FieldSearcher:
-        return FieldSearcher(self.path, self.separate_fields, self.docnos)
+        return self._opened.rank(
+            terms,
+            model,
+            documents=int(self.manifest.counts.get("documents", self._totals.documents)),
+            accurate=self.accurate_length,
+            depth=depth,
+            threads=threads,
+        )
 
     def _first(
         self, queries: Sequence[str], model: Model, feedback: FeedbackMethod, threads: int
@@ -163,7 +158,7 @@ class MemoryIndex(Index):
         """The terms of the queries, and the documents that feedback reads."""
         _ = self._feedback  # refused before anything is searched
         counts = self._counts(queries)
-        terms = Terms.of(counts, self._arrays.numbers)
+        terms = Terms.of(counts, self._totals.numbers)
         return counts, self._rank(terms, model, feedback.depth, threads)
 
     def _weights(self, queries: Sequence[Query]) -> list[Mapping[str, float]]:

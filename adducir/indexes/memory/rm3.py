@@ -14,8 +14,8 @@ import polars as pl
 from adducir.indexes.arrays import Array
 from adducir.indexes.feedback.rm3 import RM3
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.files import Arrays
-from adducir.indexes.memory.forward import decode
+from adducir.indexes.memory.files import Totals
+from adducir.indexes.memory.forward import Vectors, decode
 from adducir.indexes.memory.searching import Ranked, Terms, in_threads
 
 _COMMON = np.float32(0.1)
@@ -26,17 +26,16 @@ class _Index(NamedTuple):
     """What the kernels read of an index.
 
     Attributes:
-        code, starts: Documents' terms, see :mod:`.forward`.
+        code, starts, longest: Documents' terms, see :class:`.forward.Vectors`.
         eligible: (V,) bool: which terms feedback takes.
         ranks: (V,) int32: the place of each term in alphabetical order.
-        longest: The most bytes that a document's terms have.
     """
 
     code: Array
     starts: Array
+    longest: int
     eligible: Array
     ranks: Array
-    longest: int
 
 
 class _Lists(NamedTuple):
@@ -62,32 +61,33 @@ class CompiledRM3:
     """Expands queries from documents.
 
     Args:
-        arrays: The index, with documents' terms.
+        totals: The index.
         documents: How many documents the share of a term is counted against.
         plain: Whether terms must match ``[a-z0-9]+``.
     """
 
-    def __init__(self, arrays: Arrays, documents: int, *, plain: bool = True) -> None:
-        names = pl.Series(arrays.terms, dtype=pl.String)
-        frequency = np.diff(arrays.offsets).astype(np.float32)
+    def __init__(self, totals: Totals, documents: int, *, plain: bool = True) -> None:
+        names = pl.Series(totals.terms, dtype=pl.String)
+        frequency = np.diff(totals.offsets).astype(np.float32)
         # Java counts characters beyond the first 65,536 as two.
         sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
         allowed = names.str.contains("^[a-z0-9]{2,20}$") if plain else sizes.is_between(2, 20)
-        eligible = allowed.to_numpy() & (frequency / np.float32(documents) <= _COMMON)
-        ranks = np.empty(len(names), dtype=np.int32)
-        ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
-        code, starts = np.asarray(arrays.forward), np.asarray(arrays.forward_offsets)
-        longest = int(np.diff(starts).max(initial=0))
-        self._index = _Index(code, starts, eligible, ranks, longest)
+        self._eligible = allowed.to_numpy() & (frequency / np.float32(documents) <= _COMMON)
+        self._ranks = np.empty(len(names), dtype=np.int32)
+        self._ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
 
-    def expanded(self, queries: Terms, feedback: Ranked, rm3: RM3, threads: int) -> Terms:
+    def expanded(
+        self, queries: Terms, feedback: Ranked, vectors: Vectors, rm3: RM3, threads: int
+    ) -> Terms:
         """The expanded queries.
 
         Args:
             queries: The queries, their weights adding up to 1 with those of unknown terms.
             feedback: At most ``rm3.fb_docs`` documents per query, with scores.
+            vectors: The terms of these documents.
             rm3: RM3's parameters.
         """
+        index = _Index(*vectors[:3], self._eligible, self._ranks)
         sizes = np.diff(queries.starts)
         starts = np.concatenate(([0], np.cumsum(sizes + rm3.fb_terms)))
         terms = np.empty(starts[-1], dtype=np.int64)
@@ -95,12 +95,12 @@ class CompiledRM3:
         counts = np.zeros(len(queries), dtype=np.int64)
         own = _Lists(queries.starts, queries.numbers, queries.weights)
         scores = np.maximum(feedback.scores, 0).astype(np.float32)
-        found = _Lists(feedback.starts, feedback.docs, scores)
+        found = _Lists(feedback.starts, vectors.rows, scores)
         into = _Lists(starts, terms, weights)
 
         def expand(span: tuple[int, int]) -> None:
             share = np.float32(rm3.original_query_weight)
-            _expand(*span, self._index, own, found, rm3.fb_terms, share, into, counts)
+            _expand(*span, index, own, found, rm3.fb_terms, share, into, counts)
 
         in_threads(expand, len(queries), threads)
         room = np.diff(starts)

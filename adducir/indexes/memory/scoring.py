@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.files import Arrays
+from adducir.indexes.memory.files import Arrays, Places, Totals
 from adducir.indexes.memory.norms import LENGTHS
 from adducir.indexes.models.model import Dirichlet, Saturation
 
@@ -93,6 +93,13 @@ class Queries(NamedTuple):
     weights: Array
     masses: Array
 
+    def in_part(self, places: Places) -> "Queries":
+        """The same with a part's numbers of the terms, without those that it does not hold."""
+        terms = places.of_terms(self.terms)
+        held = terms >= 0
+        starts = np.concatenate(([0], np.cumsum(held)))[self.starts]
+        return Queries(starts, terms[held], self.weights[held], self.masses[held])
+
 
 def postings_of(arrays: Arrays) -> Postings:
     """The index as plain arrays that nobody can write to."""
@@ -109,8 +116,16 @@ def postings_of(arrays: Arrays) -> Postings:
     )
 
 
-def formula_of(model: Saturation | Dirichlet, arrays: Arrays, *, accurate: bool) -> Formula:
-    """The model's arithmetic over the index; ``accurate``: BM25 with exact lengths."""
+def formula_of(
+    model: Saturation | Dirichlet, totals: Totals, lengths: Array, *, accurate: bool
+) -> Formula:
+    """The model's arithmetic over the index, or over a part of it.
+
+    Args:
+        totals: The whole index.
+        lengths: (N,) the lengths of the documents that are scored.
+        accurate: BM25 with exact lengths.
+    """
     zero, one = np.float32(0), np.float32(1)
     if isinstance(model, Dirichlet):
         mu = np.float64(np.float32(model.mu))
@@ -118,19 +133,19 @@ def formula_of(model: Saturation | Dirichlet, arrays: Arrays, *, accurate: bool)
             logs = np.log(mu / (LENGTHS.astype(np.float32).astype(np.float64) + mu))
         return Formula(DIRICHLET, _frozen(logs), _NO_PARTS, zero, zero)
     k1, b = np.float32(model.k1), np.float32(model.b)
-    average = np.float32(arrays.tokens / max(1, arrays.documents))
+    average = np.float32(totals.tokens / max(1, totals.documents))
     if accurate:
         slope = k1 * b / max(np.float32(1e-10), average)
-        parts = slope * np.asarray(arrays.lengths).astype(np.float32)
+        parts = slope * np.asarray(lengths).astype(np.float32)
         return Formula(BM25_EXACT, _NO_FACTORS, _frozen(_padded(parts)), slope, k1 * (one - b))
-    lengths = LENGTHS.astype(np.float32)
+    by_byte = LENGTHS.astype(np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):  # k1 may be 0
-        saturation = one / (k1 * ((one - b) + b * lengths / average))
+        saturation = one / (k1 * ((one - b) + b * by_byte / average))
     return Formula(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
 
 
 def weighted(
-    starts: Array, terms: Array, boosts: Array, model: Saturation | Dirichlet, arrays: Arrays
+    starts: Array, terms: Array, boosts: Array, model: Saturation | Dirichlet, totals: Totals
 ) -> Queries:
     """Queries for the kernels from terms and the weights that the query gives them.
 
@@ -141,16 +156,16 @@ def weighted(
     """
     boosts = boosts.astype(np.float32)
     if isinstance(model, Saturation):
-        weights = boosts * idf(terms, arrays) if model.idf else boosts
+        weights = boosts * idf(terms, totals) if model.idf else boosts
         return Queries(starts, terms, weights, np.ones(len(terms)))
-    share = (arrays.collection[terms] + 1.0) / (arrays.tokens + 1.0)
+    share = (totals.collection[terms] + 1.0) / (totals.tokens + 1.0)
     return Queries(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
 
 
-def idf(terms: Array, arrays: Arrays) -> Array:
+def idf(terms: Array, totals: Totals) -> Array:
     """(t,) float32: Lucene's inverse document frequency of each term."""
-    frequency = (arrays.offsets[terms + 1] - arrays.offsets[terms]).astype(np.float64)
-    rest = arrays.documents - frequency
+    frequency = (totals.offsets[terms + 1] - totals.offsets[terms]).astype(np.float64)
+    rest = totals.documents - frequency
     inverse: Array = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
     return inverse
 

@@ -12,8 +12,9 @@ import numpy as np
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory import kernels, kernels_numpy
 from adducir.indexes.memory.bounding import LEVELS, Peaks
-from adducir.indexes.memory.files import Arrays
-from adducir.indexes.memory.scoring import formula_of, postings_of, weighted
+from adducir.indexes.memory.files import Arrays, Places, Totals
+from adducir.indexes.memory.keeping import merge
+from adducir.indexes.memory.scoring import Queries, formula_of, postings_of, weighted
 from adducir.indexes.models.model import Dirichlet, Saturation
 
 _SLICE = 64
@@ -79,10 +80,20 @@ class Searcher:
 
     Args:
         backend: ``numba`` or ``numpy``.
+        whole: The index that the arrays are a part of; by default they are all of it.
+        places: Where the part stands in it.
     """
 
-    def __init__(self, arrays: Arrays, backend: str) -> None:
+    def __init__(
+        self,
+        arrays: Arrays,
+        backend: str,
+        whole: Totals | None = None,
+        places: Places | None = None,
+    ) -> None:
         self._arrays = arrays
+        self._whole = whole or arrays
+        self._places = places
         self._postings = postings_of(arrays)
         self._backend = backend
 
@@ -104,11 +115,17 @@ class Searcher:
         """Rank the documents that hold a term of the query.
 
         Args:
+            terms: Numbers of the whole index.
             depth: Hits a query, at most; None for all.
+
+        Returns:
+            Documents by their numbers in these arrays.
         """
-        formula = formula_of(model, self._arrays, accurate=accurate)
-        queries = weighted(terms.starts, terms.numbers, terms.weights, model, self._arrays)
-        room = self._most_hits(terms, depth)
+        formula = formula_of(model, self._whole, self._arrays.lengths, accurate=accurate)
+        queries = weighted(terms.starts, terms.numbers, terms.weights, model, self._whole)
+        if self._places is not None:
+            queries = queries.in_part(self._places)
+        room = self._most_hits(queries, depth)
         starts = np.concatenate(([0], np.cumsum(room)))
         docs = np.empty(starts[-1], dtype=np.int32)
         scores = np.empty(starts[-1], dtype=np.float32)
@@ -127,15 +144,32 @@ class Searcher:
             docs, scores = docs[kept], scores[kept]
         return Ranked(counts, docs, scores)
 
-    def _most_hits(self, terms: Terms, depth: int | None) -> Array:
+    def _most_hits(self, queries: Queries, depth: int | None) -> Array:
         """(q,) the most hits that each query can have."""
         offsets = self._arrays.offsets
-        sizes = offsets[terms.numbers + 1] - offsets[terms.numbers]
+        sizes = offsets[queries.terms + 1] - offsets[queries.terms]
         ends = np.concatenate(([0], np.cumsum(sizes)))
-        matches = ends[terms.starts[1:]] - ends[terms.starts[:-1]]
+        matches = ends[queries.starts[1:]] - ends[queries.starts[:-1]]
         most = self._arrays.documents if depth is None else min(depth, self._arrays.documents)
         hits: Array = np.minimum(matches, most)
         return hits
+
+
+def merged(one: Ranked, other: Ranked, depth: int | None) -> Ranked:
+    """The best documents of two rankings of the same queries, which share no document.
+
+    Args:
+        depth: Hits a query, at most; None for all.
+    """
+    counts = one.counts + other.counts
+    if depth is not None:
+        counts = np.minimum(counts, depth)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    docs = np.empty(starts[-1], dtype=np.int32)
+    scores = np.empty(starts[-1], dtype=one.scores.dtype)
+    first, second = (one.starts, one.docs, one.scores), (other.starts, other.docs, other.scores)
+    merge(*first, *second, starts, docs, scores)
+    return Ranked(counts, docs, scores)
 
 
 def ranked_by(

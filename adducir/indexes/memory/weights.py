@@ -8,7 +8,7 @@ that the analysis cuts into several terms gives its weight to each. Where texts 
 Weights are single precision, as models compute them, and whole numbers where all are.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -25,17 +25,21 @@ Weighted = tuple[str, Mapping[str, float]]
 """A docno, and the weight of each of the document's tokens."""
 
 
-def read_terms(source: Path, analysis: Analysis, docnos: set[str]) -> Iterator[Weighted]:
-    """The documents of a source of token weights, by term.
+def read_terms(
+    source: Path, analysis: Analysis, docnos: set[str], corpus: Container[str]
+) -> Iterator[Weighted]:
+    """Some documents of a source of token weights, by term.
 
     Args:
         source: See :mod:`adducir.corpora.token_weights`.
-        docnos: Those of the corpus.
+        docnos: Those of the documents that are wanted.
+        corpus: The docnos of the whole corpus.
 
     Raises:
         InputError: As :func:`.read_token_weights`, or a docno is not of the corpus.
     """
-    documents = _of_the_corpus(read_token_weights(source), docnos, source)
+    every = _of_the_corpus(read_token_weights(source), corpus, source)
+    documents = ((docno, weights) for docno, weights in every if docno in docnos)
     return documents if analysis.is_pretokenized else _by_term(documents, analysis)
 
 
@@ -74,7 +78,7 @@ def take_weights(
 
 
 def _of_the_corpus(
-    documents: Iterable[Weighted], docnos: set[str], source: Path
+    documents: Iterable[Weighted], docnos: Container[str], source: Path
 ) -> Iterator[Weighted]:
     for docno, weights in documents:
         if docno not in docnos:

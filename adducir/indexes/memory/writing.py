@@ -1,7 +1,7 @@
 """Writes the files of a memory index from documents in the order in which they came."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -11,13 +11,12 @@ import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.files import DOCNOS, TERMS
-from adducir.indexes.memory.forward import encode
+from adducir.indexes.memory.forward import LONGEST_CODE, encode
 from adducir.indexes.memory.inverting import gather, scatter
 from adducir.indexes.memory.norms import norms_of
 from adducir.indexes.memory.spool import Spool, let_go
 
 _CHUNK_POSTINGS = 1 << 22
-_GREATEST_VARINT = 10  # bytes that a 64-bit number takes
 
 
 class ArrivedDocuments:
@@ -82,8 +81,8 @@ def write_arrays(
     ranked = _ranked_terms(arrived.terms, frequency)
     renumber = np.empty(len(arrived.terms), dtype=np.int32)
     renumber[ranked] = np.arange(len(ranked), dtype=np.int32)
-    _write_lines(folder / TERMS, [arrived.terms[term] for term in ranked])
-    _write_lines(folder / DOCNOS, [docnos[row] for row in order])
+    write_lines(folder / TERMS, [arrived.terms[term] for term in ranked])
+    write_lines(folder / DOCNOS, [docnos[row] for row in order])
     offsets = np.zeros(len(ranked) + 1, dtype=np.int64)
     np.cumsum(frequency[ranked], out=offsets[1:])
     np.save(folder / "postings.offsets.npy", offsets)
@@ -126,10 +125,10 @@ def _write_postings(
     """
     whole = tfs.dtype.kind in "iu"
     total = int(offsets[-1])
-    docs = _new_array(folder / "postings.docs.npy", np.int32, total)
-    out_tfs = _new_array(folder / "postings.tfs.npy", tfs.dtype, total)
+    docs = new_array(folder / "postings.docs.npy", np.int32, total)
+    out_tfs = new_array(folder / "postings.tfs.npy", tfs.dtype, total)
     lengths = np.zeros(len(order), dtype=np.int32 if whole else np.float64)
-    collection = np.zeros(len(renumber), dtype=np.int64 if whole else np.float64)
+    collection = np.zeros(len(offsets) - 1, dtype=np.int64 if whole else np.float64)
     forward_offsets = np.zeros(len(order) + 1, dtype=np.int64)
     cursors = offsets[:-1].copy()
     sizes = np.diff(starts)[order]
@@ -176,7 +175,7 @@ def _gathered(starts: Array, terms: Array, tfs: Array, rows: Array, renumber: Ar
     encoded = np.zeros(len(rows) + 1, dtype=np.int64)
     if tfs.dtype.kind == "f":
         return _Gathered(bounds, mine, mine_tfs, np.empty(0, dtype=np.uint8), encoded[1:])
-    code = np.empty(_GREATEST_VARINT * size, dtype=np.uint8)
+    code = np.empty(LONGEST_CODE * size, dtype=np.uint8)
     encode(bounds, mine, mine_tfs, code, encoded)
     return _Gathered(bounds, mine, mine_tfs, code[: encoded[-1]], encoded[1:])
 
@@ -209,7 +208,8 @@ def _chunks(sizes: Array) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
 
 
-def _new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
+def new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
+    """An array in a new file, mapped for writing."""
     if size == 0:  # an empty file cannot be mapped
         np.save(path, np.empty(0, dtype=dtype))
         return np.empty(0, dtype=dtype)
@@ -217,5 +217,6 @@ def _new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
     return mapped
 
 
-def _write_lines(path: Path, lines: list[str]) -> None:
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write each text as a line."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -54,4 +54,5 @@ __all__ = [
     "Okapi",
 ]
 
-__getattr__ = offering(__name__, {home.split(":")[1]: home.split(":")[0] for home in _OWN.values()})
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)
