@@ -1,25 +1,30 @@
 """Documents, topics and judgements: from ir_datasets, from local files, from the bundle."""
 
+from typing import TYPE_CHECKING
+
 from adducir.core.lazy import offering
 
-_HOMES = {
-    "Corpus": "documents",
-    "Document": "documents",
-    "open_corpus": "sources",
-    "refuse_duplicates": "documents",
-    "text_of": "documents",
-    "Topics": "topics",
-    "load_topics": "topics",
-    "Qrels": "qrels",
-    "load_qrels": "qrels",
-    "bundled_corpus": "bundled",
-    "bundled_topics": "bundled",
-    "bundled_qrels": "bundled",
-}
+if TYPE_CHECKING:
+    from adducir.corpora.bundled import bundled_corpus, bundled_qrels, bundled_topics
+    from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
+    from adducir.corpora.qrels import Qrels, load_qrels
+    from adducir.corpora.sources import open_corpus
+    from adducir.corpora.topics import Topics, load_topics
 
-__getattr__ = offering(__name__, _HOMES)
+__all__ = [
+    "Corpus",
+    "Document",
+    "Qrels",
+    "Topics",
+    "bundled_corpus",
+    "bundled_qrels",
+    "bundled_topics",
+    "load_qrels",
+    "load_topics",
+    "open_corpus",
+    "refuse_duplicates",
+    "text_of",
+]
 
-
-def __dir__() -> list[str]:
-    """The names that can be imported from here."""
-    return sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

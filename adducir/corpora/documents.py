@@ -1,10 +1,11 @@
 """Documents and corpora: what an index is built from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from adducir.core.checking import checked
+from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError, UsageError
 
 LONGEST_DOCNO = 1024
@@ -105,23 +106,31 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
 
 
 @checked
-def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
+def refuse_duplicates(
+    corpus: Corpus, documents: Iterable[Document] | None = None
+) -> Iterator[Document]:
     """Iterate over a corpus, and stop at the second document of the same docno.
 
     Lucene would keep both without a word (castorini/anserini#258), and a run would then hold
     the same docno twice.
 
+    Args:
+        documents: Some of its documents, to iterate over these instead.
+
     Raises:
         InputError: A docno comes twice; both places are named where they are known.
     """
-    seen: set[str] = set()
-    add = seen.add
-    for document in corpus:
-        docno = document.docno
-        if docno in seen:
-            raise _duplicate(corpus, docno)
-        add(docno)
+    seen = Seen()
+    for document in corpus if documents is None else documents:
+        if seen.add(document.docno) and _is_twice(corpus, document.docno):
+            raise _duplicate(corpus, document.docno)
         yield document
+
+
+def _is_twice(corpus: Corpus, docno: str) -> bool:
+    """Whether a docno whose hash was there before is there twice."""
+    found = (None for document in corpus if document.docno == docno)
+    return next(found, 0) is None and next(found, 0) is None
 
 
 def _duplicate(corpus: Corpus, docno: str) -> InputError:

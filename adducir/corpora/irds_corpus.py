@@ -38,6 +38,10 @@ class IrdsCorpus:
         )
         return cls(name, dataset, progress)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process opens the data set anew, and reports to nobody.
+        return IrdsCorpus.open, (self.source,)
+
     @property
     def _names(self) -> tuple[str, ...]:
         names = getattr(self.dataset.docs_cls(), "_fields", ())

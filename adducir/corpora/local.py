@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.digests import digest
+from adducir.core.source_digests import source_digests
+from adducir.core.unread import is_small, reads_all, refuse_large
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import choose_files, format_of, is_packed
 from adducir.corpora.readers import FORMATS, CorpusFormat
@@ -41,6 +42,7 @@ class LocalCorpus:
     folder: Path | None = None
 
     def __iter__(self) -> Iterator[Document]:
+        refuse_large(*self.paths)
         document = None
         for path in self.paths:
             for _, document in self._read(path):
@@ -68,17 +70,22 @@ class LocalCorpus:
             "format": self.format,
             **FORMATS.origin(self.format),
             "docno_field": self.docno_field,
-            "sha256": [digest(path) for path in self.paths],
+            "sha256": source_digests(self.paths),
         }
         if not self._reader.record_end:
             found["docnos"] = [docno_of(path, self._folder) for path in self.paths]
         return found
 
     def size_hint(self) -> int | None:
-        """The number of records, counted by their ends; None where a file is compressed."""
+        """The number of records, counted by their ends.
+
+        None where a file is compressed, and in a dry run where they are large.
+        """
         ending = self._reader.record_end
         if not ending:
             return len(self.paths)
+        if not reads_all() and not is_small(*self.paths):
+            return None
         if any(is_packed(path) for path in self.paths):
             return None
         return sum(_count(path, ending) for path in self.paths)

@@ -16,7 +16,7 @@ from typing import Any
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_values
-from adducir.corpora.digests import digest
+from adducir.core.source_digests import source_digests
 from adducir.corpora.documents import check_docno
 from adducir.corpora.formats import choose_files
 
@@ -61,7 +61,7 @@ def identity_of(source: Path) -> list[str]:
     """
     if not source.exists():
         raise InputError("there is no such file or folder.", path=source, absent=True)
-    return [digest(path) for path in _files(source)]
+    return source_digests(_files(source))
 
 
 def weights_in(

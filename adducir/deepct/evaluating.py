@@ -1,6 +1,9 @@
 """Measures a trained model on passages that it did not learn from, beside what it must beat."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
@@ -15,8 +18,10 @@ from adducir.deepct.recovery import (
     constant,
     recoveries,
 )
-from adducir.deepct.splitting import divided
+from adducir.deepct.splitting import Divided, Divider
+from adducir.deepct.task import packed_example, unpacked_example
 from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.training.store import Store, StoreWriter
 
 
 def evaluate_recovery(
@@ -43,15 +48,31 @@ def evaluate_recovery(
     """
     place = choose_device(device)
     trained = TermWeighter.load(model).to(place)
-    made = list(opened.examples(trained, Counts(), progress))
-    parts = divided(made, opened.recipe)
-    if not any(any(example.targets) for example in parts.unseen):
-        raise InputError("no passage held out has a reference term.", path=opened.corpus.source)
+    with TemporaryDirectory() as folder, _stored(opened, trained, Path(folder), progress) as held:
+        store, parts = held
+        some = [unpacked_example(store.get(number)) for number in parts.unseen]
+        if not len(parts.measured):
+            raise InputError("no passage held out has a reference term.", path=opened.corpus.source)
+        known = by_tf_idf(unpacked_example(store.get(number)) for number in parts.known)
     ways: dict[str, PredictWeights] = {
         "trained": by_model(trained, precision),
         "untrained": by_model(opened.untrained().to(place), precision),
-        "tf-idf": by_tf_idf(parts.training),
+        "tf-idf": known,
         "constant": constant,
     }
     with using_threads(threads):
-        return recoveries(ways, parts.unseen), "test" if parts.test else "validation"
+        return recoveries(ways, some), "test" if len(parts.test) else "validation"
+
+
+@contextmanager
+def _stored(
+    opened: OpenedRecipe, weighter: TermWeighter, folder: Path, progress: Progress
+) -> Iterator[tuple[Store, Divided]]:
+    """The examples on the disk, and their parts; only passages held out are measured on."""
+    divider = Divider(opened.recipe)
+    with StoreWriter(folder) as writer:
+        for one in opened.examples(weighter, Counts(), progress):
+            writer.add(**packed_example(one))
+            divider.add(one.docno, one.number, one.group, has_target=any(one.targets))
+    with Store(folder) as store:
+        yield store, divider.divided()

@@ -1,9 +1,9 @@
 """What a term weighter learns: mean squared error between its words' weights and their targets."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,11 +14,11 @@ from adducir.deepct.examples import Counts, Example
 from adducir.deepct.model import Encoded, TermWeighter
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
-from adducir.deepct.splitting import divided, sample
+from adducir.deepct.splitting import Divider
 from adducir.deepct.words import words
 from adducir.training.card import Card
 from adducir.training.recipe import listed
-from adducir.training.store import Array, Numbers, StoreWriter, packed, unpacked
+from adducir.training.store import Array, StoreWriter, packed, unpacked
 from adducir.training.task import TrainingTask, in_chunks, write_parts
 
 _MEASURED, _KNOWN = 500, 20_000
@@ -42,16 +42,6 @@ _SHOWN = {"settings", "keys", "activation", "stop_words_in_loss", "passages", "k
 }
 
 
-class Key(NamedTuple):
-    """What is kept of each example while the others are made."""
-
-    docno: str
-    number: int
-    group: str
-    place: int
-    is_measured: bool
-
-
 class DeepCTTask(TrainingTask):
     """Learns words' weights; the losses are the words' squared errors."""
 
@@ -65,22 +55,20 @@ class DeepCTTask(TrainingTask):
 
     def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
         """Write the passages with their token ids, their targets, and the text to measure with."""
-        recipe, counts, keys = self._opened.recipe, Counts(), list[Key]()
+        counts, divider = Counts(), Divider(self._opened.recipe)
         made = self._opened.examples(self._weighter, counts, progress)
         with StoreWriter(folder) as writer:
             for some in in_chunks(made):
-                for example, arrays in zip(some, self.encoded(some), strict=True):
-                    place = writer.add(**arrays, **_raw(example))
-                    measured = any(example.targets)
-                    keys.append(Key(example.docno, example.number, example.group, place, measured))
-        parts = divided(keys, recipe)
-        unseen = [key for key in parts.unseen if key.is_measured]
+                for one, arrays in zip(some, self.encoded(some), strict=True):
+                    writer.add(**arrays, **packed_example(one))
+                    divider.add(one.docno, one.number, one.group, has_target=any(one.targets))
+        parts = divider.divided(_MEASURED, _KNOWN)
         write_parts(
             folder,
-            training=_places(parts.training),
-            held_out=_places(parts.held_out),
-            unseen=_places(sample(unseen, _MEASURED)),
-            known=_places(sample(parts.training, _KNOWN)),
+            training=parts.training,
+            held_out=parts.held_out,
+            unseen=parts.measured,
+            known=parts.known,
         )
         return counts.record() | {
             "training_examples": len(parts.training),
@@ -146,7 +134,7 @@ class DeepCTTask(TrainingTask):
     def _examples(self, part: str) -> Iterator[Example]:
         numbers = np.fromfile(self._folder / f"{part}.numbers", dtype=np.int64)
         for number in numbers:
-            yield _example(self.training.store.get(number))
+            yield unpacked_example(self.training.store.get(number))
 
     def save(self, folder: Path) -> None:
         """Write weights, tokenizer and settings."""
@@ -205,11 +193,7 @@ def squared_errors(
     return ((weighter.activate(found) - wanted) ** 2).sum()
 
 
-def _places(keys: Iterable[Key]) -> Numbers:
-    return np.array([key.place for key in keys], dtype=np.int64)
-
-
-def _raw(example: Example) -> dict[str, Array | float]:
+def packed_example(example: Example) -> dict[str, Array | float]:
     """An example as it was made."""
     return {
         "docno": packed(example.docno),
@@ -219,8 +203,8 @@ def _raw(example: Example) -> dict[str, Array | float]:
     }
 
 
-def _example(record: Mapping[str, Array]) -> Example:
-    """The example of :func:`_raw`, without what nothing is measured by."""
+def unpacked_example(record: Mapping[str, Array]) -> Example:
+    """The example of :func:`packed_example`, without what nothing is measured by."""
     docno, values = unpacked(record["docno"]), tuple(record["values"].tolist())
     return Example(
         docno, 0, unpacked(record["text"]), values, tuple(record["is_stop"].tolist()), docno

@@ -9,6 +9,7 @@ import torch
 
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.recovery import recovery_lines
@@ -17,6 +18,8 @@ from adducir.deepct.task import DeepCTTask
 from adducir.training.plan import TrainingPlan
 
 _SOURCES = ("kind", "corpus", "topics", "without", "settings", "stopwords")
+
+_TRAINED_BY = ("training", "activation")
 
 
 class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
@@ -44,6 +47,13 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
             del values["training_length"]
         return values | {"copies": self.recipe.without.copies}
 
+    @property
+    def examples_settings(self) -> dict[str, Any]:
+        """Those parts of the recipe that decide the examples: not how they are trained on."""
+        values = {key: value for key, value in self.settings.items() if key not in _TRAINED_BY}
+        # The seed of a training draws which examples are taken, where not all are.
+        return values | ({"seed": self.recipe.training.seed} if self.recipe.most else {})
+
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
@@ -60,6 +70,11 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
     def sources(self) -> dict[str, list[str]]:
         """The corpus."""
         return {"corpus": [self.opened.corpus.source]}
+
+    @property
+    def text_bytes(self) -> float | None:
+        """Bytes of the corpus."""
+        return bytes_of_corpus(self.opened.corpus)
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> DeepCTTask:
         """The model with its new head."""

@@ -1,4 +1,4 @@
-"""Predicts the weight of every word of a corpus, in shards that survive a kill.
+"""Predicts the weight of every word of a corpus, in shards that can be made anywhere.
 
 A document's text fields are each cut into passages; the words of all passages get weights from the
 model. A word that stands in two passages, because they overlap, has the greater of its weights and
@@ -9,7 +9,8 @@ belongs to the first. Shards (:mod:`adducir.models.shards`) hold:
 ``texts``     int32, how many passages each field of each document has
 """
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,15 +22,19 @@ from adducir.core.artifacts import Manifest, artifact_fingerprint
 from adducir.core.errors import ArtifactError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.execution import HERE, Execution
+from adducir.core.sharding.made import Made
+from adducir.core.sharding.work import WorkerPlace
 from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering
 from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word, match_key, words
-from adducir.models.artifacts import build_by_parts
-from adducir.models.machine import Precision, choose_device
-from adducir.models.shards import in_shards, is_whole, keep_shard, read_shard, write_shard
+from adducir.models.artifacts import build_by_shards, model_versions
+from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
+from adducir.models.shards import read_shard, write_shard
 from adducir.models.sources import ModelSource
 
 KIND = "term-weights"
@@ -142,77 +147,125 @@ def predict_corpus_weights(
     precision: Precision = "float32",
     shard: int = SHARD,
     rebuild: bool = False,
+    execution: Execution = HERE,
     progress: Progress = SILENT,
 ) -> Manifest:
     """Predict the weights of all documents, unless ``output`` holds them already.
 
-    Work that was killed resumes after its last complete shard.
+    Work that was killed resumes: shards that were made are not made again.
 
     Args:
         model: The folder of a term weighter.
         corpus: The documents; they may lack some of the model's text fields.
         device: See :func:`adducir.models.machine.choose_device`.
         tokens: Padded tokens in a batch.
-        shard: Documents in a shard; no weight depends on it.
+        shard: Documents in a shard; no weight depends on it (to 1e-5).
+        execution: Who makes the shards.
 
     Raises:
         InputError: The model or a document cannot be read.
         ArtifactError: ``output`` holds something that is not ours to replace.
+        IncompleteError, PartMade: See :func:`adducir.models.artifacts.build_by_shards`.
     """
-
-    def make(folder: Path, parts: Path) -> dict[str, Any]:
-        weighter = TermWeighter.load(model).to(choose_device(device))
-        options = {"tokens": tokens, "precision": precision}
-        count_pieces = remembering(weighter.count_pieces)
-        documents, total = refuse_duplicates(corpus), corpus.size_hint()
-        count = 0
-        for batch in in_shards(documents, shard, progress, "weighting", total, "documents"):
-            path = parts / _NAME.format(count)
-            if not is_whole(path):
-                _write(path, batch, weighter, count_pieces=count_pieces, **options)
-            progress.advance(len(batch))
-            count += 1
-        return _collected(folder, parts, count, len(weighter.settings.text))
-
-    return build_by_parts(
+    return build_by_shards(
         output,
-        make,
+        WeightingWork(model, corpus, precision, shard, device, threads, tokens),
         kind=KIND,
         recipe={"precision": precision},
         inputs=weights_inputs(corpus, ModelSource(str(model), model).identity()),
         builder_version=_BUILDER_VERSION,
-        cut=shard,
         threads=threads,
         sources={"corpus": [corpus.source]},
         rebuild=rebuild,
+        execution=execution,
         progress=progress,
     )
 
 
-def _write(path: Path, batch: Sequence[Document], weighter: TermWeighter, **options: Any) -> None:
-    """Make a shard of documents."""
-    fields = weighter.settings.text
-    texts = [document.fields.get(name, "") for document in batch for name in fields]
-    found = predict_weights(weighter, texts, **options)
-    none = np.zeros(0, dtype=np.float32)
-    arrays = {
-        "values": np.concatenate([none, *(one.weights for one in found)]),
-        "passages": np.array([size for one in found for size in one.owned], dtype=np.int32),
-        "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
-    }
-    write_shard(path, arrays)
+@dataclass(frozen=True)
+class WeightingWork:
+    """The weights of a corpus's words; see :class:`adducir.core.sharding.work.Work`.
+
+    Attributes:
+        model: The folder of a term weighter.
+        threads: Of each worker that has a process of its own.
+    """
+
+    model: Path
+    corpus: Corpus
+    precision: Precision
+    size: int = SHARD
+    device: str = "auto"
+    threads: int | None = None
+    tokens: int | None = None
+    doing: str = "weighting"
+    unit: str = "documents"
+    name: str = _NAME
+
+    @property
+    def total(self) -> int | None:
+        """See :class:`.Work`."""
+        return self.corpus.size_hint()
+
+    def identity(self) -> Mapping[str, Any]:
+        """See :class:`.Work`."""
+        return {"batches": batch_rule(self.tokens), "versions": model_versions()}
+
+    def check(self) -> None:
+        """See :class:`.Work`."""
+        Settings.load(self.model)
+        ModelSource(str(self.model), self.model).local()
+
+    def items(self, *, check: bool) -> Iterator[Document]:
+        """See :class:`.Work`."""
+        return refuse_duplicates(self.corpus) if check else iter(self.corpus)
+
+    def describe(self, item: Document) -> tuple[str, bytes]:
+        """See :class:`.Work`."""
+        return item.docno, json.dumps(item.fields).encode("ascii")
+
+    def builder(self, place: WorkerPlace) -> "_Builder":
+        """See :class:`.Work`."""
+        return _Builder(self, place)
+
+    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
+        """See :class:`.Work`."""
+        totals = dict.fromkeys(("words", "passages", "texts"), 0)
+        for path in made.files:
+            arrays = read_shard(path)
+            for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
+                totals[key] += len(arrays[name])
+        made.keep(folder)
+        return {"documents": made.plan.items, "shards": len(made.files), **totals}
 
 
-def _collected(folder: Path, parts: Path, count: int, fields: int) -> dict[str, Any]:
-    """Put the shards into the artifact's folder, and count what they hold."""
-    totals = dict.fromkeys(("words", "passages", "texts"), 0)
-    for number in range(count):
-        path = parts / _NAME.format(number)
-        arrays = read_shard(path)
-        for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
-            totals[key] += len(arrays[name])
-        keep_shard(path, folder)
-    return {"documents": totals["texts"] // max(1, fields), "shards": count, **totals}
+class _Builder:
+    """A term weighter that makes shards of weights."""
+
+    def __init__(self, work: WeightingWork, place: WorkerPlace) -> None:
+        settle_threads(work.threads, place)
+        device = device_of_worker(work.device, place)
+        self.device = device_kind(device)
+        self._weighter = TermWeighter.load(work.model).to(device)
+        self._options: dict[str, Any] = {
+            "tokens": work.tokens,
+            "precision": work.precision,
+            "count_pieces": remembering(self._weighter.count_pieces),
+        }
+
+    def make(self, items: Sequence[Document], path: Path) -> None:
+        """See :class:`adducir.core.sharding.work.Builder`."""
+        fields = self._weighter.settings.text
+        texts = [document.fields.get(name, "") for document in items for name in fields]
+        with keeping_batches():
+            found = predict_weights(self._weighter, texts, **self._options)
+        none = np.zeros(0, dtype=np.float32)
+        arrays = {
+            "values": np.concatenate([none, *(one.weights for one in found)]),
+            "passages": np.array([size for one in found for size in one.owned], dtype=np.int32),
+            "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
+        }
+        write_shard(path, arrays)
 
 
 class TermWeights:

@@ -5,32 +5,44 @@ the batch (van den Oord et al., 2018; equation 1 of EGRET; section 3.2 of RELiC,
 where this takes the mean, and have t = 1). A span with the text of s_i is no wrong answer to c_i:
 such false negatives are left out of the sum.
 
-The number of negatives is the batch size less one. Adding up the gradients of small batches does
-not give the negatives of a large one; see ``at_once`` in :mod:`adducir.encoders.recipe` for what
-does.
+Beside the spans of the batch j runs over hard negatives, where contexts have some: a context's hard
+negatives are negatives of every other context of the batch too (Karpukhin et al., 2020).
+
+The number of negatives is the batch size less one, and the hard ones. Adding up the gradients of
+small batches does not give the negatives of a large one; see ``at_once`` in
+:mod:`adducir.encoders.recipe` for what does.
 """
 
 import torch
 
+from adducir.encoders.network import full
+
 
 def contrast(
-    contexts: torch.Tensor, spans: torch.Tensor, same: torch.Tensor, temperature: float = 1.0
+    contexts: torch.Tensor,
+    spans: torch.Tensor,
+    same: torch.Tensor,
+    temperature: float = 1.0,
+    *,
+    first: int = 0,
+    reduction: str = "mean",
 ) -> torch.Tensor:
-    """The loss of a batch.
+    """The loss of a batch, or of some of its contexts.
 
     Args:
         contexts: (n, D) vectors c.
-        spans: (n, D) vectors s; the i-th is the gold item of the i-th context.
-        same: (n,) numbers, equal for spans of equal text.
+        spans: (m, D) vectors s, m >= n: those of the contexts, and other ones, which are negatives.
+        same: (m,) numbers, equal for spans of equal text.
         temperature: t.
+        first: The span that belongs to the first context; those of the others follow it.
+        reduction: ``mean`` or ``sum``, over the contexts.
 
     Returns:
-        The mean loss, a scalar; 0 for a batch of one.
+        The loss, a scalar; 0 for a batch of one.
     """
-    logits = contexts.float() @ spans.float().T / temperature
-    false = (same[:, None] == same[None, :]) & ~torch.eye(
-        len(same), dtype=torch.bool, device=same.device
-    )
+    logits = full(contexts) @ full(spans).T / temperature
+    gold = torch.arange(first, first + len(contexts), device=same.device)
+    false = same[gold][:, None] == same[None, :]
+    false[torch.arange(len(gold), device=same.device), gold] = False
     logits = logits.masked_fill(false, float("-inf"))
-    gold = torch.arange(len(same), device=same.device)
-    return torch.nn.functional.cross_entropy(logits, gold)
+    return torch.nn.functional.cross_entropy(logits, gold, reduction=reduction)

@@ -54,13 +54,18 @@ class Network(torch.nn.Module):
         """
         found = self.transformer(input_ids=ids, attention_mask=mask)
         if self.pooling == "own":
-            vectors = found.pooler_output.float()
+            vectors = full(found.pooler_output)
         else:
-            vectors = pool(found.last_hidden_state.float(), mask, self.pooling)
+            vectors = pool(full(found.last_hidden_state), mask, self.pooling)
         for layer in self.dense:
             vectors = layer(vectors)
-        vectors = vectors.float()
+        vectors = full(vectors)
         return torch.nn.functional.normalize(vectors, dim=-1) if self.normalise else vectors
+
+
+def full(values: torch.Tensor) -> torch.Tensor:
+    """Values in single precision, out of half; double stays as it is."""
+    return values if values.dtype == torch.float64 else values.float()
 
 
 def pool(hidden: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:

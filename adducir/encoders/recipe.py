@@ -19,12 +19,15 @@ class BatchPart(Recipe):
     Attributes:
         by: ``group``: all of one book or question, so that negatives are of it as well;
             ``random``: of all.
+        negatives: Hard negatives of each span that are read, at most: the first of its own in the
+            file of spans.
         at_once: Padded tokens that are computed at a time. What is larger is computed in pieces,
-            and once more in the backward pass, so that memory does not limit the batch size;
-            the gradient is that of the whole batch. None for no limit.
+            and once more in the backward pass, so that memory does not limit the batch size:
+            gradient caching (see :mod:`adducir.encoders.pieces`). None for no limit.
     """
 
     by: Literal["group", "random"] = "random"
+    negatives: Annotated[int, Field(ge=0)] = 0
     at_once: Annotated[int, Field(ge=1)] | None = 16384
 
 

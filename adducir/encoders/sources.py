@@ -55,6 +55,16 @@ class EncoderSource:
             return self.query.identity()
         return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
 
+    def check(self) -> None:
+        """Find the tokenizers, fetched where need be; weights are not opened.
+
+        Raises:
+            MachineError: A model of the Hub cannot be fetched: its name may be wrong.
+        """
+        if self.texts is None:
+            for model in dict.fromkeys((self.query, self.document)):
+                model.local_tokenizer()
+
 
 def encoder_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None

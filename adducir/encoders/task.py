@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.checkpoint import checkpoint
 
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
@@ -16,11 +15,14 @@ from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of
 from adducir.encoders.model import DualEncoder, Tower
+from adducir.encoders.negatives import Negatives, codes_of, negatives_of
+from adducir.encoders.pieces import in_pieces
 from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
 from adducir.encoders.sampling import Batches, grouped_batches, random_batches
-from adducir.models.batches import token_batches
 from adducir.models.machine import seed_of
 from adducir.training.card import Card
+from adducir.training.gathering import gathered
+from adducir.training.processes import current
 from adducir.training.store import Array, Numbers, StoreWriter
 from adducir.training.task import Examples, TrainingTask, in_chunks, write_parts
 
@@ -96,9 +98,27 @@ class EncoderTask(TrainingTask):
         contexts = self._encoder.read_contexts(spans)
         texts = self._encoder.read_documents([span.text for span in spans])
         return [
-            {"context": one.astype(np.int32), "span": two.astype(np.int32), "same": same_of(span)}
+            {
+                "context": one.astype(np.int32),
+                "span": two.astype(np.int32),
+                "same": same_of(span.text),
+                **self._negatives(span),
+            }
             for span, one, two in zip(spans, contexts, texts, strict=True)
         ]
+
+    def _negatives(self, span: MaskedSpan) -> dict[str, Array]:
+        """A span's hard negatives: their token ids in one row, where each ends, and their texts."""
+        most = self._stated.batches.negatives
+        if not most:
+            return {}
+        chosen = span.negatives[:most]
+        read = self._encoder.read_documents(chosen)
+        return {
+            "negatives": np.concatenate([np.zeros(0, dtype=np.int32), *read]).astype(np.int32),
+            "negative_ends": np.cumsum([len(one) for one in read], dtype=np.int32),
+            "negative_same": np.array([same_of(text) for text in chosen], dtype=np.int64),
+        }
 
     def batches(self, epoch: int) -> Batches:
         """The places of the spans of each step."""
@@ -109,41 +129,69 @@ class EncoderTask(TrainingTask):
             return grouped_batches(examples.column("group"), self.recipe.batch_size, seed)
         return random_batches(len(examples), self.recipe.batch_size, seed)
 
+    def losses(self, batch: Numbers) -> tuple[torch.Tensor, int]:
+        """The contrast within a batch: its mean, or of several processes the sum of this one's.
+
+        Contexts of this process's share are contrasted with the spans of all shares.
+        """
+        processes = current()
+        examples = self.training[batch]
+        if processes.count == 1:
+            return self.losses_of(examples)
+        contexts, spans, same = self._computed(examples)
+        every, first = gathered(spans)
+        whole = torch.from_numpy(np.concatenate(processes.all_of(same))).to(every.device)
+        if not len(batch):
+            contexts = every[:0]
+        loss = contrast(contexts, every, whole, self.temperature, first=first, reduction="sum")
+        return loss, len(batch)
+
     def losses_of(self, examples: list[dict[str, Array]]) -> tuple[torch.Tensor, int]:
         """The contrast within the batch, a mean."""
+        contexts, spans, same = self._computed(examples)
+        codes = torch.from_numpy(same).to(spans.device)
+        return contrast(contexts, spans, codes, self.temperature), 1
+
+    def _computed(
+        self, examples: list[dict[str, Array]]
+    ) -> tuple[torch.Tensor, torch.Tensor, Numbers]:
+        """Vectors of contexts, and of their spans and then the negatives, with the latter's texts.
+
+        Returns:
+            (n, D), (m, D), and (m,) numbers that texts share which are equal.
+        """
+        spans = [one["span"] for one in examples]
+        spans += [text for one in examples for text in negatives_of(one)]
         contexts = self._vectors(self._encoder.query, [one["context"] for one in examples])
-        spans = self._vectors(self._encoder.document, [one["span"] for one in examples])
-        same = torch.tensor([int(one["same"]) for one in examples], device=spans.device)
-        return contrast(contexts, spans, same, self.temperature), 1
+        return contexts, self._vectors(self._encoder.document, spans), codes_of(examples)
 
     def validate(self) -> float | None:
         """The mean contrast of the held-out spans, in batches that are always the same ones."""
         if not len(self.held_out):
             return None
-        total = 0.0
-        for batch in self._batches(self.held_out, seed_of(self.recipe.seed, _VALIDATION)):
+        total, processes = 0.0, current()
+        batches = self._batches(self.held_out, seed_of(self.recipe.seed, _VALIDATION))
+        for batch in processes.every(batches):
             total += float(self.losses_of(self.held_out[batch])[0]) * len(batch)
-        return total / len(self.held_out)
+        return processes.summed(total)[0] / len(self.held_out)
 
     def _vectors(self, tower: Tower, inputs: Sequence[Array]) -> torch.Tensor:
         """Vectors of a batch, with gradient; computed in pieces where it is large."""
+        if not inputs:
+            return torch.zeros((0, 0), device=tower.network.device)
         chosen = [one.astype(np.int64) for one in inputs]
-        lengths = [len(one) for one in chosen]
-        limit = self._stated.batches.at_once
-        if limit is None or max(lengths) * len(lengths) <= limit:
-            return tower.forward(chosen)
-        pieces = token_batches(lengths, limit)
-        found: list[torch.Tensor] = []
-        for numbers in pieces:
-            piece = [chosen[number] for number in numbers]
-            vectors = (
-                checkpoint(tower.forward, piece, use_reentrant=False)
-                if torch.is_grad_enabled()
-                else tower.forward(piece)
-            )
-            found.append(vectors)
-        back: Numbers = np.argsort(np.concatenate(pieces), kind="stable")
-        return torch.cat(found)[torch.from_numpy(back).to(found[0].device)]
+        return in_pieces(tower.forward, chosen, self._stated.batches.at_once)
+
+    def measure(self, progress: Progress = SILENT) -> dict[str, Any]:
+        """The negatives of a context, and the copies among them that are left out, in one epoch."""
+        found = Negatives()
+        for batch in self.batches(0):
+            found.add(codes_of([self._codes(number) for number in batch]), len(batch))
+        return found.record()
+
+    def _codes(self, place: int) -> dict[str, Array]:
+        names = ("same", "negative_same") if self._stated.batches.negatives else ("same",)
+        return self.training.store.get(self.training.numbers[place], names)
 
     def summary(self, counts: Mapping[str, Any]) -> str:
         """The spans and their groups."""
@@ -179,7 +227,7 @@ class EncoderTask(TrainingTask):
         )
 
 
-def same_of(span: MaskedSpan) -> int:
-    """A number that spans share which answer each other's contexts: those of equal text."""
-    text = " ".join(span.text.split()).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little", signed=True)
+def same_of(text: str) -> int:
+    """A number that texts share which answer each other's contexts: those that are equal."""
+    words = " ".join(text.split()).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(words).digest()[:8], "little", signed=True)

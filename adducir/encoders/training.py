@@ -19,6 +19,8 @@ from adducir.encoders.sources import encoder_source
 from adducir.encoders.task import EncoderTask
 from adducir.training.plan import TrainingPlan
 
+_TRAINED_BY = ("training", "batches", "temperature", "similarity", "pooling", "towers")
+
 
 class EncoderPlan(TrainingPlan[EncoderRecipe]):
     """The training of a dual encoder."""
@@ -37,7 +39,15 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
     def settings(self) -> dict[str, Any]:
         """Those parts of the recipe that decide the weights."""
         values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
+        if not self.recipe.batches.negatives:
+            del values["batches"]["negatives"]  # so that models made before it stay current
         return values | {"held_out": bool(self.recipe.data.validation)}
+
+    @property
+    def examples_settings(self) -> dict[str, Any]:
+        """Those parts of the recipe that decide the examples: not how they are trained on."""
+        values = {key: value for key, value in self.settings.items() if key not in _TRAINED_BY}
+        return values | {"negatives": self.recipe.batches.negatives}
 
     @cached_property
     def inputs(self) -> dict[str, str]:

@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build, is_current
-from adducir.core.fingerprint import fingerprint
+from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
+from adducir.core.sharding.building import Order, build_sharded
+from adducir.core.sharding.execution import HERE, Execution
+from adducir.core.sharding.work import Work
 from adducir.models.machine import AnyPrecision, Precision, choose_device, using_threads
 from adducir.models.probe import fastest_precision
 
@@ -23,7 +26,6 @@ def build_by_parts(
     recipe: Mapping[str, Any],
     inputs: Mapping[str, str],
     builder_version: int,
-    cut: int | None = None,
     threads: int | None = None,
     versions: Mapping[str, str] | None = None,
     sources: Sources | None = None,
@@ -39,8 +41,6 @@ def build_by_parts(
         recipe: All that determines its content.
         inputs: The fingerprints of what it is made from.
         builder_version: Raised whenever the builder's output changes.
-        cut: How large parts are, where that determines nothing else: parts of another cut are not
-            taken.
         versions: Of engines that take part beside torch and transformers.
         sources: The names of what it is made from.
     """
@@ -48,7 +48,7 @@ def build_by_parts(
 
     def making(folder: Path) -> Mapping[str, Any]:
         with using_threads(threads):
-            return make(folder, parts_folder(output, fingerprint([wanted, cut])))
+            return make(folder, parts_folder(output, wanted))
 
     return build(
         output,
@@ -64,12 +64,50 @@ def build_by_parts(
     )
 
 
+def build_by_shards(
+    output: Path,
+    work: Work,
+    *,
+    kind: str,
+    recipe: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    builder_version: int,
+    threads: int | None = None,
+    versions: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
+    rebuild: bool = False,
+    execution: Execution = HERE,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build an artifact whose shards can be made anywhere; see :mod:`adducir.core.sharding`.
+
+    For the rest it is as :func:`build_by_parts`.
+
+    Raises:
+        PartMade: ``execution`` asks for a part, and that is made.
+        IncompleteError: Some shards cannot be made.
+    """
+    order = Order(
+        output,
+        kind,
+        recipe,
+        inputs,
+        builder_version,
+        {**model_versions(), **(versions or {})},
+        sources,
+        rebuild,
+    )
+    with using_threads(threads):
+        return build_sharded(order, work, execution, progress)
+
+
 def settled_precision(
     wanted: AnyPrecision,
     device: str,
     output: Path,
     fingerprint_in: Callable[[Precision], str],
     *,
+    execution: Execution = HERE,
     progress: Progress = SILENT,
 ) -> Precision:
     """The precision of an artifact that may leave it to the machine.
@@ -80,6 +118,9 @@ def settled_precision(
     Args:
         device: See :func:`adducir.models.machine.choose_device`.
         fingerprint_in: The artifact's fingerprint, were it made in a precision.
+
+    Raises:
+        UsageError: It is left to the machine where several machines take part.
     """
     if wanted != "auto":
         return wanted
@@ -87,6 +128,11 @@ def settled_precision(
     for precision in known:
         if is_current(output, fingerprint_in(precision)):
             return precision
+    if execution.part is not None or execution.ray is not None:
+        raise UsageError(
+            "precision 'auto' is what is fastest on a machine, and several may take part here.",
+            hint="Give --precision float32 or bfloat16.",
+        )
     return fastest_precision(choose_device(device), progress=progress)
 
 

@@ -1,10 +1,14 @@
 """Batches of texts by the tokens they take once padded, so that memory is bounded."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from adducir.core.errors import MachineError
 
 if TYPE_CHECKING:
     import torch
@@ -101,10 +105,13 @@ def computed(
 ) -> Iterator[tuple[NDArray[np.int64], Result]]:
     """Compute batch by batch; a batch that does not fit in memory is halved, as are later ones.
 
+    Inside :func:`keeping_batches` it is not: figures depend on batches in their last digits.
+
     Yields:
         The items' numbers and what ``compute`` made of them.
 
     Raises:
+        MachineError: Out of memory with a batch that is to be kept.
         Exception: Out of memory with a single item, or anything else that ``compute`` raises.
     """
     waiting = list(reversed(batches))
@@ -120,10 +127,33 @@ def computed(
             if not is_out_of_memory(error) or len(batch) == 1:
                 raise
             free_memory()
+            if _keeps_batches.get():
+                raise MachineError(
+                    f"the memory does not suffice for a batch of {len(batch):,} texts.",
+                    hint="Take smaller batches for all of the work: --batch-tokens N.",
+                ) from error
             most = len(batch) // 2
             waiting.append(batch)
             continue
         yield batch, result
+
+
+_keeps_batches: ContextVar[bool] = ContextVar("keeps batches", default=False)
+
+
+@contextmanager
+def keeping_batches() -> Iterator[None]:
+    """Inside the block batches stay as they were cut, so that the same bytes come out anywhere."""
+    token = _keeps_batches.set(True)
+    try:
+        yield
+    finally:
+        _keeps_batches.reset(token)
+
+
+def batch_rule(budget: int | None) -> dict[str, int]:
+    """What batches are cut by, for fingerprints: padded tokens by the type of device."""
+    return {"cpu": budget or CPU_TOKENS, "device": budget or DEVICE_TOKENS}
 
 
 def is_out_of_memory(error: BaseException) -> bool:

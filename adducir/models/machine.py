@@ -1,11 +1,13 @@
 """The device and the threads that a model runs with, and random numbers that can be repeated."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from adducir.core.errors import UsageError
+from adducir.core.sharding.work import WorkerPlace
 
 if TYPE_CHECKING:
     import torch
@@ -43,6 +45,48 @@ def _has_mps() -> bool:
     import torch
 
     return bool(torch.backends.mps.is_available())
+
+
+def device_kind(device: "torch.device") -> str:
+    """What kind of device it is, as far as the last digits of figures depend on it.
+
+    Of a GPU its model; of a CPU the instructions that torch's kernels use there.
+    """
+    import torch
+
+    if device.type == "cuda":
+        return f"cuda {torch.cuda.get_device_name(device)}"
+    if device.type == "cpu":
+        return f"cpu {torch.backends.cpu.get_cpu_capability()}"
+    return device.type
+
+
+def device_of_worker(name: str, place: WorkerPlace) -> "torch.device":
+    """The device of one of several workers: each takes the next GPU where there are some.
+
+    Raises:
+        UsageError: This machine has no such device.
+    """
+    import torch
+
+    device = choose_device(name)
+    if device.type == "cuda" and ":" not in name and place.count > 1:
+        return torch.device("cuda", place.number % torch.cuda.device_count())
+    return device
+
+
+def settle_threads(count: int | None, place: WorkerPlace) -> None:
+    """Let torch use a worker's share of the threads, for as long as its process lives.
+
+    Args:
+        count: Threads of each worker; None: the cores divided among them.
+    """
+    import torch
+
+    if place.is_alone:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        most = torch.get_num_threads()
+        torch.set_num_threads(count or max(1, min(most, (cores or 1) // place.count)))
 
 
 def device_of(model: "torch.nn.Module") -> "torch.device":

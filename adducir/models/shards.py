@@ -6,23 +6,17 @@ for what it was not.
 """
 
 import hashlib
-import os
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import NDArray
 
 from adducir.core.errors import ArtifactError
 from adducir.core.files import publishing
-from adducir.core.progress import Progress
 
 if TYPE_CHECKING:
     import torch
-
-Item = TypeVar("Item")
 
 DIGEST = "sha256"
 
@@ -33,11 +27,14 @@ def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     Raises:
         MachineError: The disk is full, or the place cannot be written.
     """
+    import numpy as np
     from safetensors.numpy import save_file
 
-    metadata = {DIGEST: _digest((name, one, one) for name, one in arrays.items())}
+    # safetensors writes the memory as it lies there, which is not that of a transposed array.
+    whole = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
+    metadata = {DIGEST: _digest((name, one, one) for name, one in whole.items())}
     with publishing(path) as hidden:
-        save_file(dict(arrays), hidden, metadata=metadata)
+        save_file(whole, hidden, metadata=metadata)
 
 
 def read_shard(path: Path) -> dict[str, NDArray[Any]]:
@@ -62,6 +59,23 @@ def read_shard(path: Path) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+class Stored:
+    """Base of data classes whose fields are arrays, kept together in one file."""
+
+    def save(self, path: Path) -> None:
+        """Write them; see :func:`write_shard`."""
+        write_shard(path, dict(vars(self)))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read them.
+
+        Raises:
+            ArtifactError: The file is damaged.
+        """
+        return cls(**read_shard(path))
+
+
 def is_whole(path: Path) -> bool:
     """Whether there is a file of :func:`write_shard`, undamaged."""
     try:
@@ -69,27 +83,6 @@ def is_whole(path: Path) -> bool:
     except (FileNotFoundError, ArtifactError):
         return False
     return True
-
-
-def in_shards(
-    items: Iterable[Item], size: int, progress: Progress, doing: str, total: int | None, unit: str
-) -> Iterator[list[Item]]:
-    """Items in runs of ``size``; the caller reports the advance."""
-    rest = iter(items)
-    progress.start(doing, total, unit)
-    try:
-        while batch := list(islice(rest, size)):
-            yield batch
-    finally:
-        progress.finish()
-
-
-def keep_shard(path: Path, folder: Path) -> None:
-    """Put a part into an artifact's folder; it stays where it is until the artifact is there."""
-    try:
-        os.link(path, folder / path.name)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(path, folder / path.name)
 
 
 def write_tensors(
@@ -146,7 +139,9 @@ def _digest(arrays: Iterable[tuple[str, Any, NDArray[Any]]]) -> str:
     for name, kind, values in sorted(arrays, key=lambda one: one[0]):
         digest.update(f"{name} {kind.dtype} {list(kind.shape)}\n".encode())
         # A copy only where the values do not lie in a row.
-        digest.update(values.tobytes() if not values.flags.c_contiguous else values.data.cast("B"))
+        digest.update(
+            values.data.cast("B") if values.size and values.flags.c_contiguous else values.tobytes()
+        )
     return digest.hexdigest()
 
 

@@ -16,7 +16,9 @@ from pathlib import Path
 from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.artifacts import MANIFEST, read_manifest
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.files import file_digest
+from adducir.core.fingerprint import canonical
+from adducir.core.source_digests import source_digests
+from adducir.core.unread import spread
 from adducir.core.verified import refuse_damaged
 
 RECIPES = (".yaml", ".yml")
@@ -225,8 +227,12 @@ def _minilm() -> Path:
 
 def _digest(folder: Path) -> str:
     """The SHA-256 of the names and contents of a model's files."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith("."):
-            digest.update(f"{path.relative_to(folder).as_posix()} {file_digest(path)}\n".encode())
-    return digest.hexdigest()
+    paths = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
+    ]
+    digest, digests = hashlib.sha256(), source_digests(paths)
+    for path, one in zip(paths, digests, strict=True):
+        digest.update(f"{path.relative_to(folder).as_posix()} {one}\n".encode())
+    return spread(canonical(digests)) or digest.hexdigest()

@@ -24,4 +24,5 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "RerankingTransformer",
 ]
 
-__getattr__ = offering(__name__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

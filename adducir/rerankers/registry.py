@@ -226,18 +226,40 @@ def recipe_of(document: Document, overrides: Sequence[str] = ()) -> RerankerReci
     return validate(document, RERANKERS.kind(kind), overrides)
 
 
+def is_trained(recipe: RerankerRecipe) -> bool:
+    """Whether a recipe makes a model, rather than naming one."""
+    return getattr(recipe, "examples", None) is not None
+
+
+def open_trained(path: Path, model: Path, *, device: str = "auto") -> Reranker:
+    """The reranker that a recipe has made; how it is used is as the recipe says now.
+
+    Args:
+        path: The recipe.
+        model: The folder of the model.
+        device: See :func:`adducir.models.machine.choose_device`.
+
+    Raises:
+        ArtifactError: It is not there.
+    """
+    return _made(str(path), path, model, device)
+
+
+def _made(name: str, path: Path, model: Path, device: str) -> Reranker:
+    if not (model / SETTINGS_FILE).is_file():
+        raise ArtifactError(
+            "this reranker has not been trained yet.",
+            path=model,
+            hint=f"Train it: adducir train {path}",
+        )
+    return _trained(name, model, device, read_recipe(path))
+
+
 def _of_recipe(name: str, path: Path, device: str) -> Reranker:
     recipe = read_recipe(path)
     folder = study_folder(path)
-    if getattr(recipe, "examples", None) is not None:  # one that is to be trained
-        artifact = path.with_suffix("")
-        if not (artifact / SETTINGS_FILE).is_file():
-            raise ArtifactError(
-                "this reranker has not been trained yet.",
-                path=artifact,
-                hint=f"Train it: adducir train {path}",
-            )
-        return _trained(name, artifact, device, recipe)
+    if is_trained(recipe):
+        return _made(name, path, path.with_suffix(""), device)
     return Reranker(name, recipe, source_of(recipe, folder), device)
 
 

@@ -9,11 +9,12 @@ import torch
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.core.files import file_digest
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
+from adducir.core.source_digests import source_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.topics import load_topics
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.document_examples import document_examples
@@ -74,6 +75,14 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
             return {"pairs": [file_path(self.part.pairs, self.folder)]}
         return {"corpus": [self.corpus.source]}
 
+    @property
+    def text_bytes(self) -> float | None:
+        """Of pairs, or of documents with their negatives; of judged topics it is not known."""
+        if self.part.query_field is None:
+            return super().text_bytes if self.part.pairs is not None else None
+        text = bytes_of_corpus(self.corpus)
+        return None if text is None else text * (1 + self.part.negatives)
+
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
@@ -88,14 +97,14 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
         """The fingerprints of what the examples are made from."""
         part = self.part
         if part.pairs is not None:
-            return {"pairs": file_digest(file_path(part.pairs, self.folder))}
+            return {"pairs": source_digest(file_path(part.pairs, self.folder))}
         if part.query_field is not None:
             return {"corpus": fingerprint(self.corpus.identity())}
         with gathering() as each:
             corpus = each(lambda: fingerprint(self.corpus.identity()))
             topics = each(lambda: fingerprint(self.topics.identity()))
             qrels = each(lambda: fingerprint(self.qrels.identity()))
-            runs = [each(partial(file_digest, path)) for path in each(lambda: self.runs) or ()]
+            runs = [each(partial(source_digest, path)) for path in each(lambda: self.runs) or ()]
         return {"topics": topics, "qrels": qrels, "corpus": corpus, "runs": fingerprint(runs)}
 
     @cached_property

@@ -9,28 +9,34 @@ are pure functions of tensors, whatever model makes those:
 - (Q, d) for the questions' vectors.
 """
 
+from typing import TYPE_CHECKING
+
 from adducir.core.lazy import offering
 
-_HOMES = {
-    "Weights": "scoring",
-    "distances": "scoring",
-    "set_scores": "scoring",
-    "LossTerms": "losses",
-    "complementary_loss": "losses",
-    "BeamSettings": "beam",
-    "Selection": "beam",
-    "HOTPOTQA50": "beam",
-    "MNLI12": "beam",
-    "select_sets": "beam",
-    "ComplementaryModel": "model",
-    "DRNModel": "drn",
-    "load_evidence_model": "selecting",
-    "select": "selecting",
-}
+if TYPE_CHECKING:
+    from adducir.selectors.beam import HOTPOTQA50, MNLI12, BeamSettings, Selection, select_sets
+    from adducir.selectors.drn import DRNModel
+    from adducir.selectors.losses import LossTerms, complementary_loss
+    from adducir.selectors.model import ComplementaryModel
+    from adducir.selectors.scoring import Weights, distances, set_scores
+    from adducir.selectors.selecting import load_evidence_model, select
 
-__getattr__ = offering(__name__, _HOMES)
+__all__ = [
+    "HOTPOTQA50",
+    "MNLI12",
+    "BeamSettings",
+    "ComplementaryModel",
+    "DRNModel",
+    "LossTerms",
+    "Selection",
+    "Weights",
+    "complementary_loss",
+    "distances",
+    "load_evidence_model",
+    "select",
+    "select_sets",
+    "set_scores",
+]
 
-
-def __dir__() -> list[str]:
-    """The names that can be imported from here."""
-    return sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from adducir.training.kinds import open_training
     from adducir.training.plan import TrainingPlan
 
-_HOMES = {"TrainingPlan": "plan", "open_training": "kinds", "train_model": "artifacts"}
-
 __all__ = ["TrainingPlan", "open_training", "train_model"]
 
-__getattr__ = offering(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

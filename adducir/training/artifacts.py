@@ -1,25 +1,35 @@
-"""From a plan to a trained model: an artifact that is a model's folder."""
+"""From a plan to a trained model: an artifact that is a model's folder.
+
+On several processes the first one holds the lock, makes the examples, and writes; the others wait
+for it, and train with it.
+"""
 
 import json
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from adducir.core.artifacts import Manifest, build
+from adducir.core.artifacts import Manifest, build, read_manifest
 from adducir.core.checking import checked
-from adducir.core.errors import UsageError
+from adducir.core.errors import MachineError, UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.models.artifacts import build_by_parts
-from adducir.models.machine import choose_device
+from adducir.models.machine import choose_device, using_threads
 from adducir.training.card import model_card
 from adducir.training.loop import train
 from adducir.training.plan import TrainingPlan
+from adducir.training.processes import Processes, device_here, joined, shown
 from adducir.training.task import TrainingTask
+
+if TYPE_CHECKING:
+    import torch
 
 EXAMPLES = "examples"
 _COUNTS = "counts.json"
 _EXAMPLES_VERSION = 1
+_DIGITS = 16
+_TRAIN, _DONE, _FAILED = "train", "done", "failed"
 
 
 @checked
@@ -28,47 +38,132 @@ def train_model(
     output: Path,
     *,
     device: str = "auto",
+    examples: Path | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
     """Train the model of a plan, unless ``output`` holds it already.
 
     A training that was killed goes on from its last snapshot, with the examples that it had made.
+    Where a launcher such as torchrun started this process as one of several, all of them must call
+    this, and train one model together (:mod:`adducir.training.processes`).
 
     Args:
         plan: From :func:`adducir.training.kinds.open_training`.
         output: The model's folder.
         device: See :func:`adducir.models.machine.choose_device`.
+        examples: A folder where examples are kept, each under its fingerprint, for other trainings
+            that learn from the same ones; by default they are removed when the model is there.
         rebuild: Train even if the model is up to date.
         progress: Notified of examples, steps and losses.
 
     Raises:
         InputError: The data or the base cannot be read, or do not fit the recipe.
-        UsageError: The loss does not bear gradient accumulation.
+        UsageError: The loss does not bear gradient accumulation, or a process lacks a GPU.
+        MachineError: The other processes cannot be reached, or one of them stopped.
         ArtifactError: ``output`` holds something that is not ours to replace.
     """
+    here = device_here(choose_device(device))
+    with joined(here) as processes:
+        _refuse_others(plan, processes)
+        if processes.is_first:
+            return _lead(plan, output, processes, here, examples, rebuild, progress)
+        return _follow(plan, output, processes, here)
+
+
+def _lead(
+    plan: TrainingPlan[Any],
+    output: Path,
+    processes: Processes,
+    device: "torch.device",
+    examples: Path | None,
+    rebuild: bool,
+    progress: Progress,
+) -> Manifest:
+    """Train as the first process, or the only one."""
+    training = False
 
     def make(folder: Path, parts: Path) -> dict[str, Any]:
-        return _make(plan, folder, parts, output.name, device, progress)
+        nonlocal training
+        task = _task(plan, device, progress)
+        name = plan.examples_fingerprint
+        place = parts / EXAMPLES if examples is None else examples / name[:_DIGITS]
+        counts = _written(task, place, name, progress)
+        training = True
+        processes.broadcast((_TRAIN, f"{parts}", f"{place.resolve()}"))
+        with processes.agreeing():
+            task.read(place)
+        return _make(plan, task, counts, folder, parts, output.name, progress)
 
-    return build_by_parts(
-        output,
-        make,
-        kind=plan.artifact,
-        recipe=plan.canonical,
-        inputs=plan.inputs,
-        builder_version=plan.version,
-        threads=plan.recipe.training.threads,
-        sources=plan.sources,
-        rebuild=rebuild,
-        progress=progress,
-    )
+    try:
+        manifest = build_by_parts(
+            output,
+            make,
+            kind=plan.artifact,
+            recipe=plan.canonical,
+            inputs=plan.inputs,
+            builder_version=plan.version,
+            threads=plan.recipe.training.threads,
+            sources=plan.sources,
+            rebuild=rebuild,
+            progress=progress,
+        )
+    except BaseException as error:
+        # Once they train, they notice by themselves; a message would meet another exchange.
+        if not training:
+            processes.broadcast((_FAILED, shown(error), ""))
+        raise
+    processes.broadcast((_DONE, "", ""))
+    return manifest
 
 
-def _make(
-    plan: TrainingPlan[Any], folder: Path, parts: Path, name: str, device: str, progress: Progress
-) -> dict[str, Any]:
-    task = plan.task(choose_device(device), progress)
+def _follow(
+    plan: TrainingPlan[Any], output: Path, processes: Processes, device: "torch.device"
+) -> Manifest:
+    """Train as one of the other processes: with the first one, from what it wrote."""
+    what, value, examples = processes.broadcast(("", "", ""))
+    if what == _TRAIN:
+        with using_threads(plan.recipe.training.threads):
+            with processes.agreeing():
+                task = _task(plan, device, SILENT)
+                task.read(_shared(Path(examples)))
+            with closing(task):
+                train(task, plan.recipe.training, parts=Path(value))
+        what, value, _ = processes.broadcast(("", "", ""))
+    if what == _FAILED:
+        processes.refuse([value])
+    return read_manifest(output)
+
+
+def _refuse_others(plan: TrainingPlan[Any], processes: Processes) -> None:
+    """Refuse to train one model of several recipes.
+
+    Raises:
+        UsageError: The processes were given different ones, or other data.
+    """
+    if len({*processes.all_of(plan.fingerprint)}) > 1:
+        raise UsageError(
+            "the processes of this training were given different recipes or data.",
+            hint="Give all of them the same command, and the same files under the same names.",
+        )
+
+
+def _shared(folder: Path) -> Path:
+    """A folder that the first process wrote.
+
+    Raises:
+        MachineError: It is not seen from here.
+    """
+    if not folder.is_dir():
+        raise MachineError(
+            f"{folder}, which the first process wrote, is not seen by another.",
+            hint="Train on several machines in a folder that they share.",
+        )
+    return folder
+
+
+def _task(plan: TrainingPlan[Any], device: "torch.device", progress: Progress) -> TrainingTask:
+    task = plan.task(device, progress)
     if plan.recipe.training.gradient_accumulation > 1 and not task.adds_up:
         raise UsageError(
             "the pieces of a batch have fewer negatives than the batch, so that their losses do "
@@ -76,7 +171,18 @@ def _make(
             hint="Set `batches.at_once`, which computes a batch in pieces and keeps its negatives, "
             "in place of `training.gradient_accumulation`.",
         )
-    counts = _examples(task, parts / EXAMPLES, plan.fingerprint, progress)
+    return task
+
+
+def _make(
+    plan: TrainingPlan[Any],
+    task: TrainingTask,
+    counts: dict[str, Any],
+    folder: Path,
+    parts: Path,
+    name: str,
+    progress: Progress,
+) -> dict[str, Any]:
     with closing(task):
         progress.note(task.summary(counts))
         history = train(task, plan.recipe.training, parts=parts, progress=progress)
@@ -88,10 +194,10 @@ def _make(
     return counts | history.record()
 
 
-def _examples(
+def _written(
     task: TrainingTask, folder: Path, fingerprint: str, progress: Progress
 ) -> dict[str, Any]:
-    """Write the examples unless a killed training has, and open them; returns the counts."""
+    """Write the examples unless they are there already; returns the counts."""
 
     def make(place: Path) -> Mapping[str, Any]:
         counts = task.write(place, progress)
@@ -103,11 +209,10 @@ def _examples(
         folder,
         kind="training-examples",
         recipe={},
-        inputs={"model": fingerprint},
+        inputs={"examples": fingerprint},
         builder_version=_EXAMPLES_VERSION,
         make=make,
         progress=progress,
     )
-    task.read(folder)
     counts: dict[str, Any] = json.loads((folder / _COUNTS).read_text(encoding="utf-8"))
     return counts

@@ -56,6 +56,7 @@ def _steps(history: History) -> list[str]:
     stop = ", stopped early" if history.stopped_early else ""
     lines = [
         f"{history.steps:,} steps in {history.seconds:,.0f} s{stop}; the weights are of {best}.",
+        *_processes(history),
         "",
         "| epoch | step | training loss | validation loss |",
         "|---:|---:|---:|---:|",
@@ -67,6 +68,17 @@ def _steps(history: History) -> list[str]:
             f"| {entry['epoch']:g} | {entry['step']:,} | {entry['training_loss']:.5f} | {shown} |"
         )
     return lines
+
+
+def _processes(history: History) -> list[str]:
+    if history.processes in ([], [1]):
+        return []
+    shown = ", then ".join(f"{count}" for count in history.processes)
+    return [
+        "",
+        f"Trained on several processes: {shown}. Another number gives the same gradients to "
+        "rounding, but other draws of dropout, and so other weights.",
+    ]
 
 
 def _cell(value: Any) -> str:

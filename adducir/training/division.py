@@ -7,46 +7,36 @@ not be in two parts: books, questions.
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from adducir.core.absent import gathering
 from adducir.core.duplicates import Names
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import file_digest
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
+from adducir.core.source_digests import source_digest
 from adducir.corpora.references import file_path
 from adducir.datasets.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.training.recipe import Several, listed
 
+Part = Literal["train", "validation", "test"]
 
-class DataPart(Recipe):
-    """The files to learn from.
+
+class GroupShares(Recipe):
+    """How the groups of items are divided.
 
     Attributes:
-        train: Files of items.
-        validation: Files of items; none of their groups may be in ``train``. Without them, groups
-            of ``train`` are held out by ``shares``.
-        shares: The shares of the groups of ``train``; those of ``test`` are not looked at.
+        shares: The shares of the groups.
         seed: Of that division.
-        without: Files of items whose groups are left out of training and validation: the books or
-            questions that a study tests on.
     """
 
-    train: Several
-    validation: Several = ()
-    shares: dict[Literal["train", "validation", "test"], float] | None = None
+    shares: dict[Part, float] | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    without: Several = ()
 
     @model_validator(mode="after")
-    def _fits(self) -> "DataPart":
-        if not listed(self.train):
-            raise ValueError("`train` names no file")
-        if self.validation and self.shares:
-            raise ValueError("`shares` divide `train`, and mean nothing beside `validation`")
+    def _shares_add_up(self) -> Self:
         try:
             check_shares(self.divided)
         except UsageError as error:
@@ -57,6 +47,31 @@ class DataPart(Recipe):
     def divided(self) -> dict[str, float]:
         """The shares, default or not."""
         return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
+
+
+class DataPart(GroupShares):
+    """The files to learn from.
+
+    Attributes:
+        train: Files of items.
+        validation: Files of items; none of their groups may be in ``train``. Without them, groups
+            of ``train`` are held out by ``shares``.
+        shares: The shares of the groups of ``train``; those of ``test`` are not looked at.
+        without: Files of items whose groups are left out of training and validation: the books or
+            questions that a study tests on.
+    """
+
+    train: Several
+    validation: Several = ()
+    without: Several = ()
+
+    @model_validator(mode="after")
+    def _fits(self) -> "DataPart":
+        if not listed(self.train):
+            raise ValueError("`train` names no file")
+        if self.validation and self.shares:
+            raise ValueError("`shares` divide `train`, and mean nothing beside `validation`")
+        return self
 
     def files(self, folder: Path) -> dict[str, list[Path]]:
         """The files, by the keys that name them."""
@@ -73,7 +88,7 @@ class DataPart(Recipe):
         """
         with gathering() as each:
             digests = {
-                key: [each(partial(file_digest, path)) for path in paths]
+                key: [each(partial(source_digest, path)) for path in paths]
                 for key, paths in self.files(folder).items()
             }
         return {key: fingerprint(of_files) for key, of_files in digests.items()}

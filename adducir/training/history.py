@@ -18,6 +18,9 @@ class History:
         best_loss: Their validation loss.
         seconds: Time spent, that before a kill included.
         stopped_early: Whether patience ended it.
+        processes: On how many processes it was trained; several numbers where it went on with
+            another one. With more than one, dropout is drawn otherwise and sums are taken in
+            another order, so that weights are other ones, as with another seed.
     """
 
     steps: int = 0
@@ -26,6 +29,12 @@ class History:
     best_loss: float | None = None
     seconds: float = 0.0
     stopped_early: bool = False
+    processes: list[int] = field(default_factory=list)
+
+    def take(self, processes: int) -> None:
+        """Note that it goes on with so many processes."""
+        if self.processes[-1:] != [processes]:
+            self.processes.append(processes)
 
     def record(self) -> dict[str, Any]:
         """The counts of a trained model's manifest."""
@@ -33,6 +42,7 @@ class History:
             "steps": self.steps,
             "best_step": self.best_step,
             "validation_loss": self.best_loss,
+            **({} if self.processes in ([], [1]) else {"processes": self.processes}),
         }
 
     def save(self, folder: Path) -> None:

@@ -4,6 +4,9 @@ Which dropout a step draws depends on the seed and the step's number alone, and 
 epoch has on the seed and the epoch's; so a training that was killed and goes on ends with the
 weights that it would have had. Sums are taken in another order with another number of threads, and
 weights drift apart by that; so the number is the recipe's, like the seed.
+
+On several processes (:mod:`adducir.training.processes`) each computes its share of every batch, and
+all take the same step; the first one writes. Each process draws dropout of its own.
 """
 
 import math
@@ -28,6 +31,7 @@ from adducir.training.checkpoints import (
 )
 from adducir.training.history import History
 from adducir.training.parameters import RATE, adamw, checkpointing, freeze
+from adducir.training.processes import current
 from adducir.training.recipe import TrainingRecipe, listed
 
 if TYPE_CHECKING:
@@ -57,7 +61,10 @@ class Trainee(Protocol):
         """
 
     def losses(self, batch: Any) -> "tuple[torch.Tensor, int]":
-        """The sum of a batch's losses, with gradient, and how many losses these are."""
+        """The sum of a batch's losses, with gradient, and how many losses these are.
+
+        On several processes the batch is this process's share, and may be empty.
+        """
 
     def validate(self) -> float | None:
         """The validation loss, of which less is better; None where there is nothing to validate."""
@@ -77,7 +84,8 @@ def train(
     Args:
         task: The model, with data and loss.
         recipe: How.
-        parts: A folder for snapshots; a training that stands there goes on.
+        parts: A folder for snapshots; a training that stands there goes on. Of several processes
+            only the first writes there and ends with the best weights.
         progress: Notified of each step, and the losses of each validation.
 
     Raises:
@@ -101,7 +109,7 @@ class _Training:
     ) -> None:
         self.task, self.recipe, self.progress = task, recipe, progress
         self.snapshot = None if parts is None else parts / "training.safetensors"
-        self.parts = parts
+        self.parts, self.processes = parts, current()
         self.history = History()
         self.losses: list[float] = []
         first = task.batches(0)
@@ -114,6 +122,7 @@ class _Training:
     def run(self) -> History:
         """Train to the end, from where a killed training stood."""
         self._resume()
+        self.history.take(self.processes.count)
         self.progress.start("training", self.recipe.epochs * self.examples, self.task.unit)
         self.began = self.saved = time.monotonic()
         self.before = self.history.seconds
@@ -154,7 +163,7 @@ class _Training:
         for group in self.optimiser.param_groups:
             group["lr"] = group[RATE] * share
         self.task.model.train()
-        torch.manual_seed(seed_of(self.recipe.seed, "step", step))
+        torch.manual_seed(self._seed(step))
         self.optimiser.zero_grad(set_to_none=True)
         with computing_in(self.recipe.precision, self.task.model):
             value = self._backward(batch)
@@ -168,26 +177,34 @@ class _Training:
         )
         self.progress.advance(len(batch))
 
+    def _seed(self, step: int) -> int:
+        """The seed of a step's dropout in this process."""
+        rank = self.processes.rank
+        return seed_of(self.recipe.seed, "step", step, *(("process", rank) if rank else ()))
+
     def _backward(self, batch: Any) -> float:
         """Add up the gradient of a batch's mean loss, piece by piece, and return the loss."""
-        pieces = _cut(batch, self.recipe.gradient_accumulation)
+        pieces = _cut(self.processes.share(batch), self.recipe.gradient_accumulation)
+        is_whole = len(pieces) == self.processes.count == 1
         total, count = 0.0, 0
         for piece in pieces:
             loss, losses = self.task.losses(piece)
-            if len(pieces) == 1:
+            if is_whole:
                 loss, losses = loss / max(losses, 1), 1
             total, count = total + float(loss.detach()), count + losses
-            if not math.isfinite(total):
-                raise MachineError(
-                    f"the training loss is {total} at step {self.history.steps + 1}.",
-                    hint="Lower the learning rate, or set `clip`.",
-                )
-            loss.backward()  # type: ignore[no-untyped-call]
-        if len(pieces) > 1:
+            if loss.requires_grad:
+                loss.backward()  # type: ignore[no-untyped-call]
+        if not is_whole:
             # How many losses a batch has (words, say) is known when all its pieces are computed.
+            total, count = self.processes.add_up(self.task.model, total, count)
             for parameter in self.task.model.parameters():
                 if parameter.grad is not None:
                     parameter.grad /= max(count, 1)
+        if not math.isfinite(total):
+            raise MachineError(
+                f"the training loss is {total} at step {self.history.steps + 1}.",
+                hint="Lower the learning rate, or set `clip`.",
+            )
         return total / max(count, 1)
 
     def _validates(self) -> bool:
@@ -201,7 +218,8 @@ class _Training:
 
         self.task.model.eval()
         with torch.inference_mode(), computing_in(self.recipe.precision, self.task.model):
-            value = self.task.validate()
+            # Early stopping must be the same in all processes, to the last bit.
+            value = self.processes.broadcast(self.task.validate())
         history = self.history
         entry = {
             "step": history.steps,
@@ -234,7 +252,7 @@ class _Training:
         path = self._best_file()
         if path is None:
             self.kept = weights_of(self.task.model)
-        else:
+        elif self.processes.is_first:
             save_weights(path, self.task.model)
 
     def _best_file(self) -> Path | None:
@@ -248,7 +266,7 @@ class _Training:
     def _take_best(self) -> None:
         if self.history.best_loss is not None and self.history.best_step < self.history.steps:
             path = self._best_file()
-            if path is not None:
+            if path is not None and self.processes.is_first:
                 load_weights(path, self.task.model)
             elif self.kept is not None:
                 put_weights(self.task.model, self.kept)
@@ -257,7 +275,7 @@ class _Training:
         self.task.model.eval()
 
     def _save(self) -> None:
-        if self.snapshot is not None:
+        if self.snapshot is not None and self.processes.is_first:
             self.history.seconds = self._seconds()
             state = {
                 "history": asdict(self.history),
@@ -284,7 +302,7 @@ class _Training:
 
 def _cut(batch: Any, count: int) -> list[Any]:
     """A batch in so many pieces of nearly one size, or in fewer where it is small."""
-    count = min(count, len(batch))
+    count = max(1, min(count, len(batch)))
     ends = [len(batch) * number // count for number in range(count + 1)]
     return [batch[first:end] for first, end in pairwise(ends)]
 

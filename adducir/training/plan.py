@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from adducir.core.artifacts import Sources, artifact_fingerprint, is_current
 from adducir.core.progress import SILENT, Progress
+from adducir.corpora.sizes import bytes_of_files
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
@@ -69,10 +70,29 @@ class TrainingPlan(ABC, Generic[R]):
         """Lines for whoever has trained a model: what was measured of it."""
         return ()
 
+    @property
+    def text_bytes(self) -> float | None:
+        """Bytes of the text that an epoch reads, by the sizes of files; None if not known."""
+        return bytes_of_files(Path(one) for named in self.sources.values() for one in named)
+
     @cached_property
     def fingerprint(self) -> str:
         """The fingerprint of the model that it makes."""
         return artifact_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
+
+    @property
+    def examples_settings(self) -> Mapping[str, Any]:
+        """What determines the examples beside the inputs: all settings, unless a kind knows better.
+
+        Models for which it is equal, and the inputs too, can share their examples.
+        """
+        return self.canonical
+
+    @cached_property
+    def examples_fingerprint(self) -> str:
+        """The fingerprint of the examples that it makes."""
+        kind = f"examples of {self.artifact}"
+        return artifact_fingerprint(kind, self.examples_settings, self.inputs, self.version)
 
     @property
     def canonical(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.models.batches import shuffled_batches, token_batches
 from adducir.models.machine import device_of, seed_of
 from adducir.training.card import Card
+from adducir.training.processes import current
 from adducir.training.recipe import TrainingRecipe
 from adducir.training.store import Array, Numbers, Store
 
@@ -105,23 +106,32 @@ class TrainingTask(ABC):
         return examples.lengths("ids")
 
     def losses(self, batch: Numbers) -> "tuple[torch.Tensor, int]":
-        """The sum of the losses of some training examples, and how many losses these are."""
-        return self.losses_of(self.training[batch])
+        """The sum of the losses of some training examples, and how many losses these are.
+
+        Args:
+            batch: Their places. On several processes it is this process's share of a batch, which
+                may be empty; losses that do not add up are computed with the others' shares.
+        """
+        import torch
+
+        return self.losses_of(self.training[batch]) if len(batch) else (torch.zeros(()), 0)
 
     @abstractmethod
     def losses_of(self, examples: list[dict[str, Array]]) -> "tuple[torch.Tensor, int]":
         """The sum of the losses of some examples, and how many losses these are."""
 
     def validate(self) -> float | None:
-        """The mean of all held-out losses."""
+        """The mean of all held-out losses, of which each process computes some."""
         if not len(self.held_out):
             return None
         loss, losses = 0.0, 0
         lengths = self.lengths_of(self.held_out)
-        for batch in token_batches(lengths, self.tokens, device_of(self.model)):
+        processes = current()
+        for batch in processes.every(token_batches(lengths, self.tokens, device_of(self.model))):
             total, count = self.losses_of(self.held_out[batch])
             loss, losses = loss + float(total), losses + count
-        return loss / max(losses, 1)
+        loss, whole = processes.summed(loss, losses)
+        return loss / max(whole, 1)
 
     @abstractmethod
     def summary(self, counts: Mapping[str, Any]) -> str:

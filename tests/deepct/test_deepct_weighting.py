@@ -66,6 +66,9 @@ def test_killed_work_goes_on_behind_its_last_shard(study, model, corpus, monkeyp
     class Killed(Silent):
         done = 0
 
+        def start(self, what, total, unit):
+            self.done = -1000 if what == "planning" else 0
+
         def advance(self, count):
             self.done += count
             if self.done >= 6:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,17 +13,21 @@ from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
-from adducir.datasets.spans.record import MaskedSpan, write_spans
+from adducir.datasets.spans.record import MaskedSpan, read_spans, write_spans
+from adducir.encoders import pieces
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.negatives import Negatives
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.sampling import grouped_batches, random_batches
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.task import EncoderTask, same_of
 from adducir.models.machine import using_threads
+from adducir.models.precision import computing_in
 from adducir.training import loop, open_training, train_model
 from adducir.training.division import DataPart
+from adducir.training.parameters import checkpointing
 
 
 def plain_contrast(contexts, spans, same, temperature):
@@ -65,7 +70,7 @@ def test_a_hand_worked_loss():
 
 def test_equal_texts_are_reported_by_their_words():
     spans = [MaskedSpan(f"{i}", "g", (), (t,), ()) for i, t in enumerate(["a b", "a  b", "a"])]
-    one, two, three = map(same_of, spans)
+    one, two, three = (same_of(span.text) for span in spans)
     assert one == two != three
 
 
@@ -89,8 +94,10 @@ def test_random_batches_have_no_small_rest():
     assert sorted(np.concatenate(random_batches(11, 5, 0))) == list(range(11))
 
 
-def task_of(tiny, spans, folder, **batches):
-    encoder = DualEncoder.load(encoder_source(str(tiny)), towers="separate").eval()
+def task_of(tiny, spans, folder, *, towers="separate", similarity=None, **batches):
+    encoder = DualEncoder.load(
+        encoder_source(str(tiny)), towers=towers, similarity=similarity
+    ).eval()
     write_spans(spans, folder / "spans.jsonl")
     data = {"train": "spans.jsonl", "shares": {"train": 1.0}}
     recipe = EncoderRecipe(data=data, batches=batches, temperature=0.5, training={"batch_size": 8})
@@ -114,6 +121,103 @@ def test_pieces_give_the_loss_and_the_gradient_of_the_whole_batch(tiny, tmp_path
     assert found[0][0] == pytest.approx(found[1][0], abs=1e-5)
     assert found[0][1].abs().max() > 1e-3
     torch.testing.assert_close(found[0][1], found[1][1], atol=1e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"towers": "shared"}, {"similarity": "cosine"}, {"checkpoints": True}, {"bfloat16": True}],
+    ids=str,
+)
+def test_cached_gradients_are_those_of_pieces_that_are_kept(
+    tiny, tmp_path, monkeypatch, changes, dropout
+):
+    """The second pass draws what the first drew; only the states of the layers are not kept."""
+    options = {key: value for key, value in changes.items() if key in ("towers", "similarity")}
+    task = task_of(tiny, some_spans(8), tmp_path, at_once=60, negatives=1, **options)
+    forward, kept = pieces.checkpoint, []
+    precision = "bfloat16" if "bfloat16" in changes else "float32"
+    if precision == "float32":
+        task.model.double()
+    task.model.train()
+    for module in task.model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+    for cached in (True, False):
+        calls = []
+
+        def called(function, piece, use_reentrant, cached=cached, calls=calls):
+            calls.append(len(piece))
+            if not cached:
+                return function(piece)
+            return forward(function, piece, use_reentrant=use_reentrant)
+
+        monkeypatch.setattr(pieces, "checkpoint", called)
+        torch.manual_seed(3)
+        task.model.zero_grad()
+        with (
+            checkpointing(task.model, "checkpoints" in changes),
+            computing_in(precision, task.model),
+        ):
+            loss, _ = task.losses(np.arange(8))
+            loss.backward()
+        assert len(calls) > 4
+        kept.append([p.grad.clone() for p in task.model.parameters() if p.grad is not None])
+    for one, other in zip(*kept, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-9)
+    assert max(float(one.abs().max()) for one in kept[0]) > 1e-3
+
+
+def test_pieces_in_double_precision_give_the_gradient_of_the_whole_batch(tiny, tmp_path):
+    found = []
+    for at_once in (None, 60):
+        (tmp_path / f"{at_once}").mkdir()
+        task = task_of(tiny, some_spans(8), tmp_path / f"{at_once}", at_once=at_once)
+        task.model.double()
+        loss, _ = task.losses(np.arange(8))
+        loss.backward()
+        found.append([p.grad for p in task.model.parameters() if p.grad is not None])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-9)
+
+
+def test_hard_negatives_by_hand():
+    """Two contexts, a hard negative of each; the second one's is the first one's own text."""
+    c = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    texts = torch.tensor([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
+    same = torch.tensor([0, 1, 2, 0])
+    first = math.log(1 + math.exp(-2) + math.exp(-1))  # its copy is left out
+    second = math.log(1 + 2 * math.exp(-2) + math.exp(-1))
+    assert contrast(c, texts, same).item() == pytest.approx((first + second) / 2)
+    assert contrast(c, texts, same, reduction="sum").item() == pytest.approx(first + second)
+    assert contrast(c[1:], texts, same, first=1).item() == pytest.approx(second)
+    counted = Negatives()
+    counted.add(same.numpy(), 2)
+    assert counted.record() == {
+        "negatives_per_context": {"mean": 2.5, "least": 2, "most": 3},
+        "masked_copies_per_epoch": 1,
+    }
+
+
+def test_hard_negatives_are_read_from_the_file_and_counted(study):
+    spans = [replace(span, negatives=("a dog .", "a cat .", span.text)) for span in some_spans(40)]
+    write_spans(spans, study / "spans.jsonl")
+    assert next(read_spans(study / "spans.jsonl")) == spans[0]
+    plan = training_plan(study, "batches.negatives=3", "training.epochs=1", "batches.by=random")
+    manifest = train_model(plan, study / "encoders" / "hard")
+    # Five spans in a batch, three negatives of each; its own text and the copies are left out.
+    counts = manifest.counts
+    assert counts["negatives_per_context"] == {"mean": 18.0, "least": 18, "most": 18}
+    assert counts["masked_copies_per_epoch"] == counts["training_spans"]
+    card = (study / "encoders" / "hard" / "README.md").read_text()
+    assert "| negatives per context | mean: 18.0, least: 18, most: 18 |" in card
+    without = training_plan(study)
+    assert "negatives" not in without.settings["batches"]
+    assert plan.fingerprint != without.fingerprint
+    with pytest.raises(InputError, match="'negatives' must be a list of texts"):
+        text = (study / "spans.jsonl").read_text().replace('"a dog ."', "1", 1)
+        (study / "spans.jsonl").write_text(text)
+        next(read_spans(study / "spans.jsonl"))
 
 
 def test_groups_are_kept_apart(tmp_path):

@@ -82,9 +82,3 @@ def test_parts_that_a_kill_left_beside_a_finished_artifact_go(tmp_path):
     (left / "shard").write_text("")
     built(tmp_path / "p", "float32")
     assert not left.exists()
-
-
-def test_parts_of_another_cut_are_not_taken(tmp_path):
-    one = built(tmp_path / "p", "float32", cut=10).counts["parts"]
-    other = built(tmp_path / "p", "float32", cut=20, rebuild=True).counts["parts"]
-    assert one != other

@@ -8,7 +8,8 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from adducir.core.errors import AdducirError, ArtifactError, InputError
-from adducir.encoders import encoding
+from adducir.encoders.encoding import encode as encode_items
+from adducir.encoders.items import items_of_texts
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.vectors import Vectors
@@ -161,9 +162,9 @@ def test_a_projection_of_another_width_is_reported(tiny, tmp_path):
 
 
 def test_a_manifest_of_vectors_that_lacks_a_count_is_reported(tiny, tmp_path):
-    items = encoding.Items({}, "x", "document", 2, lambda: iter([("a", "cats"), ("b", "dogs")]))
+    items = items_of_texts(["cats", "dogs"], "texts")
     folder = tmp_path / "vectors"
-    encoding.encode(encoder_source(str(tiny)), items, folder)
+    encode_items(encoder_source(str(tiny)), items, folder)
     assert Vectors(folder).all().shape == (2, 32)
     manifest = folder / "manifest.json"
     message = json.loads(manifest.read_text())

@@ -215,6 +215,60 @@ def test_a_killed_training_does_not_make_its_examples_again(study, kind, monkeyp
     assert read_manifest(study / "cut").counts == counts
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_examples_are_kept_for_trainings_that_learn_from_the_same(study, kind, monkeypatch):
+    shared = study / "shared"
+    for name, seed in (("one", 0), ("two", 1)):
+        train_model(opened(study, kind, f"training.seed={seed}"), study / name)
+    train_model(opened(study, kind), study / "first", examples=shared)
+    plan = opened(study, kind, "training.seed=1")
+    is_shared = kind in ("deepct", "dual-encoder")
+    if is_shared:
+        made = type(plan.task(CPU))
+        monkeypatch.setattr(made, "write", lambda *_: pytest.fail("examples were made again"))
+    train_model(plan, study / "second", examples=shared)
+    assert len([path for path in shared.iterdir() if path.is_dir()]) == (1 if is_shared else 2)
+    for alone, together in (("one", "first"), ("two", "second")):
+        before, after = weights(study / alone), weights(study / together)
+        assert all(torch.equal(before[name], after[name]) for name in before)
+        counts = read_manifest(study / together).counts
+        assert read_manifest(study / alone).counts == counts
+
+
+@pytest.mark.parametrize(
+    ("kind", "same", "others"),
+    [
+        (
+            "deepct",
+            ("training.epochs=5", "training.seed=2", "activation=none", "description=x"),
+            (
+                "text=conclusion reference=premise",
+                "passages.length=9",
+                "keep_empty=false",
+                "held_out.share=0.3",
+                "training_length=5",
+                "most=7",
+                "keys=original",
+            ),
+        ),
+        (
+            "dual-encoder",
+            ("training.batch_size=4", "towers=separate", "similarity=cosine", "batches.by=group"),
+            ("context.left=1", "lengths.span=9", "data.seed=1", "batches.negatives=1"),
+        ),
+    ],
+)
+def test_what_decides_the_examples(study, kind, same, others):
+    wanted = opened(study, kind).examples_fingerprint
+    for change in same:
+        assert opened(study, kind, change).examples_fingerprint == wanted, change
+    for change in others:
+        assert opened(study, kind, *change.split()).examples_fingerprint != wanted, change
+    if kind == "deepct":  # a sample of the examples is drawn by the training's seed
+        one, two = (opened(study, kind, "most=7", f"training.seed={seed}") for seed in (1, 2))
+        assert one.examples_fingerprint != two.examples_fingerprint
+
+
 def test_the_command_says_what_kinds_there_are(study, capsys):
     text = (study / "deepct.yaml").read_text()
     (study / "none.yaml").write_text(text.replace("kind: deepct\n", ""))

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core.duplicates import Names
+from adducir.core import duplicates
+from adducir.core.duplicates import Names, Seen
 from adducir.core.errors import ArtifactError
 from adducir.training.store import Store, StoreWriter, packed, unpacked
 
@@ -76,3 +77,13 @@ def test_names_that_come_twice():
         names.add(name)
     assert names.suspects() == {hash("a"), hash("b")}
     assert Names().suspects() == frozenset()
+
+
+@given(st.lists(st.integers(0, 60), max_size=80), st.sampled_from([1, 3, 1000]))
+def test_names_that_came_before(numbers, few):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "_FEW", few)
+        seen, before = Seen(), set()
+        for number in numbers:
+            assert seen.add(f"{number}") == (number in before)
+            before.add(number)

@@ -1,22 +1,26 @@
 """Grounded generation: contexts with a target text and the passages that it draws on."""
 
+from typing import TYPE_CHECKING
+
 from adducir.core.lazy import offering
 
-_HOMES = {
-    "GroundedContext": "contexts",
-    "cut_page": "pages",
-    "read_contexts": "contexts",
-    "read_kilt": "kilt",
-    "read_nlgen": "nlgen",
-    "read_pages": "pages",
-    "read_passages": "pages",
-    "write_contexts": "contexts",
-    "write_passages": "pages",
-}
+if TYPE_CHECKING:
+    from adducir.datasets.grounded.contexts import GroundedContext, read_contexts, write_contexts
+    from adducir.datasets.grounded.kilt import read_kilt
+    from adducir.datasets.grounded.nlgen import read_nlgen
+    from adducir.datasets.grounded.pages import cut_page, read_pages, read_passages, write_passages
 
-__getattr__ = offering(__name__, _HOMES)
+__all__ = [
+    "GroundedContext",
+    "cut_page",
+    "read_contexts",
+    "read_kilt",
+    "read_nlgen",
+    "read_pages",
+    "read_passages",
+    "write_contexts",
+    "write_passages",
+]
 
-
-def __dir__() -> list[str]:
-    """The names that can be imported from here."""
-    return sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

@@ -207,7 +207,7 @@ def _answers(value: Any) -> tuple[str, ...]:
 
 
 def _selected(passages: Any) -> list[Any]:
-    """The selected ones of a query's passages; all where they cannot be told, to be refused."""
+    """The selected passages of a query; all where that is unclear, to be refused later."""
     if not isinstance(passages, list):
         return [passages]
     return [one for one in passages if not isinstance(one, dict) or one.get("is_selected") != 0]

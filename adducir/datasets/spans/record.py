@@ -5,7 +5,8 @@ A file of spans is JSONL, gzipped where its name ends in ``.gz``, one span a lin
     {"id": "5abc-1:0", "group": "5abc", "left": ["Some fish live in salt and in fresh water",
      ...], "span": ["(e.g. flounder)."], "right": [...], "candidate": "5abc-1:0", "extra": {...}}
 
-``candidate`` and ``extra`` may be missing; other keys may not stand there.
+``candidate``, ``negatives`` (a list of texts) and ``extra`` may be missing; other keys may not
+stand there.
 """
 
 import re
@@ -21,7 +22,8 @@ from adducir.datasets.records import are_texts, check_keys, write_records
 
 _TEXTS = ("left", "span", "right")
 _REQUIRED = ("id", "group", *_TEXTS)
-_KEYS = frozenset((*_REQUIRED, "candidate", "extra"))
+_NEGATIVES = "negatives"
+_KEYS = frozenset((*_REQUIRED, "candidate", _NEGATIVES, "extra"))
 _WORD = re.compile(r"\S+")
 
 
@@ -38,6 +40,8 @@ class MaskedSpan:
         span: The sentences of the masked text, at least one.
         right: Sentences after the span; the first may be the rest of the span's own sentence.
         candidate: The docno of the gold item among the candidates, where those are apart.
+        negatives: Texts that do not belong in the gap though they look so, for training: hard
+            negatives, the hardest first.
         extra: What else is known (marker, offsets, source, kind), of JSON's types.
     """
 
@@ -48,6 +52,7 @@ class MaskedSpan:
     right: tuple[str, ...]
     candidate: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    negatives: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -154,6 +159,8 @@ def _record_of(span: MaskedSpan) -> dict[str, Any]:
     record |= {name: list(getattr(span, name)) for name in _TEXTS}
     if span.candidate is not None:
         record["candidate"] = span.candidate
+    if span.negatives:
+        record[_NEGATIVES] = list(span.negatives)
     if span.extra:
         record["extra"] = dict(span.extra)
     _check(record)
@@ -169,8 +176,9 @@ def _span_of(record: Any) -> MaskedSpan:
     _check(record)
     left, span, right = (tuple(record[name]) for name in _TEXTS)
     extra = record.get("extra") or {}
+    negatives = tuple(record.get(_NEGATIVES, ()))
     return MaskedSpan(
-        record["id"], record["group"], left, span, right, record.get("candidate"), extra
+        record["id"], record["group"], left, span, right, record.get("candidate"), extra, negatives
     )
 
 
@@ -179,6 +187,8 @@ def _check(record: Any) -> None:
     for key in _TEXTS:
         if not are_texts(record[key]):
             raise UsageError(f"{key!r} must be a list of sentences.")
+    if not are_texts(record.get(_NEGATIVES, [])):
+        raise UsageError(f"{_NEGATIVES!r} must be a list of texts.")
     if not any(text.strip() for text in record["span"]):
         raise UsageError("the masked text is empty.")
     # Ids become the qids and docnos of TREC runs, which hold no white space.

@@ -1,0 +1,142 @@
+"""Memory of DeepCT's training, from the corpus to the steps, as the corpus grows.
+
+Corpora of 1, 4 and 16 times as many made-up arguments (premise and conclusion) are each prepared
+and trained on for a few steps by a tiny BERT with MiniLM's tokenizer, each in a process of its own.
+Reported is the peak of the resident memory after each stage: before the corpus is opened
+(libraries, model, one step); when the examples are written; when they are trained on. What grows is
+what is held for each example, and what is remembered of words; text and tokens lie on the disk.
+
+    python benchmarks/deepct_memory.py [--documents 3000] [--words 60] [--steps 5]
+"""
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import transformers
+from synthetic import documents
+from training_memory import peak
+
+from adducir.models.sources import model_source
+from adducir.training import open_training
+from adducir.training.loop import train
+
+GROWTH = (1, 4, 16)
+
+
+def write_corpus(path: Path, count: int, words: int) -> None:
+    """Made-up arguments; the conclusion has some words of the premise."""
+    with path.open("w", encoding="utf-8") as file:
+        for docno, text in documents(count, words):
+            parts = text.split()
+            record = {"docno": docno, "premise": text, "conclusion": " ".join(parts[::7])}
+            file.write(json.dumps(record) + "\n")
+
+
+def write_study(folder: Path, corpus: Path) -> Path:
+    """A tiny BERT with MiniLM's tokenizer, and a recipe that trains it on the corpus."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model_source("minilm").local())
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    transformers.BertModel(config).save_pretrained(folder / "base")
+    tokenizer.save_pretrained(folder / "base")
+    recipe = folder / "recipe.yaml"
+    recipe.write_text(
+        f"kind: deepct\nbase: {folder / 'base'}\ncorpus: {{source: {corpus}}}\ntext: premise\n"
+        "reference: conclusion\npassages: {length: 100}\nheld_out: {share: 0.1}\n"
+        "training: {epochs: 1, batch_size: 16, patience: null}\n",
+        encoding="utf-8",
+    )
+    return recipe
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Prepare and train in this process."""
+    import torch
+
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        small = folder / "small.jsonl"
+        write_corpus(small, 64, options.words)
+        warm = open_training(write_study(folder, small)).task(torch.device("cpu"))
+        (folder / "warm").mkdir()
+        warm.write(folder / "warm")
+        warm.read(folder / "warm")
+        train(warm, warm.recipe)
+        warm.close()
+        figures["before"] = peak()
+        recipe = write_study(folder, Path(options.corpus))
+        task = open_training(recipe).task(torch.device("cpu"))
+        (folder / "examples").mkdir()
+        began = time.process_time()
+        task.write(folder / "examples")
+        figures["preparing"] = time.process_time() - began
+        figures["prepared"] = peak()
+        task.read(folder / "examples")
+        every = task.batches
+        task.batches = lambda epoch: every(epoch)[: options.steps]  # type: ignore[method-assign]
+        task.validate = lambda: None  # type: ignore[method-assign]
+        train(task, task.recipe)
+        figures["trained"] = peak()
+        figures["examples"] = len(task.training.store)
+        digest = hashlib.sha256()
+        files = sorted(path for path in (folder / "examples").iterdir() if path.is_file())
+        for path in files:
+            digest.update(path.name.encode() + path.read_bytes())
+        figures["disk"] = sum(path.stat().st_size for path in files) / 1e6
+        figures["digest"] = digest.hexdigest()[:16]
+    return figures
+
+
+def measured(documents: int, words: int = 60, steps: int = 5) -> dict[str, Any]:
+    """Prepare and train on so many documents, in a process of its own."""
+    with tempfile.TemporaryDirectory() as place:
+        corpus = Path(place) / "corpus.jsonl"
+        write_corpus(corpus, documents, words)
+        options = [f"--corpus={corpus}", f"--words={words}", f"--steps={steps}"]
+        done = subprocess.run(
+            [sys.executable, __file__, *options], check=True, capture_output=True, text=True
+        )
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=3000)
+    parser.add_argument("--words", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--corpus", help="prepare and train on this file, in this process")
+    options = parser.parse_args()
+    if options.corpus:
+        print(json.dumps(measure(options)))
+        return
+    first: dict[str, Any] | None = None
+    for times in GROWTH:
+        one = measured(times * options.documents, options.words, options.steps)
+        first = first or one
+        more = max(1, one["examples"] - first["examples"])
+        each = (one["trained"] - first["trained"]) * 1e6 / more
+        peaks = ", ".join(f"{one[key]:,.0f} {key}" for key in ("before", "prepared", "trained"))
+        print(
+            f"{times:>2}x: {one['examples']:,} examples, {one['disk']:,.1f} MB on the disk; peak "
+            f"in MB: {peaks} ({each:,.0f} bytes for each further example); {one['preparing']:.1f} "
+            f"s of the processor to prepare; digest {one['digest']}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

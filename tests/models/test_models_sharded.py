@@ -1,0 +1,149 @@
+"""DeepCT and encoding of the bundled collection: whoever makes the shards, the same bytes."""
+
+import hashlib
+import pickle
+
+import pytest
+import torch
+
+from adducir.core.errors import IncompleteError, MachineError, UsageError
+from adducir.core.sharding.building import PartMade
+from adducir.core.sharding.execution import HERE, Execution
+from adducir.core.sharding.executors.part import Part
+from adducir.core.sharding.work import WorkerPlace
+from adducir.corpora.sources import open_corpus
+from adducir.deepct.model import TermWeighter
+from adducir.deepct.settings import Settings
+from adducir.deepct.weighting import predict_corpus_weights
+from adducir.encoders.encoding import encode
+from adducir.encoders.items import items_of_corpus
+from adducir.encoders.sources import encoder_source
+from adducir.models import machine
+from adducir.models.artifacts import settled_precision
+from adducir.models.batches import computed, keeping_batches
+from adducir.models.sources import model_source
+
+
+@pytest.fixture(scope="session")
+def weighter(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("weighter")
+    read = Settings(text=("conclusion", "premise"))
+    TermWeighter.untrained(model_source("minilm"), read, seed=1).save(folder)
+    return folder
+
+
+def content(folder):
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.iterdir()
+        if path.name != "manifest.json"
+    }
+
+
+def spread(make, path):
+    """Made in three parts, two of them by two processes each, in another order."""
+    for number, workers in ((3, 1), (1, 2), (2, 2)):
+        with pytest.raises(PartMade):
+            make(path, Execution(part=Part(number, 3), workers=workers))
+    return make(path, Execution(only_finish=True))
+
+
+def check(make, tmp_path):
+    alone = make(tmp_path / "alone", HERE)
+    beside = make(tmp_path / "beside", Execution(workers=2))
+    parts = spread(make, tmp_path / "parts")
+    assert alone.fingerprint == beside.fingerprint == parts.fingerprint
+    assert alone.counts == beside.counts == parts.counts
+    assert alone.files == beside.files == parts.files
+    assert content(tmp_path / "alone") == content(tmp_path / "beside")
+    assert content(tmp_path / "alone") == content(tmp_path / "parts")
+    assert len(content(tmp_path / "alone")) >= 6
+
+
+@pytest.mark.slow
+def test_vectors_of_the_bundled_collection(tmp_path):
+    corpus = open_corpus("bundled:arguments")
+
+    def make(path, execution):
+        source, items = encoder_source("minilm"), items_of_corpus(corpus)
+        return encode(source, items, path, shard=60, execution=execution, threads=1)
+
+    check(make, tmp_path)
+
+
+@pytest.mark.slow
+def test_weights_of_the_bundled_collection(tmp_path, weighter):
+    corpus = open_corpus("bundled:arguments")
+
+    def make(path, execution):
+        return predict_corpus_weights(
+            weighter, corpus, path, shard=60, execution=execution, threads=1
+        )
+
+    check(make, tmp_path)
+
+
+def test_a_batch_that_does_not_fit_is_an_error_and_never_another_batch():
+    def compute(numbers):
+        if len(numbers) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return numbers
+
+    whole = [torch.arange(8).numpy()]
+    assert len(list(computed(whole, compute))) == 4
+    with keeping_batches(), pytest.raises(MachineError, match=r"a batch of 8 texts.*--batch-tok"):
+        list(computed(whole, compute))
+
+
+def test_memory_that_does_not_suffice_ends_the_work(tmp_path, tiny, monkeypatch):
+    (tmp_path / "c.jsonl").write_text('{"docno": "a", "text": "cat"}\n{"docno": "b", "text": "x"}')
+    items = items_of_corpus(open_corpus(tmp_path / "c.jsonl"))
+
+    def full(*arguments, **options):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr("adducir.encoders.model.Tower.forward", full)
+    with pytest.raises(MachineError, match="the memory does not suffice for a batch of 2 texts"):
+        encode(encoder_source(str(tiny)), items, tmp_path / "v")
+
+
+def test_data_that_cannot_be_encoded_are_named(tmp_path, tiny, monkeypatch):
+    lines = [f'{{"docno": "d{n}", "text": "cats {n}"}}\n' for n in range(6)]
+    (tmp_path / "c.jsonl").write_text("".join(lines))
+    items = items_of_corpus(open_corpus(tmp_path / "c.jsonl"))
+    read = "adducir.encoders.model.DualEncoder.read_documents"
+
+    def odd(encoder, texts, whole=None):
+        if any("3" in text for text in texts):
+            raise ValueError("an odd text")
+        return whole(encoder, texts)
+
+    from functools import partialmethod
+
+    from adducir.encoders.model import DualEncoder
+
+    monkeypatch.setattr(read, partialmethod(odd, whole=DualEncoder.read_documents))
+    with pytest.raises(IncompleteError, match=r"shard 1 \(d2, d3\): ValueError: an odd text"):
+        encode(encoder_source(str(tiny)), items, tmp_path / "v", shard=2)
+
+
+def test_precision_is_not_left_to_each_machine_of_several(tmp_path):
+    for execution in (Execution(part=Part(1, 2)), Execution(ray="auto")):
+        with pytest.raises(UsageError, match="Give --precision float32 or bfloat16"):
+            settled_precision("auto", "cpu", tmp_path / "v", str, execution=execution)
+
+
+def test_each_worker_takes_the_next_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    places = [WorkerPlace(number, 3, is_alone=True) for number in range(3)]
+    found = [str(machine.device_of_worker("auto", place)) for place in places]
+    assert found == ["cuda:0", "cuda:1", "cuda:0"]
+    assert str(machine.device_of_worker("cuda:1", places[0])) == "cuda:1"
+    assert str(machine.device_of_worker("auto", WorkerPlace())) == "cuda"
+
+
+def test_a_data_set_can_be_sent_to_another_process():
+    corpus = open_corpus("vaswani")
+    again = pickle.loads(pickle.dumps(corpus))
+    assert again.identity() == corpus.identity()
