@@ -1,39 +1,46 @@
 """A round's three parts beside the plain loop: encode, closed sets, a training step.
 
-The plain loop is what people write first: texts are encoded one at a time, each context's scores
-are taken passage by passage, and in a step every example's k passages go through retriever and
-guide by themselves, though several examples have sampled the same ones. Both ways have the same
-weights, texts and samples; vectors must agree to 1e-4, and gradients to 1e-3 of the largest, before
-any time is reported. MiniLM is trained (dropout off), the generator is the lexical mixture. The
-arguments are those of the bundled collection.
+The plain loop is what people write first: in every round retriever and guide encode all passages
+again, one at a time or in batches of 32 in the corpus' order, padded to the longest; each context's
+scores are taken passage by passage; and in a step every example's k passages go through retriever
+and guide by themselves, though several examples may have sampled the same ones. Both ways have the
+same weights, texts and samples; vectors must agree to 1e-4, and gradients to 1e-3 of the largest,
+before any time is reported. The network is MiniLM (dropout off), trained or frozen with adapters of
+rank 16; the generator is the lexical mixture. The arguments are those of the bundled collection.
 
-    python benchmarks/hindsight.py [--passages 96] [--examples 8] [--k 8] [--rounds 3]
-    python benchmarks/hindsight.py --memory     peak memory of a step with k = 8 and k = 100
+A round encodes with the guide and the retriever apart (in the very first both are one network).
+
+    python benchmarks/hindsight.py [--passages 96] [--examples 8] [--k 8] [--rounds 5]
+    python benchmarks/hindsight.py --memory       peak memory of a step with k = 8 and k = 100
+    python benchmarks/hindsight.py --candidates   peak memory of ranking candidates
 """
 
 import argparse
 import json
-import resource
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from peers import in_turn, report, run_apart
+from synthetic import vocabulary, zipf_words
 
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.maxsim import maxsim
 from adducir.generators.lexical import Lexical
-from adducir.hindsight.building import Problem, assemble
+from adducir.hindsight.building import Frozen, Problem, assemble, save_vectors
+from adducir.hindsight.candidates import bm25_ranking, vector_ranking
 from adducir.hindsight.closed import closed_sets
 from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
-from adducir.hindsight.vectors import kept_vectors
+from adducir.hindsight.vectors import Live, Network, kept_vectors
 
 DEPTH = 20
 
@@ -52,18 +59,44 @@ def problem_of(passages: int, examples: int) -> Problem:
     return Problem(contexts, parts, [str(n) for n in range(passages)], texts, {})
 
 
-def model_of(problem: Problem) -> tuple[Hindsight, Data]:
-    """Retriever and guide with a MiniLM each, without dropout."""
-    recipe = RetrieverRecipe(network="trained", adapter="full", towers="shared")
-    device = torch.device("cpu")
-    model, data = assemble(recipe, GuideRecipe(), Path(), problem, Lexical(), None, 0, device)
-    return model.eval(), data
+class Round(NamedTuple):
+    """What a round computes with, and what the plain loop does."""
+
+    model: Hindsight
+    data: Data
+    plain: Data
 
 
-def sampled_of(problem: Problem, k: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
-    """Passages of each example, from the best of a collection: many have the same ones."""
+def model_of(problem: Problem, network: str = "trained") -> Round:
+    """Retriever and guide with a MiniLM each, or one frozen MiniLM with adapters; no dropout."""
+    guide, generator, device = GuideRecipe(), Lexical(), torch.device("cpu")
+    if network == "trained":
+        recipe = RetrieverRecipe(network="trained", adapter="full", towers="shared")
+        given = recipe, guide, Path(), problem, generator, None, 0, device
+        model, data = assemble(*given)
+        return Round(model.eval(), data, data)
+    recipe = RetrieverRecipe()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vectors.safetensors"
+        save_vectors(path, problem, recipe, guide, Path(), device)
+        frozen = Frozen.load(path, problem, generator, device)
+    model, data = assemble(recipe, guide, Path(), problem, generator, frozen, 0, device)
+    with torch.no_grad():  # adapters begin as nothing
+        for one in model.parameters():
+            one += 0.01 * torch.randn_like(one)
+    layers = Network(recipe, Path()).eval().requires_grad_(False)
+    passages = Live(layers, problem.passages, "document")
+    inputs = Live(layers, problem.inputs, "query")
+    hindsight = Live(layers, problem.hindsight(guide), "query")
+    return Round(model.eval(), data, Data(inputs, hindsight, passages, passages, data.texts))
+
+
+def sampled_of(problem: Problem, k: int, pool: int) -> "np.ndarray[tuple[int, ...], Any]":
+    """Passages of each example, of the first so many of a collection."""
     draw = np.random.default_rng(2)
-    most = min(len(problem.passages), max(k, 3 * k))
+    most = min(len(problem.passages), pool)
+    if most >= k * len(problem.contexts):  # none is sampled twice
+        return draw.permutation(most)[: k * len(problem.contexts)].reshape(-1, k)
     rows = [draw.choice(most, size=k, replace=False) for _ in problem.contexts]
     return np.stack(rows)
 
@@ -81,9 +114,9 @@ def one_by_one(scorer: Scorer, queries, passages, contexts, sampled) -> torch.Te
     return torch.stack(rows)
 
 
-def step(model: Hindsight, data: Data, sampled, *, plain: bool) -> list[torch.Tensor]:
+def step(of: Round, sampled, *, plain: bool) -> list[torch.Tensor]:
     """The gradients of the evidence lower bound."""
-    contexts = np.arange(len(sampled))
+    contexts, model, data = np.arange(len(sampled)), of.model, of.plain if plain else of.data
     model.zero_grad(set_to_none=True)
     if plain:
         found = Computed(
@@ -97,22 +130,25 @@ def step(model: Hindsight, data: Data, sampled, *, plain: bool) -> list[torch.Te
     return [one.grad for one in model.parameters() if one.grad is not None]
 
 
-def encoded(model: Hindsight, data: Data, *, plain: bool) -> np.ndarray:
-    """The retriever's vectors of all passages."""
-    passages, scorer = data.retriever_passages, model.retriever
-    if plain:
+def encoded(of: Round, *, batch: int | None = None) -> np.ndarray:
+    """The retriever's vectors of all passages; by the plain loop in batches of so many."""
+    passages = of.data.retriever_passages if batch is None else of.plain.retriever_passages
+    numbers, scorer = np.arange(len(passages)), of.model.retriever
+    if batch is not None:
         with torch.inference_mode():
             each = [
-                scorer.side(passages, np.array([n]), "document")[0][0].numpy()
-                for n in range(len(passages))
+                scorer.side(passages, numbers[first : first + batch], "document")[0][:, 0]
+                for first in range(0, len(numbers), batch)
             ]
-        return np.concatenate(each)
-    lengths = [len(one) for one in passages.inputs]
+        return torch.cat(each).numpy()
+    texts = passages.inputs if isinstance(passages, Live) else [range(16)] * len(passages)
+    lengths = [len(one) for one in texts]
     return kept_vectors(lambda some: scorer.side(passages, some, "document"), lengths).values
 
 
-def ranked(model: Hindsight, data: Data, *, plain: bool) -> np.ndarray:
+def ranked(of: Round, *, plain: bool) -> np.ndarray:
     """Closed sets of retriever and guide."""
+    model, data = of.model, of.plain if plain else of.data
     contexts = np.arange(len(data.inputs))
     if not plain:
         closed = closed_sets(model, data, contexts, DEPTH)
@@ -130,29 +166,86 @@ def ranked(model: Hindsight, data: Data, *, plain: bool) -> np.ndarray:
 
 
 def timed(count: int, call: Callable[[], object]) -> dict[str, float]:
-    """Items a second."""
-    began = time.perf_counter()
+    """Items a second, and a second of processor time, which depends less on other work."""
+    began, busy = time.perf_counter(), time.process_time()
     call()
-    return {"rate": count / (time.perf_counter() - began)}
+    seconds, busy = time.perf_counter() - began, time.process_time() - busy
+    return {"rate": count / seconds, "busy": count / busy}
 
 
-def agree(model: Hindsight, data: Data, sampled) -> None:
-    """Stop unless both ways give the same."""
-    ours, theirs = (encoded(model, data, plain=plain) for plain in (False, True))
-    assert np.allclose(ours, theirs, atol=1e-4)
-    ours, theirs = (step(model, data, sampled, plain=plain) for plain in (False, True))
-    for one, other in zip(ours, theirs, strict=True):
-        assert float((one - other).abs().max()) <= 1e-3 * float(other.abs().max()) + 1e-6
+def agree(of: Round, samples) -> None:
+    """Stop unless all ways give the same."""
+    ours = encoded(of)
+    assert all(np.allclose(ours, encoded(of, batch=batch), atol=1e-4) for batch in (1, 32))
+    for sampled in samples:
+        ours, theirs = (step(of, sampled, plain=plain) for plain in (False, True))
+        for one, other in zip(ours, theirs, strict=True):
+            assert float((one - other).abs().max()) <= 1e-3 * float(other.abs().max()) + 1e-6
 
 
 def memory(k: int) -> None:
     """Print the peak of this process's memory in a step, in MB."""
     problem = problem_of(120, 3)
-    model, data = model_of(problem)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    step(model, data, sampled_of(problem, k), plain=False)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    of = model_of(problem)
+    before = resident("VmHWM")
+    step(of, sampled_of(problem, k, 3 * k), plain=False)
+    peak = resident("VmHWM")
     print(json.dumps({"peak": peak, "before": before}))
+
+
+class MadeUp:
+    """A network of random vectors of 384 numbers: what is measured is ranking, not encoding."""
+
+    device = torch.device("cpu")
+
+    def read(self, texts, side: str) -> list[np.ndarray]:
+        """The seed of each text."""
+        return [np.array([len(text), sum(map(ord, text[:50]))]) for text in texts]
+
+    def __call__(self, inputs, side: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """(n, 1, 384) vectors, and which count."""
+        draws = [np.random.default_rng(one).standard_normal((1, 384), np.float32) for one in inputs]
+        return torch.from_numpy(np.stack(draws)), torch.ones(len(inputs), 1)
+
+
+def candidates(what: str, passages: int, contexts: int) -> None:
+    """Print the peak of this process's memory while candidates are ranked, in MB."""
+    draw = np.random.default_rng(5)
+    words = zipf_words(vocabulary(100_000), passages * 60, draw)
+    texts = [" ".join(one) for one in np.split(words, passages)]
+    del words
+    queries = [" ".join(text.split()[:15]) for text in texts[:contexts]]
+    ways = {
+        "bm25": lambda some: bm25_ranking(some, queries, 1000, threads=2),
+        "vectors": lambda some: vector_ranking(MadeUp(), some, queries, 1000),
+    }
+    ways[what](texts[:2000])  # compiles, and starts Java
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = resident("VmHWM")
+    began = time.process_time()
+    ways[what](texts)
+    seconds = time.process_time() - began
+    print(json.dumps({"before": before, "peak": resident("VmHWM"), "seconds": seconds}))
+
+
+def resident(figure: str) -> float:
+    """The most megabytes that this process had resident (VmHWM), or has now (VmRSS)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition(f"{figure}:")[2].split()[0]) * 1024 / 1e6
+
+
+def report_candidates(contexts: int) -> None:
+    """Memory of candidates with 1, 4 and 16 times as many passages."""
+    for what in ("bm25", "vectors"):
+        for passages in (20_000, 80_000, 320_000):
+            given = ("--candidates-of", what, str(passages), str(contexts))
+            found = run_apart(__file__, *given)
+            matrix = passages * contexts * (8 if what == "bm25" else 4) / 1e6
+            print(
+                f"{what:8} {passages:8,} passages, {contexts:,} queries: {found['before']:,.0f} MB "
+                f"before, peak {found['peak']:,.0f} MB, {found['seconds']:,.0f} s of processor "
+                f"time; all scores would take {matrix:,.0f} MB"
+            )
 
 
 def main() -> None:
@@ -161,14 +254,25 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=96)
     parser.add_argument("--examples", type=int, default=8)
     parser.add_argument("--k", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--networks", default="trained,frozen")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--memory-of", type=int)
+    parser.add_argument("--candidates", action="store_true")
+    parser.add_argument("--candidates-of", nargs=3)
+    parser.add_argument("--queries", type=int, default=4000)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     if options.memory_of:
         memory(options.memory_of)
+        return
+    if options.candidates_of:
+        what, passages, contexts = options.candidates_of
+        candidates(what, int(passages), int(contexts))
+        return
+    if options.candidates:
+        report_candidates(options.queries)
         return
     if options.memory:
         for k in (8, 100):
@@ -176,21 +280,37 @@ def main() -> None:
             print(f"k = {k}: {found['peak']:,.0f} MB, of which {found['before']:,.0f} before it")
         return
     problem = problem_of(options.passages, options.examples)
-    model, data = model_of(problem)
-    sampled = sampled_of(problem, options.k)
-    agree(model, data, sampled)
-    works = {
-        "encode, passages/s": (options.passages, partial(encoded, model, data)),
-        "closed sets, contexts/s": (options.examples, partial(ranked, model, data)),
-        "train, examples/s": (options.examples, partial(step, model, data, sampled)),
+    for network in options.networks.split(","):
+        print(f"\nthe network is {network}")
+        compare(model_of(problem, network), problem, options.k, options.rounds)
+
+
+def compare(of: Round, problem: Problem, k: int, rounds: int) -> None:
+    """Time both ways in turn."""
+    passages, examples = len(problem.passages), len(problem.contexts)
+    shared, own = (sampled_of(problem, k, pool) for pool in (3 * k, k * examples))
+    agree(of, (shared, own))
+    loops = {"one at a time": 1, "batches of 32": 32}
+    encoding = {name: partial(encoded, of, batch=batch) for name, batch in loops.items()}
+    works: dict[str, tuple[int, dict[str, Callable[[], object]]]] = {
+        "encode, passages": (passages, {"Adducir": partial(encoded, of), **encoding}),
+        "closed sets, contexts": (examples, both(partial(ranked, of))),
     }
-    for what, (count, work) in works.items():
-        ways = {
-            "Adducir": lambda count=count, work=work: timed(count, partial(work, plain=False)),
-            "plain loop": lambda count=count, work=work: timed(count, partial(work, plain=True)),
-        }
+    for sampled in (shared, own):
+        different = len(np.unique(sampled))
+        what = f"train, examples ({sampled.size} samples of {different} passages)"
+        works[what] = examples, both(partial(step, of, sampled))
+    for what, (count, ways) in works.items():
+        each = {name: partial(timed, count, way) for name, way in ways.items()}
+        figures = in_turn(each, rounds)
         print(what)
-        report(in_turn(ways, options.rounds), "rate", "a second", "Adducir")
+        report(figures, "rate", "a second", "Adducir")
+        report(figures, "busy", "a second of processor time", "Adducir")
+
+
+def both(work: Callable[..., object]) -> dict[str, Callable[[], object]]:
+    """Ours and the plain loop."""
+    return {"Adducir": partial(work, plain=False), "plain loop": partial(work, plain=True)}
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.maxsim import MultiVectors
 from adducir.generators.generator import Generator, Texts
 from adducir.hindsight.model import Data, Hindsight, Scorer
-from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
+from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Kept, Live, Network, kept_vectors
 from adducir.models.machine import seed_of
 from adducir.models.shards import read_shard, write_shard
-from adducir.models.sources import MINILM
 
 Numbers = NDArray[np.int64]
 VECTORS = ("inputs", "hindsight", "passages")
@@ -208,56 +207,3 @@ def _of(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
     whole = MultiVectors(values, starts)
     parts = [whole.rows(place, place + 1).values for place in places]
     return MultiVectors.of(parts, values.shape[1])
-
-
-def candidates_of(
-    recipe: ClosedRecipe,
-    problem: Problem,
-    contexts: Numbers,
-    guide: GuideRecipe,
-    folder: Path,
-    device: torch.device,
-    threads: int | None,
-) -> tuple[Numbers, Numbers] | None:
-    """The passages that are scored for each context, for retriever and guide; None for all."""
-    if recipe.candidates == "all" or recipe.candidate_depth >= len(problem.passages):
-        return None
-    some = [problem.contexts[number] for number in contexts]
-    queries = [one.input for one in some], [guide.query(one.input, one.target) for one in some]
-    if recipe.candidates == "bm25":
-        found = [
-            bm25_ranking(problem.passages, each, recipe.candidate_depth, threads=threads)[0]
-            for each in queries
-        ]
-        return found[0], found[1]
-    network = Network(RetrieverRecipe(base=MINILM), folder).eval().to(device)
-    passages = _encoded(network, problem.passages, "document", device)
-    ranked = [
-        np.argsort(-(_encoded(network, each, "query", device) @ passages.T), axis=1, kind="stable")
-        for each in queries
-    ]
-    return ranked[0][:, : recipe.candidate_depth], ranked[1][:, : recipe.candidate_depth]
-
-
-def _encoded(network: Network, texts: Sequence[str], side: Any, device: torch.device) -> Any:
-    live = Live(network, texts, side)
-    return kept_vectors(live.batch, [len(one) for one in live.inputs], device=device).values
-
-
-def bm25_ranking(
-    passages: Sequence[str], queries: Sequence[str], depth: int, *, threads: int | None = None
-) -> tuple[Numbers, NDArray[np.float32]]:
-    """(n, depth) passages and scores of BM25 with Anserini's parameters and analysis.
-
-    Passages without a word of the query follow with 0, in the order of the corpus.
-    """
-    from adducir.indexes.candidates import RankingTask, score_sets
-    from adducir.indexes.models import BM25
-
-    different = list(dict.fromkeys(queries))
-    places = {text: place for place, text in enumerate(different)}
-    (scores,) = score_sets([RankingTask(passages, different)], BM25(), threads=threads)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-    best = np.take_along_axis(scores, order, axis=1).astype(np.float32)
-    rows = np.array([places[text] for text in queries])
-    return order[rows], best[rows]

@@ -1,6 +1,10 @@
-"""Closed sets: the first r passages of retriever and guide for each context, with their scores."""
+"""Closed sets: the first r passages of retriever and guide for each context, with their scores.
 
-from collections.abc import Sequence
+The vectors of one part of the passages are held at a time, and the best passages so far; where
+contexts have candidates, the scores of these. So memory does not grow with the passages.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,17 +17,24 @@ from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.samplers import Closed
 from adducir.hindsight.vectors import Live, Numbers, Vectors, kept_vectors
-from adducir.models.shards import read_shard, write_shard
+from adducir.indexes.candidates import Ranking
+from adducir.indexes.candidates.parts import Best
+from adducir.indexes.candidates.ranking import rank
+from adducir.models.shards import Stored
 
+PART = 1 << 15
+"""Passages whose vectors are held at a time, 2.5 GB of ColBERT's; a multiple of the parts that
+survive a kill."""
 _QUERIES = 64
 """Queries that are ranked at a time."""
 
-Ranked = tuple[Numbers, NDArray[np.float32]]
+Floats = NDArray[np.float32]
+Ranked = tuple[Numbers, Floats]
 """(n, r) passages and scores, the best first; of equal ones the first in the corpus."""
 
 
 @dataclass(frozen=True)
-class ClosedSets:
+class ClosedSets(Stored):
     """Closed sets of n contexts.
 
     Attributes:
@@ -57,19 +68,6 @@ class ClosedSets:
             ClosedSets(*(one[count:] for one in values)),
         )
 
-    def save(self, path: Path) -> None:
-        """Write them (safetensors)."""
-        write_shard(path, dict(vars(self)))
-
-    @classmethod
-    def load(cls, path: Path) -> "ClosedSets":
-        """Read them.
-
-        Raises:
-            ArtifactError: The file is damaged.
-        """
-        return cls(**read_shard(path))
-
 
 def closed_sets(
     model: Hindsight,
@@ -78,6 +76,7 @@ def closed_sets(
     depth: int,
     *,
     candidates: tuple[Numbers, Numbers] | None = None,
+    part: int = PART,
     parts: Path | None = None,
     progress: Progress = SILENT,
 ) -> ClosedSets:
@@ -90,104 +89,159 @@ def closed_sets(
         depth: r; fewer where there are fewer passages.
         candidates: (n, c) passages that are scored for each context by the retriever, and by the
             guide; None for all.
+        part: Passages whose vectors are held at a time.
         parts: A folder that keeps passages' vectors, so that a kill loses little.
         progress: Notified of each text whose vectors are computed.
     """
     model.eval()
-    own, others = candidates or (None, None)
-    # The guide's candidates are scored by the retriever, too, where its score is added.
-    needed = np.concatenate(candidates, axis=1) if candidates and model.add_prior else own
-    passages = encoded_passages(
-        model.retriever, data.retriever_passages, needed, "retriever", parts, progress
-    )
-    prior = [_Side(model.retriever, data.inputs, passages)]
-    of_p, scores_p = _ranked(prior, contexts, depth, own)
-    if not model.add_prior:
-        prior.clear()
-    passages = encoded_passages(model.guide, data.guide_passages, others, "guide", parts, progress)
-    guide = _Side(model.guide, data.hindsight, passages)
-    of_q, scores_q = _ranked([guide, *prior], contexts, depth, others)
-    return ClosedSets(contexts, of_p, scores_p, of_q, scores_q)
+    of_retriever = data.inputs, data.retriever_passages
+    of_guide = data.hindsight, data.guide_passages
+    retriever = _Side(model.retriever, *of_retriever, contexts, "retriever", parts, progress)
+    guide = _Side(model.guide, *of_guide, contexts, "guide", parts, progress)
+    # The guide begins as the retriever: then both read passages alike, and these are encoded once.
+    encoder = retriever if retriever.reads_as(guide) else guide
+    if candidates is None:
+        of_p, of_q = _best_of_all(retriever, guide, encoder, depth, part, model.add_prior)
+        return ClosedSets(contexts, *of_p, *of_q)
+    own, others = candidates
+    of_prior = [(retriever, others)] if model.add_prior else []
+    if encoder is retriever:
+        wanted = [(retriever, own), (guide, others), *of_prior]
+        of_own, of_others, *prior = _scores(retriever, part, wanted)
+    else:
+        of_own, *prior = _scores(retriever, part, [(retriever, own), *of_prior])
+        (of_others,) = _scores(guide, part, [(guide, others)])
+    of_others = sum(prior, of_others)
+    return ClosedSets(contexts, *_best(own, of_own, depth), *_best(others, of_others, depth))
 
 
-def encoded_passages(
-    scorer: Scorer,
-    passages: Vectors,
-    some: Numbers | None,
-    name: str,
-    parts: Path | None,
-    progress: Progress,
-) -> MultiVectors:
-    """The vectors of all passages behind the adapter; of those that nobody needs, none."""
-    needed = np.arange(len(passages)) if some is None else np.unique(some)
-
-    def batch(numbers: Numbers) -> tuple[torch.Tensor, torch.Tensor]:
-        return scorer.side(passages, needed[numbers], "document")
-
-    # Those of a frozen network are made in no time: nothing needs to be kept.
-    kept = None if scorer.network is None else parts
-    texts = passages.inputs if isinstance(passages, Live) else None
-    lengths = [16 if texts is None else len(texts[number]) for number in needed]
-    made = kept_vectors(batch, lengths, parts=kept, name=name, progress=progress)
-    if some is None:
-        return made
-    counts = np.zeros(len(passages), dtype=np.int64)
-    counts[needed] = np.diff(made.starts)
-    return MultiVectors(made.values, np.concatenate(([0], np.cumsum(counts))))
-
-
-@dataclass(frozen=True)
 class _Side:
-    """A scorer with its queries and all passages."""
+    """A scorer with the queries of n contexts, and the passages that it reads.
 
-    scorer: Scorer
-    queries: Vectors
-    passages: MultiVectors
+    Args:
+        scorer: P or Q.
+        queries: Of all contexts.
+        passages: All passages.
+        contexts: (n,) numbers of contexts.
+        name: Of the passages' vectors in ``parts``.
+        parts: A folder that keeps them.
+        progress: Notified of each text whose vectors are computed.
+    """
 
-    def scores(self, contexts: Numbers, candidates: Numbers | None) -> NDArray[np.float32]:
-        """(n, c) scores of each context's own candidates; None for all passages."""
+    def __init__(
+        self,
+        scorer: Scorer,
+        queries: Vectors,
+        passages: Vectors,
+        contexts: Numbers,
+        name: str,
+        parts: Path | None,
+        progress: Progress,
+    ) -> None:
+        self.scorer, self.passages, self.name, self.progress = scorer, passages, name, progress
+        # Those of a frozen network are made in no time: nothing needs to be kept.
+        self.parts = None if scorer.network is None else parts
+        self.scale = float(scorer.log_scale.detach().exp())
+        self.contexts = len(contexts)
         with torch.inference_mode():
-            packed = _packed(*self.scorer.side(self.queries, contexts, "query"))
-        if candidates is None:
-            found = maxsim_packed(packed, self.passages)
-        else:
-            found = _scores_of(packed, self.passages, candidates)
-        return found * float(self.scorer.log_scale.detach().exp())
+            self.queries = [
+                _packed(*scorer.side(queries, contexts[first : first + _QUERIES], "query"))
+                for first in range(0, len(contexts), _QUERIES)
+            ]
+
+    def encoded(self, numbers: Numbers) -> MultiVectors:
+        """The vectors of some passages behind the adapter."""
+
+        def batch(places: Numbers) -> tuple[torch.Tensor, torch.Tensor]:
+            return self.scorer.side(self.passages, numbers[places], "document")
+
+        texts = self.passages.inputs if isinstance(self.passages, Live) else None
+        lengths = [16 if texts is None else len(texts[number]) for number in numbers]
+        name = f"{self.name}-{numbers[0]}"
+        return kept_vectors(batch, lengths, parts=self.parts, name=name, progress=self.progress)
+
+    def of_all(self, vectors: MultiVectors) -> Iterator[Floats]:
+        """Scores of all these passages, for some contexts after the other."""
+        for queries in self.queries:
+            yield maxsim_packed(queries, vectors) * self.scale
+
+    def reads_as(self, other: "_Side") -> bool:
+        """Whether both have the same weights and passages."""
+        one, two = self.scorer.state_dict(), other.scorer.state_dict()
+        mine, theirs = (
+            side.passages.inputs if isinstance(side.passages, Live) else side.passages
+            for side in (self, other)
+        )
+        return mine is theirs and all(torch.equal(one[name], two[name]) for name in one)
+
+    def score(self, own: Numbers, some: Numbers, vectors: MultiVectors, scores: Floats) -> None:
+        """Write the scores of those candidates whose vectors these are."""
+        for row in range(len(own)):
+            which = np.flatnonzero((own[row] >= some[0]) & (own[row] <= some[-1]))
+            if not len(which):
+                continue
+            places = np.searchsorted(some, own[row][which])
+            each = [vectors.rows(place, place + 1).values for place in places]
+            query = self.queries[row // _QUERIES].rows(row % _QUERIES, row % _QUERIES + 1)
+            passages = MultiVectors.of(each, vectors.values.shape[1])
+            scores[row, which] = maxsim_packed(query, passages)[0] * self.scale
 
 
-def _ranked(
-    sides: Sequence[_Side], contexts: Numbers, depth: int, candidates: Numbers | None
-) -> Ranked:
-    """The best passages by the sum of the sides' scores."""
-    numbers, values = [], []
-    for first in range(0, len(contexts), _QUERIES):
-        some = contexts[first : first + _QUERIES]
-        own = None if candidates is None else candidates[first : first + _QUERIES]
-        found, *others = (side.scores(some, own) for side in sides)
-        found = sum(others, found)
-        if own is None:
-            order = np.argsort(-found, axis=1, kind="stable")[:, :depth]
-            numbers.append(order)
-        else:
-            order = np.lexsort((own, -found), axis=1)[:, :depth]
-            numbers.append(np.take_along_axis(own, order, axis=1))
-        values.append(np.take_along_axis(found, order, axis=1).astype(np.float32))
-    return np.concatenate(numbers).astype(np.int64), np.concatenate(values)
+def _scores(encoder: _Side, part: int, wanted: Sequence[tuple[_Side, Numbers]]) -> list[Floats]:
+    """The (n, c) scores of each side's (n, c) candidates, all encoded by one of the sides."""
+    found = [np.empty(own.shape, dtype=np.float32) for _, own in wanted]
+    needed = np.unique(np.concatenate([np.unique(own) for _, own in wanted]))
+    for first in range(0, len(needed), part):
+        some = needed[first : first + part]
+        vectors = encoder.encoded(some)
+        for (side, own), scores in zip(wanted, found, strict=True):
+            side.score(own, some, vectors, scores)
+    return found
+
+
+def _best_of_all(
+    retriever: _Side,
+    guide: _Side,
+    encoder: _Side,
+    depth: int,
+    part: int,
+    add_prior: bool,
+) -> tuple[Ranked, Ranked]:
+    """The best of all passages, for retriever and guide; an encoder reads them for the guide."""
+    count = len(retriever.passages)
+    best = [Best(side.contexts, min(depth, count)) for side in (retriever, guide)]
+    for first in range(0, count, part):
+        some = np.arange(first, min(first + part, count))
+        vectors = retriever.encoded(some)
+        best[0].add(_first(retriever.of_all(vectors), depth), first)
+        prior = retriever.of_all(vectors) if add_prior else None
+        of_guide = vectors if encoder is retriever else encoder.encoded(some)
+        scores = guide.of_all(of_guide)
+        if prior is not None:
+            scores = (one + other for one, other in zip(scores, prior, strict=True))
+        best[1].add(_first(scores, depth), first)
+    of_p, of_q = (
+        (one.ranking.numbers.astype(np.int64), one.ranking.scores.astype(np.float32))
+        for one in best
+    )
+    return of_p, of_q
+
+
+def _first(scores: Iterator[Floats], depth: int) -> Ranking:
+    """The best passages of a part."""
+    each = [rank(one.astype(np.float64), depth) for one in scores]
+    numbers = np.concatenate([one.numbers for one in each])
+    return Ranking(numbers, np.concatenate([one.scores for one in each]))
+
+
+def _best(candidates: Numbers, scores: Floats, depth: int) -> Ranked:
+    """The best candidates; of equal ones the first in the corpus."""
+    order = np.lexsort((candidates, -scores), axis=1)[:, :depth]
+    numbers = np.take_along_axis(candidates, order, axis=1).astype(np.int64)
+    return numbers, np.take_along_axis(scores, order, axis=1)
 
 
 def _packed(vectors: torch.Tensor, mask: torch.Tensor) -> MultiVectors:
     rows, known = vectors.float().cpu().numpy(), mask.bool().cpu().numpy()
     parts = [row[which] for row, which in zip(rows, known, strict=True)]
     return MultiVectors.of(parts, rows.shape[2])
-
-
-def _scores_of(
-    queries: MultiVectors, passages: MultiVectors, candidates: Numbers
-) -> NDArray[np.float32]:
-    """(n, c) scores of each query's own candidates."""
-    found = np.empty(candidates.shape, dtype=np.float32)
-    for row, own in enumerate(candidates):
-        parts = [passages.rows(number, number + 1).values for number in own]
-        some = MultiVectors.of(parts, passages.values.shape[1])
-        found[row] = maxsim_packed(queries.rows(row, row + 1), some)[0]
-    return found

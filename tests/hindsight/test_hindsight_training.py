@@ -1,5 +1,7 @@
 """Model, closed sets and phases: brute force, frozen parts, kill and resume."""
 
+import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +10,12 @@ import torch
 from small_bed import bed
 
 from adducir.core.progress import SILENT
+from adducir.hindsight import closed as making
 from adducir.hindsight.closed import ClosedSets, closed_sets
 from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.phase import Batch, Phase, train_phase
 from adducir.hindsight.recipe import PhaseRecipe
+from adducir.hindsight.vectors import kept_vectors
 from adducir.training.checkpoints import weights_of
 
 ALL = np.tile(np.arange(6), (4, 1))
@@ -131,6 +135,59 @@ def test_the_guides_list_is_the_best_of_the_sum_with_a_prior(are_some) -> None:
     assert np.array_equal(closed.guide, best)
     assert np.allclose(closed.guide_scores, -np.sort(-summed, axis=1)[:, :2], atol=1e-5)
     assert are_some or (np.sort(whole.guide) != np.sort(closed.guide)).any()
+
+
+@pytest.mark.parametrize("add_prior", [False, True])
+@pytest.mark.parametrize("are_some", [False, True])
+@pytest.mark.parametrize("several", [False, True])
+def test_passages_part_by_part_give_the_same_closed_sets(several, are_some, add_prior) -> None:
+    model, data = bed(several=several, vectors="tokens" if several else "one")
+    model.add_prior = add_prior
+    some = np.array([[0, 3, 5], [1, 2, 4], [5, 4, 3], [2, 0, 1]])
+    candidates = (some[::-1], some) if are_some else None
+    for depth in (1, 2, 6):
+        whole = closed_sets(model, data, CONTEXTS, depth, candidates=candidates)
+        for part in (1, 2, 4):
+            parts = closed_sets(model, data, CONTEXTS, depth, candidates=candidates, part=part)
+            for name, values in vars(whole).items():
+                found = getattr(parts, name)
+                assert values.dtype == found.dtype
+                if name.endswith("scores"):
+                    assert np.allclose(found, values, rtol=1e-6, atol=1e-6)
+                else:
+                    assert np.array_equal(found, values)
+
+
+@pytest.mark.parametrize("add_prior", [False, True])
+@pytest.mark.parametrize("are_some", [False, True])
+def test_a_guide_that_is_the_retriever_still_encodes_nothing(
+    are_some, add_prior, monkeypatch
+) -> None:
+    """As long as both have the same weights; its queries are its own."""
+    model, data = bed(several=True, vectors="tokens")
+    some = np.array([[0, 3, 5], [1, 2, 4], [5, 4, 3], [2, 0, 1]])
+    candidates = (some, some[::-1]) if are_some else None
+    model.guide.load_state_dict(model.retriever.state_dict())
+    model.add_prior = add_prior
+    apart = copy.copy(data.guide_passages)  # other passages, as far as it knows
+    wanted = closed_sets(
+        model, replace(data, guide_passages=apart), CONTEXTS, 2, candidates=candidates
+    )
+    encoded = []
+    monkeypatch.setattr(
+        making,
+        "kept_vectors",
+        lambda *given, **named: encoded.append(1) or kept_vectors(*given, **named),
+    )
+    found = closed_sets(model, data, CONTEXTS, 2, candidates=candidates)
+    assert len(encoded) == 1
+    for name, values in vars(wanted).items():
+        assert np.allclose(getattr(found, name), values)
+    assert (found.retriever != found.guide).any()
+    with torch.no_grad():
+        model.guide.adapters["document"].weight += 0.01
+    closed_sets(model, data, CONTEXTS, 2, candidates=candidates)
+    assert len(encoded) == 3
 
 
 def test_a_frozen_guide_with_a_prior_gives_no_gradient() -> None:

@@ -10,9 +10,9 @@ from pydantic import model_validator
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.core.files import file_digest
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
+from adducir.core.source_digests import source_digest
 from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.sources import open_corpus
@@ -79,13 +79,13 @@ class GroundedData:
         self._problem: Problem | None = None
         if recipe.arguments:
             self._arguments = file_path(recipe.arguments, folder)
-            digest = file_digest(self._arguments)
+            digest = source_digest(self._arguments)
             self.identity = fingerprint([digest, self._bed.model_dump(mode="json")])
             return
         with gathering() as each:
             corpus = each(partial(_corpus, recipe.passages, folder))
             digests = {
-                part: [each(partial(file_digest, path)) for path in self._files(part)]
+                part: [each(partial(source_digest, path)) for path in self._files(part)]
                 for part in PARTS
             }
         if corpus is None:

@@ -22,12 +22,23 @@ class Answered(Protocol):
         """What it ranks."""
 
 
+class Scored(Protocol):
+    """How probable targets are, with one seed."""
+
+    def read(self) -> tuple[Any, Any]:
+        """Rows of the answers whose contexts have a target, and (n, r) log P(y|x,z)."""
+
+
 class Opened(Protocol):
     """The study."""
 
     folder: Path
     data: GroundedData
     vector_steps: list[Step]
+
+    @property
+    def candidates(self) -> Any:
+        """The step that ranks what is scored for each context; None for all passages."""
 
     @property
     def recipe(self) -> Any:
@@ -41,3 +52,6 @@ class Opened(Protocol):
 
     def answers(self, system: str, k: int | None) -> Sequence[Answered]:
         """The answers of a system with so many sampled passages, one of each seed."""
+
+    def likelihoods(self, system: str, k: int | None) -> Sequence[Scored]:
+        """The likelihoods of targets, one of each of these answers, if the retriever ranks."""

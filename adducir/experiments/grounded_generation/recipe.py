@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 from adducir.core.choice import chosen_by_key
 from adducir.experiments.grounded_generation.data import DataRecipe
 from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
-from adducir.experiments.sections import Name, Natural
+from adducir.experiments.sections import Name, Natural, Seeds
 from adducir.experiments.tasks import Task
 from adducir.generators.generator import Decoding
 from adducir.generators.kinds import GENERATORS, AnyGenerator
@@ -53,7 +53,7 @@ class GroundedGeneration(Task):
     closed: ClosedRecipe = ClosedRecipe()
     systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
     k: tuple[Natural, ...] = ()
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
+    seeds: Seeds = (0,)
     decode: Decoding | None = None
     common: Annotated[float, Field(ge=0, le=1)] = 0.5
     cutoffs: Annotated[tuple[Natural, ...], Field(min_length=1)] = (1, 5, 10)
@@ -61,7 +61,7 @@ class GroundedGeneration(Task):
 
     @model_validator(mode="after")
     def _fits(self) -> "GroundedGeneration":
-        for name, values in (("seeds", self.seeds), ("k", self.k), ("cutoffs", self.cutoffs)):
+        for name, values in (("k", self.k), ("cutoffs", self.cutoffs)):
             if len(set(values)) < len(values):
                 raise ValueError(f"`{name}` has one twice")
         depth = self.closed.depth
@@ -69,9 +69,9 @@ class GroundedGeneration(Task):
         wide = [k for k in self.k or own if k > depth]
         if wide:
             raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
-        taught = [name for name, system in self.systems.items() if system.phases]
-        if taught and self.data.passages and not listed(self.data.train):
-            raise ValueError(f"{taught[0]!r} has nothing to learn from: `data` has no `train`")
+        trained = [name for name, system in self.systems.items() if system.phases]
+        if trained and self.data.passages and not listed(self.data.train):
+            raise ValueError(f"{trained[0]!r} has nothing to learn from: `data` has no `train`")
         unknown = set(self.comparison.baselines if self.comparison else ()) - set(self.systems)
         if unknown:
             raise ValueError(f"the baseline {min(unknown)!r} is no system")

@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import orjson
-
 from adducir.core.artifacts import read_manifest
-from adducir.core.files import writing_text
+from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.artifacts import build_by_parts, model_versions
-from adducir.models.machine import choose_device, using_threads
+from adducir.models.machine import choose_device
+from adducir.models.sources import MINILM
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from adducir.hindsight.model import Data, Hindsight
 
 VECTORS = "vectors.safetensors"
+CANDIDATES = "candidates.safetensors"
 CLOSED = "closed.safetensors"
 WEIGHTS = "weights.safetensors"
-TEXTS = "texts.jsonl"
 
 
-class _ModelStep(ArtifactStep):
+class PartsStep(ArtifactStep):
     """A step that takes long, and goes on where a kill cut it off.
 
     Args:
@@ -101,7 +100,7 @@ class _ModelStep(ArtifactStep):
         return self.study.loaded(self.before, self.seed, context)
 
 
-class VectorsStep(_ModelStep):
+class VectorsStep(PartsStep):
     """The vectors of all texts, of a network that is not trained."""
 
     kind: ClassVar[str] = "frozen-vectors"
@@ -117,7 +116,7 @@ class VectorsStep(_ModelStep):
         }
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`_ModelStep.fill_by_parts`."""
+        """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.hindsight.building import save_vectors
 
         recipe = self.study.recipe
@@ -134,12 +133,83 @@ class VectorsStep(_ModelStep):
         return {"texts": count}
 
 
-class ClosedStep(_ModelStep):
+class CandidatesStep(PartsStep):
+    """The passages that are scored for each context, where not all are."""
+
+    kind: ClassVar[str] = "closed-candidates"
+    verb = "rank"
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        recipe = self.study.recipe
+        return {
+            "closed": recipe.closed.model_dump(mode="json", exclude={"depth"}),
+            "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
+        }
+
+    def identities(self) -> Mapping[str, str]:
+        """The data, and MiniLM where its vectors rank."""
+        found = {"data": self.study.data.identity}
+        if self.study.recipe.closed.candidates == "vectors":
+            found["vectors"] = encoder_source(MINILM, self.study.folder).identity()
+        return found
+
+    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+        """See :meth:`PartsStep.fill_by_parts`."""
+        from adducir.hindsight.candidates import candidates_of
+
+        recipe, problem = self.study.recipe, self.study.data.problem()
+        found = candidates_of(
+            recipe.closed,
+            problem,
+            recipe.guide,
+            self.study.folder,
+            choose_device(context.device),
+            threads=context.threads,
+            parts=parts,
+            progress=context.progress,
+        )
+        found.save(folder / CANDIDATES)
+        return {"contexts": len(problem.contexts), "passages": len(problem.passages)}
+
+    def read(self, contexts: Any) -> Any:
+        """Those of some contexts, for retriever and guide; None where they are all passages."""
+        from adducir.hindsight.candidates import Candidates
+
+        problem, depth = self.study.data.problem(), self.study.recipe.closed.candidate_depth
+        if depth >= len(problem.passages):
+            return None
+        return Candidates.load(self.path / CANDIDATES).of(contexts)
+
+
+class ClosedStep(PartsStep):
     """Closed sets of the training and validation contexts, or what a system ranks for the tests."""
 
     kind: ClassVar[str] = "closed-sets"
     verb = "rank"
     parts: tuple[str, ...] = ("train", "validation")
+
+    def __init__(
+        self,
+        study: Opened,
+        path: Path,
+        place: tuple[str, ...],
+        before: "PhaseStep | None" = None,
+        seed: int = 0,
+        *,
+        by_model: bool = True,
+    ) -> None:
+        super().__init__(study, path, place, before, seed)
+        self.candidates = study.candidates if by_model else None
+        if self.candidates is not None:
+            self.inputs = [*self.inputs, self.candidates]
+
+    def identities(self) -> Mapping[str, str]:
+        """The same, and the candidates."""
+        found = dict(super().identities())
+        if self.candidates is not None:
+            found["candidates"] = read_manifest(self.candidates.path).fingerprint
+        return found
 
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
@@ -152,7 +222,7 @@ class ClosedStep(_ModelStep):
         }
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`_ModelStep.fill_by_parts`."""
+        """See :meth:`PartsStep.fill_by_parts`."""
         import numpy as np
 
         problem = self.study.data.problem()
@@ -163,27 +233,15 @@ class ClosedStep(_ModelStep):
 
     def ranked(self, contexts: Any, parts: Path, context: "Context") -> "ClosedSets":
         """Both lists of some contexts, by the weights as they are."""
-        from adducir.hindsight.building import candidates_of
         from adducir.hindsight.closed import closed_sets
 
-        recipe, problem = self.study.recipe, self.study.data.problem()
         model, data = self.loaded(context)
-        device = choose_device(context.device)
-        candidates = candidates_of(
-            recipe.closed,
-            problem,
-            contexts,
-            recipe.guide,
-            self.study.folder,
-            device,
-            context.threads,
-        )
         return closed_sets(
             model,
             data,
             contexts,
-            recipe.closed.depth,
-            candidates=candidates,
+            self.study.recipe.closed.depth,
+            candidates=self.candidates.read(contexts) if self.candidates else None,
             parts=parts,
             progress=context.progress,
         )
@@ -195,7 +253,7 @@ class ClosedStep(_ModelStep):
         return ClosedSets.load(self.path / CLOSED)
 
 
-class PhaseStep(_ModelStep):
+class PhaseStep(PartsStep):
     """The weights after a phase of a round.
 
     Args:
@@ -235,7 +293,7 @@ class PhaseStep(_ModelStep):
         return {**super().identities(), "closed": read_manifest(self.closed.path).fingerprint}
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`_ModelStep.fill_by_parts`."""
+        """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.hindsight.phase import Phase, train_phase
         from adducir.training.checkpoints import save_weights
 
@@ -249,77 +307,3 @@ class PhaseStep(_ModelStep):
         save_weights(folder / WEIGHTS, model)
         history.save(folder)
         return {"examples": len(of_training.contexts), **history.record(), **phase.measure()}
-
-
-class AnswerStep(ClosedStep):
-    """What a system ranks for the test contexts, and what it writes."""
-
-    kind: ClassVar[str] = "grounded-answers"
-    verb = "answer"
-    stage = 2
-    parts = ("test",)
-
-    def __init__(
-        self,
-        study: Opened,
-        path: Path,
-        place: tuple[str, ...],
-        before: PhaseStep | None,
-        seed: int,
-        ranks_by: str,
-    ) -> None:
-        super().__init__(study, path, place, before, seed)
-        self.ranks_by = ranks_by
-
-    def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
-        recipe = self.study.recipe
-        decode = recipe.decode.model_dump(mode="json") if recipe.decode else None
-        return {
-            **super().recipe(),
-            "ranks by": self.ranks_by,
-            "decode": decode,
-            "generator": self.generator,
-        }
-
-    def ranked(self, contexts: Any, parts: Path, context: "Context") -> "ClosedSets":
-        """See :meth:`ClosedStep.ranked`; or both lists by BM25."""
-        if self.ranks_by == "model":
-            return super().ranked(contexts, parts, context)
-        from adducir.hindsight.building import bm25_ranking
-        from adducir.hindsight.closed import ClosedSets
-
-        problem, recipe = self.study.data.problem(), self.study.recipe
-        depth = recipe.closed.depth
-        queries = problem.inputs, problem.hindsight(recipe.guide)
-        (p, of_p), (q, of_q) = (
-            bm25_ranking(
-                problem.passages,
-                [each[number] for number in contexts],
-                depth,
-                threads=context.threads,
-            )
-            for each in queries
-        )
-        return ClosedSets(contexts, p, of_p, q, of_q)
-
-    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`_ModelStep.fill_by_parts`."""
-        counts = super().fill_by_parts(folder, parts, context)
-        decode = self.study.recipe.decode
-        if decode is None:
-            return counts
-        from adducir.hindsight.closed import ClosedSets
-        from adducir.hindsight.decoding import answers
-
-        model, data = self.loaded(context)
-        closed = ClosedSets.load(folder / CLOSED)
-        problem = self.study.data.problem()
-        with using_threads(context.threads), writing_text(folder / TEXTS) as handle:
-            for number, outputs in answers(
-                model, data, problem, closed, decode, progress=context.progress
-            ):
-                written = [{"text": text, "docno": docno} for text, docno in outputs]
-                record = {"id": problem.contexts[number].id, "outputs": written}
-                handle.write(orjson.dumps(record).decode() + "\n")
-        return counts

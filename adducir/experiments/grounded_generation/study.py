@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from adducir.core.artifacts import read_manifest
 from adducir.core.folders import name_in_study
 from adducir.encoders.sources import encoder_source
+from adducir.experiments.grounded_generation.answers import AnswerStep, LikelihoodStep
 from adducir.experiments.grounded_generation.data import GroundedData
 from adducir.experiments.grounded_generation.recipe import GroundedGeneration
 from adducir.experiments.grounded_generation.steps import (
     WEIGHTS,
-    AnswerStep,
+    CandidatesStep,
     ClosedStep,
     PhaseStep,
     VectorsStep,
@@ -24,7 +25,7 @@ from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step, Unknown
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.machine import choose_device, seed_of
-from adducir.models.sources import MINILM, model_source
+from adducir.models.sources import model_source
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class GroundedStudy(Study):
         name: The name of the folders that it gets.
         data: Contexts and passages.
         vector_steps: The step that makes the vectors of a network that is not trained.
+        candidates: The step that ranks what is scored for each context; None for all passages.
     """
 
     makes: ClassVar[str] = "answers"
@@ -70,7 +72,9 @@ class GroundedStudy(Study):
         self.recipe, self.planner = recipe, planner
         self.folder, self.name = planner.folder, planner.name
         self.vector_steps: list[Step] = []
+        self.candidates: CandidatesStep | None = None
         self._steps: dict[Trial, Step] = {}
+        self._likelihoods: dict[Trial, LikelihoodStep] = {}
         self._first: ClosedStep | None = None
 
     @property
@@ -90,12 +94,17 @@ class GroundedStudy(Study):
                 self._steps[trial] = Unknown(self._answers(trial), "answer", 2, "its data")
             return
         self.data = data
+        if recipe.closed.candidates != "all":
+            self.candidates = CandidatesStep(self, self._kept / "candidates", ("closed",))
         if recipe.retriever.network == "frozen":
             place = ("retriever",)
             self.vector_steps = [VectorsStep(self, self._kept / "vectors", place)]
         self._first = ClosedStep(self, self._kept / UNTRAINED / "closed", ("retriever",))
         for trial in self._trials():
-            self._steps[trial] = self._step(trial)
+            answer = self._steps[trial] = self._step(trial)
+            if answer.system.ranks_by == "model":
+                path = self._kept / trial.folder / "likelihoods"
+                self._likelihoods[trial] = LikelihoodStep(self, path, answer)
 
     def _retriever_identity(self) -> str:
         recipe = self.recipe.retriever
@@ -106,8 +115,6 @@ class GroundedStudy(Study):
     def identities(self) -> Mapping[str, str]:
         """The fingerprints of what the three parts start from."""
         found = {"retriever": self._retriever_identity()}
-        if self.recipe.closed.candidates == "vectors":
-            found["candidates"] = encoder_source(MINILM, self.folder).identity()
         return {**found, **self.recipe.generator.identities(self.folder)}
 
     def _trials(self) -> Iterator[Trial]:
@@ -142,7 +149,7 @@ class GroundedStudy(Study):
                 own = self._phase(phase, trial, seed_of(trial.seed, number, turn))
                 before = PhaseStep(self, path, place, before, trial.seed, closed, own)
         path = self._answers(trial)
-        return AnswerStep(self, path, place, before, trial.seed, system.ranks_by)
+        return AnswerStep(self, path, place, before, trial.seed, system)
 
     def _phase(self, phase: PhaseRecipe, trial: Trial, seed: int) -> PhaseRecipe:
         """A phase with a seed, and the number of passages of a trial."""
@@ -178,8 +185,8 @@ class GroundedStudy(Study):
         return model, data
 
     def goals(self) -> Sequence[Step]:
-        """The answers."""
-        return list(self._steps.values())
+        """The answers, and how probable targets are."""
+        return [*self._steps.values(), *self._likelihoods.values()]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """The tests."""
@@ -191,6 +198,14 @@ class GroundedStudy(Study):
             step
             for trial, step in self._steps.items()
             if trial.system == system and trial.k in (None, k) and isinstance(step, AnswerStep)
+        ]
+
+    def likelihoods(self, system: str, k: int | None) -> list[LikelihoodStep]:
+        """The likelihoods of targets, one of each of these answers, if the retriever ranks."""
+        return [
+            step
+            for trial, step in self._likelihoods.items()
+            if trial.system == system and trial.k in (None, k)
         ]
 
     def findings(self, context: "Context") -> Sequence[Finding]:

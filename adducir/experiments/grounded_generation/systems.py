@@ -1,7 +1,7 @@
 """The kinds of systems of grounded generation, by key."""
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -9,12 +9,39 @@ from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.hindsight.recipe import PhaseRecipe
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from adducir.experiments.context import Context
+
 
 class GroundedSystem(Recipe):
     """A row of the tables: a retriever and a generator."""
 
-    ranks_by: ClassVar[Literal["model", "bm25"]] = "model"
-    """Whether passages are ranked by the retriever, or by BM25."""
+    ranks_by: ClassVar[str] = "model"
+    """What ranks passages: ``model``, the retriever; under any other name :meth:`rank` does."""
+
+    def rank(
+        self, passages: Sequence[str], queries: Sequence[str], depth: int, context: "Context"
+    ) -> "tuple[NDArray[Any], NDArray[Any]]":
+        """The passages that stand first, where the retriever does not rank.
+
+        Called once with the inputs in place of the retriever, once with the guide's queries.
+
+        Args:
+            passages: The texts of all passages, in the order of the corpus.
+            queries: n texts.
+            depth: r, passages of each list; all, where there are fewer.
+            context: Threads, device and progress.
+
+        Returns:
+            (n, r) numbers of passages, the best first, and their scores.
+        """
+        raise NotImplementedError
+
+    def settings(self) -> Mapping[str, Any]:
+        """What a ranking of :meth:`rank` depends on beside texts: part of its fingerprint."""
+        return {} if self.ranks_by == "model" else self.model_dump(mode="json")
 
     @property
     def phases(self) -> Sequence[PhaseRecipe]:
@@ -34,8 +61,20 @@ class LexicalSystem(GroundedSystem):
         bm25: Nothing: ``{}``.
     """
 
-    ranks_by: ClassVar[Literal["model", "bm25"]] = "bm25"
+    ranks_by: ClassVar[str] = "bm25"
     bm25: Annotated[dict[str, str], Field(max_length=0)]
+
+    def rank(
+        self, passages: Sequence[str], queries: Sequence[str], depth: int, context: "Context"
+    ) -> "tuple[NDArray[Any], NDArray[Any]]":
+        """See :meth:`GroundedSystem.rank`."""
+        from adducir.hindsight.candidates import bm25_ranking
+
+        return bm25_ranking(passages, queries, depth, threads=context.threads)
+
+    def settings(self) -> Mapping[str, Any]:
+        """None: its name says all."""
+        return {}
 
 
 class UntrainedSystem(GroundedSystem):

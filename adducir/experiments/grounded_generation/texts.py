@@ -18,8 +18,8 @@ from adducir.evaluation.generation import (
 )
 from adducir.evaluation.generation.kind import TextMeasures
 from adducir.evaluation.scores import Scores
+from adducir.experiments.grounded_generation.answers import TEXTS
 from adducir.experiments.grounded_generation.opened import Answered, Opened
-from adducir.experiments.grounded_generation.steps import TEXTS
 from adducir.experiments.grounded_generation.units import over_seeds, testing
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table

@@ -1,0 +1,97 @@
+"""Candidates of contexts: the best of BM25 and of vectors, against all scores and a stable sort."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+sys.path.append(str(Path(__file__).parents[1] / "models"))
+
+from tiny import tiny_bert
+
+from adducir.datasets.grounded import GroundedContext
+from adducir.hindsight import candidates
+from adducir.hindsight.building import Problem
+from adducir.hindsight.candidates import Candidates, bm25_ranking, candidates_of, vector_ranking
+from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
+from adducir.hindsight.vectors import Live, Network
+from adducir.indexes.candidates import RankingTask, score_sets
+from adducir.indexes.models import BM25
+
+WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms"]
+PASSAGES = [f"{one} and {other} run fast" for one in WORDS for other in WORDS] + ["", "cats"] * 3
+QUERIES = ["cats dogs", "fast power", "cats dogs", "nothing", "school uniforms | energy"]
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory) -> Network:
+    folder = tmp_path_factory.mktemp("models")
+    tiny_bert(folder / "tiny")
+    return Network(RetrieverRecipe(base="tiny"), folder).eval()
+
+
+@pytest.mark.parametrize("depth", [1, 5, 100])
+def test_bm25_gives_the_first_of_all_scores(depth, monkeypatch) -> None:
+    (scores,) = score_sets([RankingTask(PASSAGES, QUERIES)], BM25())
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    best = np.take_along_axis(scores, order, axis=1).astype(np.float32)
+    for size in (1 << 16, 10):
+        monkeypatch.setitem(candidates.rank_parts.__kwdefaults__, "size", size)
+        found, values = bm25_ranking(PASSAGES, QUERIES, depth)
+        assert np.array_equal(found, order)
+        assert np.array_equal(values, best)
+
+
+@pytest.mark.parametrize("part", [7, 1 << 15])
+def test_vectors_give_the_first_of_all_products(network, part, monkeypatch) -> None:
+    monkeypatch.setattr(candidates, "_PRODUCTS", 60)
+
+    def vectors(texts, side) -> torch.Tensor:
+        with torch.inference_mode():
+            return torch.cat([network([one], side)[0][:, 0] for one in network.read(texts, side)])
+
+    products = (vectors(QUERIES, "query") @ vectors(PASSAGES, "document").T).numpy()
+    for depth in (1, 5, 100):
+        found = vector_ranking(network, PASSAGES, QUERIES, depth, part=part)
+        assert found.shape == (len(QUERIES), min(depth, len(PASSAGES)))
+        # Vectors of other batches may differ in the last bit.
+        taken = np.take_along_axis(products, found.astype(np.int64), 1)
+        assert np.allclose(taken, -np.sort(-products, axis=1)[:, :depth], atol=1e-5)
+        assert all(len(set(row)) == len(row) for row in found.tolist())
+
+
+def test_equal_passages_stand_in_the_order_of_the_corpus(network) -> None:
+    found = vector_ranking(network, ["cats"] * 9, ["cats"], 5, part=9)
+    assert found.tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_as_many_in_parts_as_at_once(network, tmp_path) -> None:
+    """To the bit, where batches are the same."""
+    passages, part = PASSAGES * 4, len(PASSAGES)
+    whole = vector_ranking(network, passages, QUERIES, 20, part=len(passages))
+    live = Live(network, passages, "document")
+    parts = vector_ranking(network, passages, QUERIES, 20, part=part, parts=tmp_path)
+    again = vector_ranking(network, passages, QUERIES, 20, part=part, parts=tmp_path)
+    assert len(live) == len(passages)
+    assert np.array_equal(parts, again)
+    assert len(list(tmp_path.glob("candidates-*"))) == 4
+    assert parts.shape == whole.shape
+
+
+@pytest.mark.parametrize("order", ["input-target", "target-input"])
+def test_retriever_and_guide_have_candidates_of_their_own(tmp_path, order) -> None:
+    contexts = [GroundedContext(str(n), "cats", WORDS[n]) for n in range(4)]
+    everyone = np.arange(4)
+    parts = {"train": everyone, "validation": everyone[:0], "test": everyone[:0]}
+    problem = Problem(contexts, parts, list(map(str, range(len(PASSAGES)))), PASSAGES, {})
+    recipe = ClosedRecipe(depth=3, candidates="bm25", candidate_depth=6)
+    guide = GuideRecipe(order=order)
+    found = candidates_of(recipe, problem, guide, tmp_path, torch.device("cpu"))
+    assert np.array_equal(found.retriever, bm25_ranking(PASSAGES, problem.inputs, 6)[0])
+    assert np.array_equal(found.guide, bm25_ranking(PASSAGES, problem.hindsight(guide), 6)[0])
+    found.save(tmp_path / "candidates.safetensors")
+    of_p, of_q = Candidates.load(tmp_path / "candidates.safetensors").of(np.array([2, 0]))
+    assert np.array_equal(of_p, found.retriever[[2, 0]])
+    assert np.array_equal(of_q, found.guide[[2, 0]])
