@@ -31,10 +31,10 @@ def synthetic(systems: int, topics: int) -> np.ndarray:
     return np.clip(rng.beta(1, 2, topics) + better + rng.normal(0, 0.15, (systems, topics)), 0, 1)
 
 
-def timed(call: Callable[[], object]) -> float:
-    started = time.perf_counter()
+def timed(call: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    started = clock()
     call()
-    return time.perf_counter() - started
+    return clock() - started
 
 
 def loop(values: np.ndarray) -> np.ndarray:
@@ -77,12 +77,17 @@ def ranx_randomisation(permutations: int) -> Callable[[np.ndarray, np.ndarray], 
     return lambda a, b: fisher_randomization_test(a, b, permutations)[0]
 
 
-def show_times(title: str, rounds: int, peers: dict[str, Callable[[], object]]) -> float:
+def show_times(
+    title: str,
+    rounds: int,
+    peers: dict[str, Callable[[], object]],
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
     """Time each peer in turn, print medians and ratios to the first, and give its median."""
     taken: dict[str, list[float]] = {name: [] for name in peers}
     for _ in range(rounds):
         for name, call in peers.items():
-            taken[name].append(timed(call))
+            taken[name].append(timed(call, clock))
     medians = {name: statistics.median(seconds) for name, seconds in taken.items()}
     ours = next(iter(medians.values()))
     print(title)

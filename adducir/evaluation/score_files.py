@@ -13,7 +13,7 @@ JSON lines            a record per topic: ``qid`` or ``query_id``, ``system`` if
 ====================  ============================================================================
 
 BEIR, MTEB and sentence-transformers write means or predictions themselves. Means are refused, with
-what to do; predictions are runs, for ``adducir evaluate``.
+what to do; predictions are runs, for ``adducir evaluate`` (:mod:`adducir.runs.predictions`).
 
 Measures are read under the names of ir_measures, trec_eval, ranx, MTEB (``ndcg_at_10``) and
 sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is, and is
@@ -195,6 +195,8 @@ def _from_json(path: Path) -> Iterator[Value]:
     found = json_document(path)
     if isinstance(found, dict) and ("mteb_version" in found or "model_names" in found):
         raise _means(path, "MTEB's results and ranx's reports hold means")
+    if isinstance(found, dict) and "mteb_model_meta" in found:
+        raise _predictions(path)
     nested = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
     if not found or not nested:
         raise InputError(
@@ -203,11 +205,14 @@ def _from_json(path: Path) -> Iterator[Value]:
     if any(isinstance(one, dict) for inner in found.values() for one in inner.values()):
         raise _predictions(path)
     by_measure = _knows_measure(found)
+    if by_measure and all(map(_knows_measure, found.values())):
+        raise _means(path, "BEIR's results hold means")
     if by_measure == any(_knows_measure(inner) for inner in found.values()):
         raise InputError(
             "it is not clear which keys of the JSON are topics and which are measures.",
             path=path,
-            hint="Save a CSV with the columns qid, measure and value.",
+            hint="Save a CSV with the columns qid, measure and value. Rankings are for adducir "
+            "evaluate.",
         )
     for outer, inner in found.items():
         for key, value in inner.items():
@@ -242,7 +247,8 @@ def _means(path: Path, what: str) -> InputError:
     return InputError(
         f"{what}, and no values of topics.",
         path=path,
-        hint="Save the predictions, and evaluate them with adducir evaluate.",
+        hint="Have the rankings saved (sentence-transformers: write_predictions=True; mteb: "
+        "prediction_folder=...; BEIR: save_runfile), and give those to adducir evaluate.",
     )
 
 
@@ -251,5 +257,5 @@ def _predictions(path: Path, line: int | None = None) -> InputError:
         "the file holds rankings, and no values of topics.",
         path=path,
         line=line,
-        hint="Write them as a TREC run, and evaluate that with adducir evaluate.",
+        hint=f"Evaluate them: adducir evaluate {path} --qrels QRELS",
     )

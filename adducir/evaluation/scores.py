@@ -36,6 +36,7 @@ class Scores:
         positives_only: Whether all judgements are of relevant documents.
         runs: (R, T, M) values of the R runs of a trained system, whose means ``values`` are; None
             for a system of one run.
+        run_names: Their names.
     """
 
     system: str
@@ -48,6 +49,7 @@ class Scores:
     negatives: int = 0
     positives_only: bool = False
     runs: Floats | None = None
+    run_names: tuple[str, ...] = ()
 
     def of(self, measure: Measure | str) -> Floats:
         """(T,) values of one measure.

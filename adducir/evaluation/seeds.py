@@ -34,11 +34,15 @@ def pool_seeds(scores: Sequence[Scores]) -> list[Scores]:
             "no two runs differ in their seed only.",
             hint="Call them X.seed1, X.seed2 and so on.",
         )
-    return [_pooled(name, runs) for name, runs in systems.items()]
+    return [over_runs(name, runs) for name, runs in systems.items()]
 
 
-def _pooled(system: str, runs: Sequence[Scores]) -> Scores:
-    """The scores of one system over its runs."""
+def over_runs(system: str, runs: Sequence[Scores]) -> Scores:
+    """The scores of one system over its runs: their means, with those of each run beside.
+
+    Raises:
+        UsageError: The runs have different topics or measures.
+    """
     first = runs[0]
     if len(runs) == 1:
         return replace(first, system=system)
@@ -51,6 +55,7 @@ def _pooled(system: str, runs: Sequence[Scores]) -> Scores:
         system=system,
         values=values.mean(axis=0),
         runs=values,
+        run_names=tuple(one.system for one in runs),
         missing=tuple(qid for qid in first.qids if any(qid in one.missing for one in runs)),
         extra=tuple(dict.fromkeys(qid for one in runs for qid in one.extra)),
     )

@@ -95,15 +95,7 @@ def bounds(
             continue
         levels = max(1, top) if measure == "nDCG" else 1
         found.append(_extremes(seen, judged, levels, k, scorer))
-    low, value, high, unjudged = zip(*found, strict=True)
-    return Bounds(
-        run.tag,
-        tuple(qrels.qids),
-        np.array(low),
-        np.array(value),
-        np.array(high),
-        np.array(unjudged, dtype=np.int64),
-    )
+    return _collected(run, qrels, found)
 
 
 def rbp_range(run: Run, qrels: Qrels) -> tuple[float, float]:
@@ -143,15 +135,13 @@ def bootstrapped(
         values = _completed(seen, judged, holes, drawn, k, _ndcg)
         ends = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
         rows.append((ends[0], values.mean(), ends[1], holes.size))
-    low, value, high, unjudged = zip(*rows, strict=True)
-    return Bounds(
-        run.tag,
-        tuple(qrels.qids),
-        np.array(low),
-        np.array(value),
-        np.array(high),
-        np.array(unjudged, dtype=np.int64),
-    )
+    return _collected(run, qrels, rows)
+
+
+def _collected(run: Run, qrels: Qrels, rows: Sequence[tuple[float, float, float, int]]) -> Bounds:
+    """The bounds from each topic's least, own and greatest value and its unjudged documents."""
+    low, value, high, unjudged = (np.array(column) for column in zip(*rows, strict=True))
+    return Bounds(run.tag, tuple(qrels.qids), low, value, high, unjudged)
 
 
 def _topics(run: Run, qrels: Qrels, k: int) -> Iterator[tuple[Grades, Grades, int]]:
@@ -242,7 +232,7 @@ def bound_statements(
     Args:
         runs: The run of each system.
         qrels: The judgements.
-        measures: Those of nDCG@k, AP@k and RBP are taken; others are passed over.
+        measures: Those of nDCG@k, AP@k and RBP are taken; others are ignored.
 
     Raises:
         UsageError: None of them has bounds, or as :func:`bounds`.

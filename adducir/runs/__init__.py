@@ -27,4 +27,5 @@ __all__ = [  # noqa: RUF022  (in the order of use)
     "strictly_decreasing",
 ]
 
-__getattr__ = offering(__name__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

@@ -30,6 +30,7 @@ unknown-docnos         documents are not in the index
 foreign-qrels          no document of the run is in the qrels
 foreign-topics         documents are judged for other topics only
 few-judged             hardly a judged document was found
+negative-grades        the qrels hold negative grades, and a measure does not count them 0
 positives-only         the qrels hold relevant documents only, and a measure needs others
 unjudged               share of unjudged documents among the first
 shallow                a ranking is shorter than a measure looks
@@ -57,13 +58,19 @@ from adducir.core.files import read_bytes, read_lines
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.check_docnos import check_docnos
-from adducir.runs.check_judgements import check_depth, check_judgements, check_positives
+from adducir.runs.check_judgements import (
+    check_depth,
+    check_judgements,
+    check_negatives,
+    check_positives,
+)
 from adducir.runs.check_scores import check_scores
 from adducir.runs.check_topics import check_topics
 from adducir.runs.findings import SEVERITIES, Finding, counted, some
 from adducir.runs.fuse import lacking
 from adducir.runs.metadata import metadata_for, read_metadata
 from adducir.runs.order import topic_numbers
+from adducir.runs.predictions import is_json
 from adducir.runs.read import parsed, read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.scan import ErrorDetail, rows, scan
@@ -107,6 +114,7 @@ def check(
         found.append(check_topics(run.qids, qrels.qids, "the qrels"))
         found.append(check_judgements(run, grades))
         found.append(check_positives(grades, measures))
+        found.append(check_negatives(grades, measures or ()))
     if measures:
         found.append(check_depth(run, grades, measures))
     return _sorted(replace(finding, where=where) for finding in chain(*found))
@@ -140,7 +148,11 @@ def check_file(
     path = Path(path)
     try:
         run = read_run(path)
-    except InputError:
+    except InputError as error:
+        if _holds_json(path):
+            message = f"{error.what} {error.hint}" if error.hint else error.what
+            where = f"{path}:{error.line}" if error.line else str(path)
+            return [Finding("error", "unreadable", message, where)]
         errors, run = _salvaged(path, limit)
         if not len(run):
             return errors
@@ -181,6 +193,14 @@ def check_runs(runs: Sequence[Run]) -> list[Finding]:
 
 def _sorted(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _holds_json(path: Path) -> bool:
+    """Whether the file can be read and is no run of lines."""
+    try:
+        return is_json(read_bytes(path))
+    except InputError:
+        return False
 
 
 def _salvaged(path: Path, limit: int) -> tuple[list[Finding], Run]:

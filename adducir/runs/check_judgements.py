@@ -10,6 +10,8 @@ from adducir.runs.run import Run
 
 _CUTOFFS = (5, 10)
 _FEW = 0.05
+_ONE, _MANY = ("has", "counts", "it", "its"), ("have", "count", "them", "their")
+_JUDGED_ONLY = "Bpref and condensed measures (judged_only=True)"
 
 
 def check_judgements(run: Run, qrels: pl.DataFrame) -> Iterator[Finding]:
@@ -56,15 +58,44 @@ def check_positives(qrels: pl.DataFrame, measures: Sequence[Any] | None) -> Iter
     lowest = qrels["grade"].min()
     if not isinstance(lowest, int) or lowest <= 0:
         return
-    hollow = [m for m in measures or () if m.NAME == "Bpref" or m.params.get("judged_only")]
+    hollow = _judged_only(measures)
     if measures is None or hollow:
-        named = ", ".join(map(str, hollow)) or "Bpref and condensed measures (judged_only=True)"
+        named = ", ".join(map(str, hollow)) or _JUDGED_ONLY
         yield Finding(
             "warning" if hollow else "info",
             "positives-only",
             f"the qrels hold relevant documents only: {named} would leave out everything else and "
             "tell next to nothing.",
         )
+
+
+def check_negatives(qrels: pl.DataFrame, measures: Sequence[Any]) -> Iterator[Finding]:
+    """Whether the qrels hold negative grades, which some measures take otherwise than as 0.
+
+    Args:
+        qrels: Column grade.
+        measures: Measures of ir_measures.
+    """
+    count = qrels.filter(pl.col("grade") < 0).height
+    apart = _judged_only(measures)
+    inferred = [str(m) for m in measures if m.NAME == "infAP"]
+    if not count or not (apart or inferred):
+        return
+    share = f"{count:,} of {counted(qrels.height, 'judgement')}"
+    has, which, them, their = _ONE if count == 1 else _MANY
+    message = f"{share} {has} a negative grade, which {which} 0."
+    if apart:
+        named = ", ".join(map(str, apart))
+        message += f" --negative-grades trec_eval would leave {them} out of {named}."
+    if inferred:
+        message += f" {', '.join(inferred)} takes {them} for pooled and not judged, and estimates"
+        message += f" {their} relevance: use it only where negative grades mean that."
+    yield Finding("warning" if inferred else "info", "negative-grades", message)
+
+
+def _judged_only(measures: Sequence[Any] | None) -> list[Any]:
+    """The measures that look at judged documents only."""
+    return [m for m in measures or () if m.NAME == "Bpref" or m.params.get("judged_only")]
 
 
 def check_depth(run: Run, qrels: pl.DataFrame | None, measures: Sequence[Any]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_bytes
 from adducir.runs.order import ordered, topic_numbers
+from adducir.runs.predictions import is_json, read_predictions
 from adducir.runs.run import SCHEMA, Run, have_equals, pair_keys
 from adducir.runs.scan import COLUMNS, ErrorDetail, rows
 
@@ -33,7 +34,7 @@ def read_run(
     allow_empty: bool = False,
     extra_columns: bool = False,
 ) -> Run:
-    """Read a run in TREC's format, plain or gzip.
+    """Read a run in TREC's format, plain or gzip, or as :mod:`adducir.runs.predictions` says.
 
     Six columns between blanks or tabs: qid, Q0, docno, rank, score, tag. As in trec_eval, the
     rank is not read: scores make the order. The run's tag is that of the first line.
@@ -57,6 +58,9 @@ def read_run(
         if not allow_empty:
             raise InputError("the run is empty.", path=path, hint="A run has at least one line.")
         return Run(pl.DataFrame(schema=SCHEMA), tag=path.name.split(".")[0], path=path)
+    if is_json(data):
+        frame, tag = read_predictions(path, data)
+        return Run(ordered(frame, ties=_TIES[ties]), tag=tag, path=path)
     read = None if extra_columns else _fast(data)
     frame, tag = _exact(path, data, extra_columns) if read is None else read
     return Run(ordered(frame, ties=_TIES[ties]), tag=tag, path=path)

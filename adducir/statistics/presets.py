@@ -15,21 +15,30 @@ Carterette (2012)."""
 
 
 def preset_of(
-    preset: PresetName | None, test: TestName, correction: CorrectionName
+    preset: PresetName | None, test: TestName | None, correction: CorrectionName | None
 ) -> tuple[TestName, CorrectionName]:
     """The test and the correction that are asked for, by themselves or by a preset.
+
+    Args:
+        preset: The preset; None for none.
+        test: The test that is named; None for the preset's, or ``t``.
+        correction: The correction that is named; None for the preset's, or ``holm``.
 
     Raises:
         UsageError: There is no such preset, or another test or correction is named beside it.
     """
     if preset is None:
-        return test, correction
+        return test or "t", correction or "holm"
     if preset not in PRESETS:
         raise UsageError(f"there is no preset {preset!r}.", hint=f"Choose of {', '.join(PRESETS)}.")
-    if (test, correction) not in (("t", "holm"), PRESETS[preset]):
+    own = PRESETS[preset]
+    others = [
+        name for name, its in zip((test, correction), own, strict=True) if name not in (None, its)
+    ]
+    if others:
         raise UsageError(
-            f"the preset {preset} sets test and correction, and cannot be combined with {test} "
-            f"and {correction}.",
+            f"the preset {preset} sets test and correction to {' and '.join(own)}, and cannot be "
+            f"combined with {' and '.join(map(str, others))}.",
             hint="Give the preset, or test and correction.",
         )
-    return PRESETS[preset]
+    return own

@@ -9,6 +9,10 @@ for each system, runs crossed with topics, the variance of the difference of the
 s_d^2 the variance over topics of the differences of the systems' means over runs, MS_run and
 MS_error the mean squares of a system's R x T scores. Degrees of freedom are Satterthwaite's (1946).
 With one run each, or runs that differ by chance alone, it is the paired t-test on means over runs.
+Where a system's runs begin to vary by more than chance, its part comes in with all the uncertainty
+of MS_run: the error is continuous there, the degrees of freedom fall at once. That is how the level
+is kept: with MS_run - MS_error at R - 1 degrees of freedom, which come in smoothly, tests at .05
+found false differences in up to .069 (docs/statistics.md).
 (Two-way random effects without replication: Searle, Casella and McCulloch 1992, chapter 4; for
 retrieval Robertson and Kanoulas, SIGIR 2012, make the case for more levels than topics.)
 """

@@ -36,6 +36,7 @@ class Layout:
         sections: Section (say a corpus variant) of each system; sections come in the order of
             their first systems, systems without one stand in a section without a name.
         notes: Sentences to add to the footer.
+        evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
         provenance: How the table was made: commands, versions, fingerprints.
         material: What the report shows beyond the table.
     """
@@ -47,6 +48,7 @@ class Layout:
     measure_names: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    evaluated: bool = True
     provenance: Mapping[str, Any] = field(default_factory=dict)
     material: Material = field(default_factory=Material)
 
@@ -105,6 +107,7 @@ def build_table(
             layout.measure_names,
             layout.system_names,
             layout.notes,
+            evaluated=layout.evaluated,
         ),
         facts={"topic_sets": [_facts(source) for source in sources]},
         provenance=layout.provenance,

@@ -33,9 +33,13 @@ def table_cell(
     found = (cell.against(name) for name in references(comparison))
     tests = [test for test in found if test is not None]
     values: tuple[float, ...] = ()
+    runs: dict[str, tuple[float, ...]] = {}
     if scores is not None:
         place = [str(one) for one in scores.measures].index(str(measure))
-        values = tuple(float(value) for value in scores.values[:, place])
+        values = tuple(scores.values[:, place].tolist())
+        if scores.runs is not None:
+            each = zip(scores.run_names, scores.runs[:, :, place].tolist(), strict=True)
+            runs = {name: tuple(own) for name, own in each}
     return TableCell(
         mean=float(round(cell.mean * comparison.topics)) if is_summed(measure) else cell.mean,
         n=comparison.topics,
@@ -45,6 +49,7 @@ def table_cell(
         ),
         equivalence=_equivalence(cell),
         values=values,
+        runs=runs,
     )
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from adducir.statistics.comparison.results import Comparison
 
 ESTIMATED = "infAP"
-"""It estimates the relevance of documents that were pooled and not judged (grade -1), and counts
+"""It estimates the relevance of documents that were pooled and not judged (a negative grade: -1 by
+convention, and all others as well), and counts
 what the qrels do not name as not relevant (m_infap.c of trec_eval; Yilmaz and Aslam, 2006)."""
 SHOWN = 5
 """So many names are listed before the rest is counted."""
@@ -25,6 +26,8 @@ def footer(
     names: Mapping[str, str],
     systems: Mapping[str, str],
     notes: Sequence[str] = (),
+    *,
+    evaluated: bool = True,
 ) -> tuple[str, ...]:
     """All sentences; one that holds for every topic set is said once, the others name theirs.
 
@@ -34,9 +37,14 @@ def footer(
         names: Printed names of measures, by exact name.
         systems: Printed names of systems, likewise.
         notes: Sentences to put at the end.
+        evaluated: Whether the values are ours: only then is it known how unjudged documents count.
     """
     each = {
-        name: _sentences(renamed(comparison, systems), scores, names, systems, len(sources) > 1)
+        name: [
+            *_sentences(renamed(comparison, systems), scores, names, systems, len(sources) > 1),
+            *(_unjudged(comparison.measures, names) if evaluated else ()),
+            *_descriptive(comparison, names),
+        ]
         for name, (comparison, scores) in sources.items()
     }
     sentences: dict[str, None] = {}
@@ -46,7 +54,16 @@ def footer(
                 continue
             common = not name or all(sentence in others for others in each.values())
             sentences[sentence if common else f"{name}: {sentence}"] = None
-    return (*sentences, *notes)
+    measures = {str(one) for compared, _ in sources.values() for one in compared.measures}
+    return tuple(_with_printed_names(one, measures) for one in (*sentences, *notes))
+
+
+def _with_printed_names(sentence: str, measures: Iterable[str]) -> str:
+    """A sentence with the names of measures for readers, where these differ."""
+    for measure in measures:
+        if printed_name(measure) != measure:
+            sentence = sentence.replace(measure, printed_name(measure))
+    return sentence
 
 
 def _sentences(
@@ -62,20 +79,19 @@ def _sentences(
         *_extra(scores.values(), systems),
         *_negative(scores.values(), comparison.measures, names),
         *_hollow(scores.values(), comparison.measures, names),
-        *_unjudged(comparison.measures, names),
-        *_descriptive(comparison, names),
     ]
 
 
 def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
-    """A comparison whose settings and missing topics go by the systems' printed names."""
+    """A comparison whose settings, runs and missing topics go by the systems' printed names."""
     settings = replace(
         comparison.settings,
         baselines=tuple(names.get(name, name) for name in comparison.settings.baselines),
         against=names.get(comparison.settings.against, comparison.settings.against),
     )
     missing = {names.get(name, name): qids for name, qids in comparison.missing.items()}
-    return replace(comparison, settings=settings, missing=missing)
+    runs = {names.get(name, name): count for name, count in comparison.runs.items()}
+    return replace(comparison, settings=settings, missing=missing, runs=runs)
 
 
 def _extra(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:
@@ -101,8 +117,8 @@ def _negative(
     what = f"{_counted(one.negatives, 'judgement')} with a negative grade"
     inferred = [_name(m, names) for m in measures if getattr(m, "NAME", None) == ESTIMATED]
     if len(inferred) == len(measures):
-        return [f"{what}, of which {listed(inferred)} takes -1 for pooled and not judged."]
-    apart = f"; {listed(inferred)} takes -1 for pooled and not judged" if inferred else ""
+        return [f"{what}, taken by {listed(inferred)} for pooled and not judged."]
+    apart = f"; taken by {listed(inferred)} for pooled and not judged" if inferred else ""
     if one.negative == "zero":
         return [f"{what} (spam) counted as judged and not relevant{apart}."]
     return [
@@ -143,7 +159,7 @@ def _unjudged(measures: Sequence[Hashable], names: Mapping[str, str]) -> list[st
     if inferred:
         sentences.append(
             f"{listed([_name(m, names) for m in inferred])} estimates the relevance of pooled "
-            "documents that were not judged (grade -1)."
+            "documents that were not judged (a negative grade)."
         )
     return sentences
 

@@ -4,7 +4,7 @@ A table knows systems, topics and figures only. Whoever evaluates runs hands in 
 part may be missing, and the section of the report that needs it is then left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -60,7 +60,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Curve:
-    """The course of one training.
+    """The losses of one training.
 
     Attributes:
         training: Step and mean training loss.
@@ -83,6 +83,8 @@ class Material:
         costs: By system.
         curves: By the name of what was trained.
         plan: The steps of the plan: each its title and the titles that it is made from.
+        weights: By system that searches weighted documents and by docno, for each word of the
+            snippet (letters and digits) its weight in hundredths.
     """
 
     topics: Mapping[str, TopicHits] = field(default_factory=dict)
@@ -90,6 +92,7 @@ class Material:
     costs: Mapping[str, Cost] = field(default_factory=dict)
     curves: Mapping[str, Curve] = field(default_factory=dict)
     plan: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    weights: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
 
 
 def hits_held(topics: int, systems: int) -> int:

@@ -10,8 +10,11 @@ DETAILS: tuple[Detail, ...] = get_args(Detail)
 """What can stand under a mean: difference to the baseline, its confidence interval, effect size,
 topics won/tied/lost, p-value, corrected p-value, corrected p-value of the equivalence test."""
 
-Fit = Literal["auto", "column", "page", "split"]
+Fit = Literal["auto", "column", "page"]
 """How LaTeX places a table."""
+
+CriticalDifference = Literal["none", "nemenyi", "tests"]
+"""Which critical-difference diagrams a report has."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,10 @@ class Style:
         leading_zero: ``0.842`` if true, the field's ``.842`` if not.
         details: What to print under each mean, in this order.
         fit: How LaTeX places the table: in one ``column`` of the page, over the whole ``page``
-            (``table*``), ``split`` into tables that fit a column, or by its number of columns.
+            (``table*``), cut into several where it is wider; or whole, by its number of columns.
         footer: Whether LaTeX prints legend and footer below the table.
+        critical_difference: The report's critical-difference diagrams: ``none``, by ``nemenyi``, or
+            with the ``tests`` of all pairs.
 
     Raises:
         UsageError: Decimals outside 0..15, or an unknown detail.
@@ -38,6 +43,7 @@ class Style:
     details: tuple[Detail, ...] = ()
     fit: Fit = "auto"
     footer: bool = True
+    critical_difference: CriticalDifference = "none"
 
     def __post_init__(self) -> None:
         if not 0 <= self.decimals <= 15:

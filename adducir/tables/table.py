@@ -108,6 +108,7 @@ class TableCell:
             no entry against itself.
         equivalence: Result of the equivalence test, if one was made.
         values: Values per topic, in the order of the column's topics; empty if not kept.
+        runs: For a system of several runs, whose means the values are, those of each by its name.
     """
 
     mean: float | None = None
@@ -116,6 +117,7 @@ class TableCell:
     versus: tuple[Versus, ...] = ()
     equivalence: Equivalence | None = None
     values: tuple[float, ...] = ()
+    runs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def against(self, baseline: str) -> Versus | None:
         """The comparison with ``baseline``, or None if there is none."""

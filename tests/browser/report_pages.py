@@ -14,6 +14,7 @@ from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Curve, Material
 from adducir.tables.ranks import rank_table
 from adducir.tables.sets import set_table
+from adducir.tables.style import Style
 from adducir.tables.table import ResultTable
 
 UNJUDGED = -9
@@ -64,7 +65,8 @@ def made_up(
         {f"a model{odd}": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
         (("index", ()), (f"run A{odd}", ("index",)), (f"run B{odd}", ("index",))),
     )
-    layout = Layout(title=f"Made-up <runs> & figures{odd}", material=material)
+    style = Style(critical_difference="tests" if "family" in testing else "nemenyi")
+    layout = Layout(title=f"Made-up <runs> & figures{odd}", style=style, material=material)
     return build_table(compare(scores, **testing), scores, layout=layout)  # type: ignore[arg-type]
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from report_pages import evidence_sets, known_item, made_up
@@ -55,7 +56,8 @@ def test_every_figure_of_the_table_is_that_of_the_csv(opened, table: ResultTable
         wanted = [f"{means[row.system, column.measure]:.6f}" for row in table.rows]
         assert shown == wanted
     page.locator("[data-copy=csv]").click()
-    page.wait_for_function("document.querySelector('#copied').textContent === 'CSV copied'")
+    # Waiting on an expression would evaluate a string, which the page's policy forbids.
+    page.locator("#copied", has_text=re.compile("^CSV copied$")).wait_for()
 
 
 def test_the_differences_of_the_forest_plot_are_those_of_the_csv(opened, table) -> None:
@@ -145,6 +147,20 @@ def test_brushing_recomputes_means_and_says_that_nothing_is_tested(opened, table
     assert "not tested" in text
 
 
+def test_a_figure_is_saved_with_its_colours_and_dashes(opened, table, tmp_path) -> None:
+    page = opened(table).go()
+    figure = page.locator("figure", has=page.locator("#recall-0"))
+    with page.expect_download() as waiting:
+        figure.locator("figcaption button").click()
+    assert waiting.value.suggested_filename == "recall-0.svg"
+    waiting.value.save_as(tmp_path / "recall.svg")
+    root = ElementTree.parse(tmp_path / "recall.svg").getroot()
+    curves = [one for one in root.iter("{http://www.w3.org/2000/svg}path") if "d" in one.attrib]
+    assert {one.get("fill") for one in curves} == {"none"}
+    assert len({one.get("stroke") for one in curves}) == 4
+    assert len({one.get("stroke-dasharray") for one in curves}) == 4
+
+
 def test_snippets_mark_the_words_of_the_query_and_stay_text(opened, table) -> None:
     page = opened(table).go("#topic=q1&a=system+0&b=system+1")
     assert page.locator("#diff .snippet mark").first.inner_text() == "what"
@@ -155,7 +171,14 @@ def test_without_script_every_figure_stands(opened, table, browser) -> None:
     one = opened(table, java_script_enabled=False)
     one.page.goto(one.address)
     page = one.page
-    for name in ("differences-0", "pairs-0", "topics-map", "compare-bars", "hits-lines"):
+    for name in (
+        "differences-0",
+        "pairs-0",
+        "critical-difference-0",
+        "topics-map",
+        "compare-bars",
+        "hits-lines",
+    ):
         assert page.locator(f"#{name}").is_visible(), name
     assert page.locator(".tools:visible").count() == 0
     assert page.locator("#diff li").count() == 40
@@ -189,6 +212,11 @@ def test_dark_and_forced_colours(opened, table) -> None:
         "all => new Set(all.map(one => getComputedStyle(one).fill)).size"
     )
     assert marks > 2
+    strokes = page.locator("#critical-difference-0 line").evaluate_all(
+        "all => [...new Set(all.map(one => getComputedStyle(one).stroke))]"
+    )
+    assert len(strokes) > 1
+    assert "none" not in strokes
 
 
 def test_it_prints(opened, table) -> None:

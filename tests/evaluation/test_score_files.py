@@ -102,6 +102,18 @@ def test_names_of_measures() -> None:
     [
         ("a.csv", "epoch,steps,cosine-MRR@10\n0,1,0.5\n", "means"),
         ("a.json", '{"mteb_version": "2", "scores": {}}', "means"),
+        (
+            "a.json",
+            '{"ndcg": {"NDCG@1": 0.3, "NDCG@10": 0.5}, "map": {"MAP@1": 0.2, "MAP@10": 0.3}, '
+            '"recall": {"Recall@1": 0.2}, "precision": {"P@1": 0.3}}',
+            "BEIR's results hold means",
+        ),
+        (
+            "a.json",
+            '{"mteb_model_meta": {"model_name": "m", "revision": "1"}, '
+            '"default": {"test": {"1": {"d": 0.3}}}}',
+            "rankings",
+        ),
         ("a.json", '{"default": {"test": {"1": {"d": 0.3}}}}', "rankings"),
         ("a.jsonl", '{"query_id": "1", "query": "x", "results": []}\n', "rankings"),
         ("a.json", "[1]", "neither"),

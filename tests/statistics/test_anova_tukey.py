@@ -118,6 +118,8 @@ def test_presets_and_footers() -> None:
     assert wilcoxon.cells[key].test == same.cells[key].test
     for wrong, what in (
         ({"preset": "wilcoxon-bh", "test": "sign"}, "sets test and correction"),
+        ({"preset": "wilcoxon-bh", "test": "t"}, "cannot be combined with t"),
+        ({"preset": "t-maxt", "correction": "holm"}, "cannot be combined with holm"),
         ({"preset": "none"}, "no preset"),
         ({"correction": "tukey", "family": "table"}, "cannot be combined with the family table"),
         ({"correction": "tukey", "test": "sign"}, "needs the test t, not sign"),

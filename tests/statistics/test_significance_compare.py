@@ -302,7 +302,7 @@ def test_the_footer_states_what_a_reader_must_know(systems: list[Given]) -> None
     pairs = compare(systems[:2], family="pairs", correction="none", test="bootstrap", samples=50)
     assert statements(pairs)[1] == (
         "Paired studentised bootstrap test, two-sided, of all pairs of systems; no correction "
-        "for the 1 test of each measure, alpha = 0.05, 50 samples, seed 0."
+        "for the one test of each measure, alpha = 0.05, 50 samples, seed 0."
     )
     assert statements(compare(systems)) == ("60 topics.",)
 

@@ -8,7 +8,7 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.scores import Scores
-from adducir.runs.check_judgements import check_positives
+from adducir.runs.check_judgements import check_negatives, check_positives
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.statements import statements
@@ -27,8 +27,10 @@ def test_infap_counts_what_the_qrels_do_not_name_as_not_relevant():
     judged = inferred({"d0": 0, "d1": 1, "d2": 0, "d3": 1})
     unnamed = inferred({"d1": 1, "d2": 0, "d3": 1})
     pooled = inferred({"d0": -1, "d1": 1, "d2": 0, "d3": 1})
+    spam = inferred({"d0": -2, "d1": 1, "d2": 0, "d3": 1})
     assert unnamed == pytest.approx(judged, abs=1e-4)  # not left out, which would give 0.83
     assert pooled > judged + 0.1  # estimated from the judged ones
+    assert spam == pooled  # every negative grade means the same to it
 
 
 def scores_of(*values: np.ndarray, measures: str = "P@1") -> list[Scores]:
@@ -47,7 +49,7 @@ def test_the_footer_says_what_infap_does():
     assert "Unjudged documents count as not relevant in infAP, AP." in footer
     assert "Unjudged documents are left out by Bpref." in footer
     assert (
-        "infAP estimates the relevance of pooled documents that were not judged (grade -1)."
+        "infAP estimates the relevance of pooled documents that were not judged (a negative grade)."
         in footer
     )
 
@@ -133,11 +135,27 @@ def test_qrels_of_positives_only_are_warned_of_where_a_measure_needs_others():
 def test_the_footer_tells_of_negative_grades_what_the_measures_do_with_them():
     qrels = {"d0": -1, "d1": 1, "d2": 0}
     alone = footer_of(qrels, "infAP")
-    assert "2 judgements with a negative grade, of which infAP takes -1 for pooled and" in alone
+    assert "2 judgements with a negative grade, taken by infAP for pooled and not judged." in alone
     assert "not relevant;" not in alone
     assert "spam" not in alone
     both = footer_of(qrels, "infAP Bpref")
-    assert "(spam) counted as judged and not relevant; infAP takes -1 for pooled" in both
+    assert "(spam) counted as judged and not relevant; taken by infAP for pooled" in both
     as_trec_eval = footer_of(qrels, "infAP Bpref", negative="trec_eval")
-    assert "by condensed measures and Bpref; infAP takes -1" in as_trec_eval
+    assert "by condensed measures and Bpref; taken by infAP for pooled" in as_trec_eval
     assert footer_of(qrels, "AP").count("infAP") == 0
+
+
+def test_checking_says_what_measures_do_with_negative_grades():
+    judged = Qrels.of({"q": {"d0": -2, "d1": 1, "d2": 0}}).frame
+    (finding,) = check_negatives(judged, parse_measures("Bpref AP nDCG(judged_only=True)@5"))
+    assert (finding.severity, finding.code) == ("info", "negative-grades")
+    assert finding.message.startswith("1 of 3 judgements has a negative grade, which counts 0.")
+    assert "would leave it out of Bpref, nDCG(judged_only=True)@5." in finding.message
+    (inferred,) = check_negatives(judged, parse_measures("infAP AP"))
+    assert inferred.severity == "warning"
+    assert "infAP takes it for pooled and not judged, and estimates its rel" in inferred.message
+    assert list(check_negatives(judged, parse_measures("AP R@5"))) == []
+    assert (
+        list(check_negatives(Qrels.of({"q": {"d1": 1, "d2": 0}}).frame, parse_measures("Bpref")))
+        == []
+    )

@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sample_tables import nasty, small, wide
+from sample_tables import nasty, small, versus, wide
 
 from adducir.tables.formats.latex import render
+from adducir.tables.formats.latex_cut import COLUMN
 from adducir.tables.formats.latex_cut import cut as latex_cut
 from adducir.tables.formats.tex_escape import escaped, label
 from adducir.tables.table import Column, ResultTable, Row, Style, TableCell
@@ -80,11 +81,11 @@ def test_labels_hold_nothing_that_expands() -> None:
 
 
 def test_a_table_fits_a_column_the_page_or_is_cut() -> None:
-    column = render(wide(Style(fit="column")))
+    column = render(small(Style(fit="column")))
     assert r"\begin{table}[tb]" in column
     assert r"\footnotesize" in column
     assert r"\begin{table*}[tb]" in render(small(Style(fit="page")))
-    cut = render(wide(Style(fit="split")))
+    cut = render(wide(Style(fit="column")))
     parts = cut.count(r"\begin{table}")
     assert parts > 1
     assert cut.count(r"\end{table}") == parts
@@ -100,9 +101,9 @@ def test_a_table_fits_a_column_the_page_or_is_cut() -> None:
 
 
 def test_a_cut_table_keeps_within_a_column() -> None:
-    for part in latex_cut(wide(), 8):
+    for part in latex_cut(wide(), 8, COLUMN):
         assert len(part.columns) <= 4
-    assert latex_cut(small(), 8) == [small()]
+    assert latex_cut(small(), 8, COLUMN) == [small()]
 
 
 def test_a_table_without_its_footer() -> None:
@@ -111,9 +112,10 @@ def test_a_table_without_its_footer() -> None:
     assert "minipage" not in text
 
 
-def document(*tables: ResultTable) -> str:
+def document(*tables: ResultTable, two_columns: bool = False) -> str:
     body = "\n\\clearpage\n".join(render(table) for table in tables)
-    head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    options = "[twocolumn]" * two_columns
+    head = f"\\documentclass{options}{{article}}\n\\usepackage{{booktabs}}\n\\begin{{document}}\n"
     return f"{head}{body}\n\\end{{document}}\n"
 
 
@@ -135,9 +137,67 @@ def compiled(source: str, folder: Path) -> str:
 
 @pytest.mark.skipif(NO_LATEX, reason="pdflatex is not installed: LaTeX tables are not compiled")
 def test_tables_compile_with_booktabs_alone(tmp_path: Path) -> None:
-    fits = [wide(Style(fit="split")), small(Style(fit="page")), small(Style(fit="column"))]
+    fits = [wide(Style(fit="page")), small(Style(fit="page")), small(Style(fit="column"))]
     log = compiled(document(small(), small(DETAILS), nasty(), wide(), *fits), tmp_path)
     assert "Overfull \\hbox" not in log
+
+
+def random_table(draw: random.Random, columns: int, style: Style) -> ResultTable:
+    """Names of any length, marks, figures of one digit or four before the point."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 @()=+-"
+    titles = ["".join(draw.choices(letters, k=draw.randint(1, 14))) for _ in range(columns)]
+    each = tuple(
+        Column(f"M{n}", group="" if columns < 7 else f"Collection {n // 3}", label=title)
+        for n, title in enumerate(titles)
+    )
+    rows = []
+    for number in range(5):
+        name = f"{number}" + "".join(draw.choices(letters, k=draw.randint(2, 24)))
+        rows.append(
+            Row(
+                name,
+                tuple(
+                    TableCell(
+                        draw.random() * draw.choice((1, 1, 1000)),
+                        6,
+                        best=draw.random() < 0.2,
+                        versus=(versus("0", 0.1, draw.choice(("better", "worse", "none"))),)
+                        if number
+                        else (),
+                    )
+                    for _ in each
+                ),
+            )
+        )
+    return ResultTable(each, tuple(rows), baselines=("0",), style=style)
+
+
+@pytest.mark.skipif(NO_LATEX, reason="pdflatex is not installed: LaTeX tables are not compiled")
+@pytest.mark.parametrize("details", [(), ("ci", "wtl")])
+@pytest.mark.parametrize("fit", ["column", "page"])
+def test_no_table_is_wider_than_its_place(fit: str, details: tuple[str, ...], tmp_path) -> None:
+    draw = random.Random(8)
+    style = Style(fit=fit, details=details, footer=False)  # type: ignore[arg-type]
+    counts = [1, 2, 3, 4, 5, 6, 7, 9, 13, 13, 25]
+    tables = [random_table(draw, count, style) for count in counts]
+    # What spans the page is centred on it by a box of its own, which LaTeX never finds too wide.
+    source = document(*tables, two_columns=True).replace(
+        r"\makebox[\linewidth]{%", r"\hbox to \linewidth{%"
+    )
+    assert source.count(r"\begin{table") > len(tables)
+    assert re.findall(r"Overfull \\hbox.*", compiled(source, tmp_path)) == []
+
+
+@pytest.mark.skipif(NO_LATEX, reason="pdflatex is not installed: LaTeX tables are not compiled")
+def test_six_columns_are_set_smaller_where_names_are_long(tmp_path) -> None:
+    columns = tuple(Column(name) for name in ("nDCG@5", "AP", "R@20", "Judged@5", "Bpref", "RR"))
+    short, long = (
+        ResultTable(columns, (Row(name, (TableCell(0.5, 5),) * 6),))
+        for name in ("BM25", "BM25+RM3 variant 0")
+    )
+    assert r"\footnotesize" not in render(short).split(r"\bottomrule")[0]
+    assert r"\footnotesize" in render(long).split(r"\bottomrule")[0]
+    assert "Overfull \\hbox" not in compiled(document(short, long), tmp_path)
 
 
 @pytest.mark.skipif(NO_LATEX, reason="pdflatex is not installed: LaTeX tables are not compiled")

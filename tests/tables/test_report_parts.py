@@ -2,22 +2,34 @@
 
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from sample_tables import small, versus
+from scipy.stats import friedmanchisquare, studentized_range, ttest_rel
+from statsmodels.stats.multitest import multipletests
 
+from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.mean_ranks import groups
+from adducir.tables.builder import Layout, build_table
 from adducir.tables.material import hits_held
 from adducir.tables.report.drawing import shown, ticks
+from adducir.tables.report.pairwise import pairwise
+from adducir.tables.report.sections import critical_difference
 from adducir.tables.report.sections.agreement import tau
 from adducir.tables.report.sections.boxes import five_numbers
 from adducir.tables.report.sections.contrast import overlap, tau_ap
-from adducir.tables.report.sections.costs import aligned, pareto
+from adducir.tables.report.sections.costs import aligned, names_apart, pareto
+from adducir.tables.report.sections.critical_difference import Diagram, lanes_of, runs
 from adducir.tables.report.sections.diff import judgement, moves
 from adducir.tables.report.sections.headline import headline
 from adducir.tables.report.sections.provenance import graph
 from adducir.tables.report.sections.topics import drawn_topics, heat_map
+from adducir.tables.report.templates import asset, script
 from adducir.tables.report.view import View
+from adducir.tables.style import Style
 from adducir.tables.table import Column, Equivalence, ResultTable, Row, TableCell
 
 
@@ -71,6 +83,21 @@ def test_less_is_better_puts_the_lowest_first() -> None:
     assert View(table).ranked(0) == [1, 0]
 
 
+def test_the_script_is_small_and_loses_nothing_but_blanks_and_comments() -> None:
+    source = asset("page.js")
+    for line in source.splitlines():
+        bare = line.strip()
+        assert bare.count("`") % 2 == 0, line  # no text spans lines
+        assert not bare.endswith("\\"), line
+        assert ("/*" in bare) == ("*/" in bare), line
+        if bare.startswith("/*"):
+            assert bare.index("*/") == len(bare) - 2, line
+    whole = re.sub(r"^\s*(//.*|/\*.*\*/)$", "", source, flags=re.MULTILINE)
+    assert "".join(script().split()) == "".join(whole.split())
+    assert len(script().encode()) <= 20_000
+    assert "</script" not in script()
+
+
 @pytest.mark.parametrize(
     ("low", "high", "wanted"),
     [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (-0.05, 0.05, [-0.04, -0.02, 0, 0.02, 0.04]), (2, 2, [2])],
@@ -95,6 +122,20 @@ def test_quartiles_and_whiskers() -> None:
 def test_the_front_holds_what_nothing_beats() -> None:
     points = {0: (1.0, 0.2), 1: (2.0, 0.1), 2: (3.0, 0.5), 3: (3.0, 0.4), 4: (9.0, 0.5)}
     assert pareto(points) == [0, 2]
+
+
+def test_names_in_the_figure_of_costs_stand_on_nothing() -> None:
+    draw = np.random.default_rng(1)
+    places = {n: (float(x), float(y)) for n, (x, y) in enumerate(draw.uniform(0, 300, (60, 2)))}
+    marks = names_apart({n: f"system {n}" for n in places}, places)
+    found = [
+        (float(x), float(y)) for x, y in re.findall(r'x="([-\d.]+)" y="([-\d.]+)"', "".join(marks))
+    ]
+    assert 5 < len(found) < 60
+    for (x, y), (left, top) in combinations(found, 2):
+        assert abs(y - top) > 10 or abs(x - left) > 50
+    for x, y in found:
+        assert not [one for one in places.values() if x < one[0] < x + 50 and abs(one[1] - y) < 10]
 
 
 def test_taus_of_measures_that_agree_and_that_do_not() -> None:
@@ -152,3 +193,78 @@ def test_costs_stand_with_equal_decimals_below_each_other() -> None:
     assert aligned([22.2, 151, 5.53, None]) == ["22.2", "151.0", "5.5", "–"]
     assert aligned([0.264, 0.0]) == ["0.26", "0.00"]
     assert aligned([1200.0, 88.0]) == ["1,200", "88"]
+
+
+def test_a_critical_difference_diagram_has_a_bar_for_each_group() -> None:
+    bars = [[0, 1], [1, 2, 3], [1, 3]]
+    wanted = Diagram("cd", "four", list("ABCD"), [1.2, 2.1, 2.9, 3.8], bars, "a note", 1.1)
+    drawn = wanted.round_an_axis()
+    assert drawn.count('class="thick"') == 3
+    # The third passes C: it has dots at its own systems only.
+    assert drawn.count('class="point"') == 2
+    assert "CD = 1.100" in drawn
+    assert [f"{name} (" in drawn for name in "ABCD"] == [True] * 4
+    start, end = re.findall(r'<line class="axis" x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)"', drawn)[0]
+    names = [float(x) for x in re.findall(r'class="whisker" d="M([\d.]+)', drawn)]
+    width = (float(end) - float(start)) / 3
+    assert [1 + (x - float(start)) / width for x in names] == pytest.approx(
+        [1.2, 2.1, 2.9, 3.8], abs=1e-3
+    )
+    lines = wanted.in_lines()
+    assert lines.count('class="thick"') == 4  # the third is broken at C
+    assert lines.count('class="whisker"') == 1
+
+
+def test_bars_share_a_line_where_they_do_not_touch() -> None:
+    assert lanes_of([(0, 100), (50, 150), (120, 200), (140, 300)]) == [0, 1, 0, 2]
+    assert runs([1, 2, 3, 5, 8, 9]) == [(1, 3), (5, 5), (8, 9)]
+
+
+def with_diagram(kind: str, **testing: object) -> ResultTable:
+    draw = np.random.default_rng(4)
+    rows = np.array([draw.uniform(0.12 * n, 1, 30) for n in range(5)])
+    qids = tuple(map(str, range(30)))
+    scores = [Scores(f"s{k}", qids, ("AP",), row[:, None]) for k, row in enumerate(rows)]  # type: ignore[arg-type]
+    layout = Layout(style=Style(critical_difference=kind))  # type: ignore[arg-type]
+    return build_table(compare(scores, **testing), scores, layout=layout)  # type: ignore[arg-type]
+
+
+def test_critical_difference_diagrams_are_drawn_on_request_only() -> None:
+    assert critical_difference.section(View(with_diagram("none"))) is None
+    found = critical_difference.section(View(with_diagram("nemenyi")))
+    assert found is not None
+    values = np.array([row.cells[0].values for row in with_diagram("nemenyi").rows])
+    friedman = friedmanchisquare(*values)
+    assert f"χ²(4) = {friedman.statistic:.4g}, p = {friedman.pvalue:.3g}" in found.body
+    quantile = studentized_range.ppf(0.95, 5, np.inf)
+    assert f"CD = {quantile / np.sqrt(2) * np.sqrt(30 / 180):.3f}" in found.body
+
+
+@pytest.mark.parametrize("correction", ["holm", "none", "maxt"])
+def test_bars_join_what_the_tables_tests_of_all_pairs_do_not_separate(correction: str) -> None:
+    table = with_diagram("tests", family="pairs", correction=correction)
+    found = pairwise(View(table), 0)
+    assert found is not None
+    names = [table.rows[at].system for at in found.rows]
+    for i, j in combinations(range(5), 2):
+        cell = table.rows[found.rows[i]].cells[0]
+        assert found.differ[i, j] == (cell.against(names[j]).verdict != "none")  # type: ignore[union-attr]
+    section = critical_difference.section(View(table))
+    assert section is not None
+    assert section.body.count('class="thick"') == len(groups(~found.differ))
+    how = {"holm": "Holm", "none": "not corrected", "maxt": "Westfall-Young max-T"}[correction]
+    assert f"Paired t-test, {how}, alpha = 0.05; 30 topics" in section.body
+
+
+def test_of_many_systems_the_best_are_shown_with_tests_among_all() -> None:
+    found = pairwise(View(with_diagram("tests")), 0)
+    assert found is not None
+    best = found.best(3)
+    assert best.rows == found.rows[:3]
+    assert (best.p == found.p[:3, :3]).all()
+    upper = np.triu_indices(5, 1)
+    raw = np.array(
+        [ttest_rel(found.values[i], found.values[j]).pvalue for i, j in zip(*upper, strict=True)]
+    )
+    holm = multipletests(raw, method="holm")[1]
+    assert found.p[upper] == pytest.approx(holm)

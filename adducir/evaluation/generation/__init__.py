@@ -33,9 +33,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = offering(__name__)
-
-
-def __dir__() -> list[str]:
-    """The names that can be imported from here."""
-    return __all__
+    __getattr__, __dir__ = offering(__name__)

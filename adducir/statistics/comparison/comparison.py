@@ -45,7 +45,7 @@ from adducir.statistics.choices import (
 from adducir.statistics.comparison.cells import Comparing
 from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
-from adducir.statistics.corrections import CORRECTIONS, for_equivalence, joint_fault
+from adducir.statistics.corrections import CORRECTIONS, for_equivalence, joint_error
 from adducir.statistics.effects import check_share
 from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
@@ -58,8 +58,8 @@ def compare(
     scores: Sequence[SystemScores],
     *,
     baseline: str | Sequence[str] | None = None,
-    test: TestName = "t",
-    correction: CorrectionName = "holm",
+    test: TestName | None = None,
+    correction: CorrectionName | None = None,
     preset: PresetName | None = None,
     alpha: float = 0.05,
     family: FamilyName = "measure",
@@ -83,8 +83,8 @@ def compare(
         scores: The systems, on the same topics and measures.
         baseline: One or several of their names. None: no test of difference, unless
             ``family`` is ``pairs``.
-        test: A kind of ``TESTS``.
-        correction: A kind of ``CORRECTIONS``.
+        test: A kind of ``TESTS``; by default that of the preset, or ``t``.
+        correction: A kind of ``CORRECTIONS``; by default that of the preset, or ``holm``.
         preset: A test and a correction by one name, in their place.
         alpha: Level of all tests.
         family: Scope of the multiple-testing correction; see the module.
@@ -115,13 +115,17 @@ def compare(
             fit together, or fewer than two topics where there is something to test.
     """
     lineup = line_up(scores)
-    TESTS.kind(test)
     test, correction = preset_of(preset, test, correction)
-    fault = joint_fault(correction, test, family, equivalence_correction)
-    if fault:
-        raise UsageError(f"{fault}.", hint="Choose another test or correction.")
+    TESTS.kind(test)
+    why = joint_error(correction, test, family, equivalence_correction)
+    if why:
+        raise UsageError(f"{why}.", hint="Choose another test or correction.")
     if lineup.runs:
-        _check_runs(test, correction, equivalence, interval, best)
+        for what in refused_for_runs(test, correction, equivalence, interval, best).values():
+            raise UsageError(
+                f"there is no {what} for systems with several runs.",
+                hint="Take t-tests with holm, bonferroni, bh or none.",
+            )
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,
@@ -149,27 +153,22 @@ def compare(
     return Comparing(lineup, settings).comparison()
 
 
-def _check_runs(
+def refused_for_runs(
     test: TestName,
     correction: CorrectionName,
     equivalence: float | None,
     interval: IntervalName,
     best: BestName,
-) -> None:
-    """Refuse what there is not for systems with several runs."""
+) -> dict[str, str]:
+    """What is asked for and there is not for systems with several runs, by its parameter."""
     refused = {
-        f"{test} test": test != "t",
-        f"{correction} correction": bool(CORRECTIONS.kind(correction).tests),
-        "test of equivalence": equivalence is not None,
-        f"{interval} interval": interval != "t",
-        "set of best systems": best != "mean",
+        "test": (f"{test} test", test != "t"),
+        "correction": (f"{correction} correction", bool(CORRECTIONS.kind(correction).tests)),
+        "equivalence": ("test of equivalence", equivalence is not None),
+        "interval": (f"{interval} interval", interval != "t"),
+        "best": ("set of best systems", best != "mean"),
     }
-    for what, asked in refused.items():
-        if asked:
-            raise UsageError(
-                f"there is no {what} for systems with several runs.",
-                hint="Take t-tests with holm, bonferroni, bh or none.",
-            )
+    return {name: what for name, (what, is_asked) in refused.items() if is_asked}
 
 
 def _descriptive(

@@ -163,7 +163,7 @@ def _corrected(correction: CorrectionName) -> str:
 def _family(sizes: Mapping[Measure, int], family: FamilyName, several_sets: bool) -> str:
     """Which tests were corrected together, and how many they are."""
     count = max(sizes.values())  # the same for every measure that is tested
-    tests = f"the {count} test" if count == 1 else f"the {count} tests"
+    tests = "the one test" if count == 1 else f"the {count} tests"
     if family == "table":
         return f"{tests} of all measures" + (" on each topic set" if several_sets else "")
     return f"{tests} of each measure" + (" and topic set" if several_sets else "")

@@ -63,7 +63,7 @@ def checked_family(p: "ArrayLike") -> "NDArray[np.float64]":
     return family
 
 
-def joint_fault(
+def joint_error(
     correction: str, test: str, scope: str, equivalence: str | None = None
 ) -> str | None:
     """Why these choices do not go together, or None.

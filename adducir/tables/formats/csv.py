@@ -63,7 +63,7 @@ def render(table: ResultTable, *, per_topic: bool = False) -> str:
     Args:
         table: What to print.
         per_topic: Give one line a system, topic and measure instead, in the columns of
-            :data:`TOPIC_HEADER`.
+            :data:`TOPIC_HEADER`; of a system of several runs, one per run.
 
     Raises:
         UsageError: Values per topic are asked for, but the table holds none.
@@ -127,5 +127,6 @@ def _gold(value: bool) -> str:
 
 def _topic_lines(table: ResultTable) -> Iterator[Line]:
     for row, column, cell in table.cells():
-        for qid, value in zip(column.topics, cell.values, strict=False):
-            yield row.system, row.section, column.group, qid, column.measure, value
+        for name, values in (cell.runs or {row.system: cell.values}).items():
+            for qid, value in zip(column.topics, values, strict=False):
+                yield name, row.section, column.group, qid, column.measure, value

@@ -69,6 +69,8 @@ def _row(row: Row, per_topic: bool) -> dict[str, Any]:
     for cell in data["cells"]:
         if not per_topic:
             del cell["values"]
+        if not per_topic or not cell["runs"]:
+            del cell["runs"]
     return data
 
 

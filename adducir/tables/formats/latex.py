@@ -10,20 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from adducir.tables.formats import layout
 from adducir.tables.formats.format import TableFormat
-from adducir.tables.formats.latex_cut import cut
-from adducir.tables.formats.layout import (
-    ABSENT,
-    LegendKind,
-    column_groups,
-    detail_lines,
-    figure,
-    is_best,
-    legend,
-    letter_of_row,
-    marks,
-    sections,
-)
+from adducir.tables.formats.latex_cut import COLUMN, PAGE, cut, fits_text
 from adducir.tables.formats.names import one_line, wrap_title
 from adducir.tables.formats.tex_escape import escaped, label
 from adducir.tables.table import Column, ResultTable, Row
@@ -33,8 +22,10 @@ MANY = 6
 out into both margins alike."""
 NARROW = 8
 """Characters at which titles of columns are broken where there is little room."""
+BROAD = 12
+"""The same where there is more."""
 _SMALL = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
-_SYMBOLS: dict[LegendKind, str] = {
+_SYMBOLS: dict[layout.LegendKind, str] = {
     "best": r"\textbf{Bold}",
     "better": r"\uparrow",
     "worse": r"\downarrow",
@@ -55,16 +46,23 @@ class Latex(TableFormat):
 
 def render(table: ResultTable) -> str:
     """The whole ``table`` environment, or several, ending in a line break."""
-    parts = cut(table, NARROW) if table.style.fit == "split" else [table]
-    each = [_environment(part) for part in parts[:-1]]
-    each.append(_environment(parts[-1], _notes(table) if table.style.footer else []))
+    wide = _wide(table)
+    limit = {"column": COLUMN, "page": PAGE}.get(table.style.fit)
+    parts = [table] if limit is None else cut(table, NARROW, limit)
+    each = [_environment(part, wide) for part in parts[:-1]]
+    each.append(_environment(parts[-1], wide, _notes(table) if table.style.footer else []))
     return r"% needs \usepackage{booktabs}" + "\n" + "\n\n".join(each) + "\n"
 
 
-def _environment(table: ResultTable, notes: Sequence[str] = ()) -> str:
+def _wide(table: ResultTable) -> bool:
+    """Whether it spans the page."""
     fit = table.style.fit
-    wide = fit == "page" or (fit == "auto" and len(table.columns) > MANY)
-    small = [] if fit == "auto" and not wide else _SMALL
+    return fit == "page" or (fit == "auto" and len(table.columns) > MANY)
+
+
+def _environment(table: ResultTable, wide: bool, notes: Sequence[str] = ()) -> str:
+    large = table.style.fit == "auto" and not wide and fits_text(table, BROAD)
+    small = [] if large else _SMALL
     environment = "table*" if wide else "table"
     lines = [
         f"\\begin{{{environment}}}[tb]",
@@ -75,7 +73,7 @@ def _environment(table: ResultTable, notes: Sequence[str] = ()) -> str:
         *([r"\makebox[\linewidth]{%"] * wide),
         f"\\begin{{tabular}}{{@{{}}{'l' * (1 + len(table.columns))}@{{}}}}",
         r"\toprule",
-        *_header(table, NARROW if small else 12),
+        *_header(table, NARROW if small else BROAD),
         r"\midrule",
         *_body(table),
         r"\bottomrule",
@@ -88,7 +86,7 @@ def _environment(table: ResultTable, notes: Sequence[str] = ()) -> str:
 
 def _header(table: ResultTable, width: int) -> Iterator[str]:
     """The groups over their rules, then the measures, broken beyond ``width`` characters."""
-    groups = column_groups(table)
+    groups = layout.column_groups(table)
     if groups:
         spans = [f"\\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}" for name, count in groups]
         yield " & ".join(["", *spans]) + r" \\"
@@ -112,11 +110,11 @@ def _title(column: Column, width: int) -> str:
 
 def _body(table: ResultTable) -> Iterator[str]:
     digits = [
-        max((len(figure(table, column, row.cells[place])) for row in table.rows), default=0)
+        max((len(layout.figure(table, column, row.cells[place])) for row in table.rows), default=0)
         for place, column in enumerate(table.columns)
     ]
     span = f"\\multicolumn{{{1 + len(table.columns)}}}{{@{{}}l@{{}}}}"
-    for count, (section, rows) in enumerate(sections(table)):
+    for count, (section, rows) in enumerate(layout.sections(table)):
         if section:
             yield from [r"\addlinespace"] * (count > 0)
             yield f"{span}{{\\textit{{{escaped(section)}}}}} \\\\"
@@ -126,17 +124,17 @@ def _body(table: ResultTable) -> Iterator[str]:
 
 def _row(table: ResultTable, row: Row, digits: Sequence[int]) -> Iterator[str]:
     """The line of means, then a line for each line of details."""
-    mark = letter_of_row(table, row)
+    mark = layout.letter_of_row(table, row)
     means = [escaped(row.title) + (f"$^{{\\mathrm{{{mark}}}}}$" if mark else "")]
     below: list[tuple[str, ...]] = []
     for place, (column, cell) in enumerate(zip(table.columns, row.cells, strict=True)):
-        text = figure(table, column, cell)
+        text = layout.figure(table, column, cell)
         shown = _signed(escaped(text))
-        bold = f"\\textbf{{{shown}}}" if is_best(column, cell) else shown
-        padding = _invisible(digits[place] - len(text)) if text != ABSENT else ""
-        signs = "".join(_superscript(*mark) for mark in marks(table, column, cell))
+        bold = f"\\textbf{{{shown}}}" if layout.is_best(column, cell) else shown
+        padding = _invisible(digits[place] - len(text)) if text != layout.ABSENT else ""
+        signs = "".join(_superscript(*mark) for mark in layout.marks(table, column, cell))
         means.append(padding + bold + (f"$^{{{signs}}}$" if signs else ""))
-        below.append(detail_lines(table, column, cell))
+        below.append(layout.detail_lines(table, column, cell))
     yield " & ".join(means) + r" \\"
     for level in range(max(map(len, below), default=0)):
         texts = [
@@ -155,14 +153,14 @@ def _invisible(count: int) -> str:
     return f"\\phantom{{{'0' * count}}}" if count else ""
 
 
-def _superscript(kind: LegendKind, letters: str) -> str:
+def _superscript(kind: layout.LegendKind, letters: str) -> str:
     return _SYMBOLS[kind] + (f"\\mathrm{{{letters}}}" if letters else "")
 
 
 def _notes(table: ResultTable) -> list[str]:
     """Legend and footer in small print under the table, as wide as the text."""
     sentences = []
-    for kinds, meaning in legend(table):
+    for kinds, meaning in layout.legend(table):
         shown = [_SYMBOLS[kind] if kind == "best" else f"$^{{{_SYMBOLS[kind]}}}$" for kind in kinds]
         sentences.append(f"{' '.join(shown)}: {escaped(meaning)}" if shown else escaped(meaning))
     sentences += map(escaped, table.footer)

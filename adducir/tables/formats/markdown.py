@@ -9,21 +9,12 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 
+from adducir.tables.formats import layout
 from adducir.tables.formats.format import TableFormat
-from adducir.tables.formats.layout import (
-    LegendKind,
-    detail_lines,
-    figure,
-    is_best,
-    legend,
-    letter_of_row,
-    marks,
-    sections,
-)
 from adducir.tables.formats.names import one_line
 from adducir.tables.table import ResultTable, Row
 
-_SYMBOLS: dict[LegendKind, str] = {
+_SYMBOLS: dict[layout.LegendKind, str] = {
     "best": "**Bold**",
     "better": "↑",
     "worse": "↓",
@@ -51,7 +42,7 @@ def render(table: ResultTable) -> str:
     """The table with its title above and its legend and footer below, ending in a line break."""
     head = [table.head, *(_heading(column.group, column.title) for column in table.columns)]
     body: list[list[str]] = []
-    for section, rows in sections(table):
+    for section, rows in layout.sections(table):
         if section:
             body.append([f"*{escaped(section)}*", *[""] * len(table.columns)])
         body += [_row(table, row) for row in rows]
@@ -66,14 +57,16 @@ def _heading(group: str, title: str) -> str:
 
 
 def _row(table: ResultTable, row: Row) -> list[str]:
-    mark = letter_of_row(table, row)
+    mark = layout.letter_of_row(table, row)
     texts = [escaped(row.title) + (f" ({mark})" if mark else "")]
     for column, cell in zip(table.columns, row.cells, strict=True):
-        text = figure(table, column, cell)
-        if is_best(column, cell):
+        text = layout.figure(table, column, cell)
+        if layout.is_best(column, cell):
             text = f"**{text}**"
-        text += "".join(_SYMBOLS[mark.kind] + mark.letters for mark in marks(table, column, cell))
-        details = [escaped(line) for line in detail_lines(table, column, cell)]
+        text += "".join(
+            _SYMBOLS[mark.kind] + mark.letters for mark in layout.marks(table, column, cell)
+        )
+        details = [escaped(line) for line in layout.detail_lines(table, column, cell)]
         texts.append("<br>".join([text, *details]))
     return texts
 
@@ -96,7 +89,7 @@ def _padded(text: str, width: int) -> str:
 def _notes(table: ResultTable) -> list[str]:
     """Legend and footer, a paragraph each."""
     entries = []
-    for kinds, meaning in legend(table):
+    for kinds, meaning in layout.legend(table):
         signs = " ".join(_SYMBOLS[kind] for kind in kinds)
         entries.append(f"{signs}: {escaped(meaning)}" if signs else escaped(meaning))
     paragraphs = (" ".join(entries), " ".join(map(escaped, table.footer)))

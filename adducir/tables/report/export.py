@@ -71,7 +71,7 @@ def _look(role: str) -> Mapping[str, str]:
     """The attributes of one or several classes."""
     found: dict[str, str] = {}
     for one in role.split():
-        found |= {"stroke-dasharray": "6 4"} if one == "dashed" else light(one)
+        found |= light(one)
     return found
 
 
@@ -110,11 +110,12 @@ def _draw(sheet: "Figure", mark: ElementTree.Element, width: float, height: floa
 
     look = _look(mark.get("class", ""))
     pixels = Affine2D().scale(1 / width, -1 / height).translate(0, 1) + sheet.transFigure
+    wide, dashes = float(look.get("stroke-width", "0")), look.get("stroke-dasharray", "")
     style: dict[str, Any] = {
         "facecolor": look.get("fill", "none"),
         "edgecolor": look.get("stroke", "none"),
-        "linewidth": float(look.get("stroke-width", "0")) * _POINTS,
-        "linestyle": (0, (4, 3)) if "stroke-dasharray" in look else "-",
+        "linewidth": wide * _POINTS,
+        "linestyle": (0, [float(one) / wide for one in dashes.split()]) if dashes else "-",
         "transform": pixels,
     }
 

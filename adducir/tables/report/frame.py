@@ -1,6 +1,9 @@
 """A figure with its caption, in a box that scrolls where the screen is narrower."""
 
+from collections.abc import Callable
 from html import escape
+
+from adducir.tables.report.view import View
 
 
 def framed(drawn: str, caption: str, *, fold: bool = False, tools: str = "") -> str:
@@ -19,3 +22,18 @@ def framed(drawn: str, caption: str, *, fold: bool = False, tools: str = "") -> 
         "</figure>"
     )
     return f"<details><summary>{title}</summary>{whole}</details>" if fold else whole
+
+
+def for_each_measure(view: View, draw: Callable[[int], str], *, fold: bool = False) -> str:
+    """The figure of each measure with values; all but the first are closed.
+
+    Args:
+        view: The table.
+        draw: From a column's place its ``svg`` element, or nothing.
+        fold: Whether the first is closed too.
+    """
+    drawn: list[str] = []
+    for place in view.with_values:
+        if plot := draw(place):
+            drawn.append(framed(plot, view.title(place), fold=fold or bool(drawn)))
+    return "".join(drawn)

@@ -13,6 +13,7 @@ from adducir.tables.report.sections import (
     compare,
     contrast,
     costs,
+    critical_difference,
     curves,
     diff,
     forest,
@@ -25,7 +26,7 @@ from adducir.tables.report.sections import (
     unjudged,
 )
 from adducir.tables.report.sections.headline import headline
-from adducir.tables.report.templates import asset, filled
+from adducir.tables.report.templates import asset, filled, script
 from adducir.tables.report.view import View
 from adducir.tables.table import ResultTable
 
@@ -38,6 +39,7 @@ def render(table: ResultTable) -> str:
         results.section(view),
         forest.section(view),
         pairs.section(view),
+        critical_difference.section(view),
         ranks.section(view),
         topics.section(view),
         compare.section(view),
@@ -51,15 +53,15 @@ def render(table: ResultTable) -> str:
         curves.section(view),
         provenance.section(view),
     ]
-    style, script = style_sheet() + asset("page.css"), asset("page.js")
+    style = style_sheet() + asset("page.css")
     return filled(
         "page",
         title=table.title or "Results",
         headline=headline(table),
         sections=[part for part in parts if part is not None],
         style=style,
-        script=script,
-        policy=_policy(style, script),
+        script=script(),
+        policy=_policy(style, script()),
         data=data_block(view, hits) if view.with_values else "",
     )
 
@@ -73,11 +75,10 @@ def fragment(table: ResultTable) -> str:
     )
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(style: str, code: str) -> str:
     """Nothing may be loaded; this style and this script may be used, and no other."""
     style_hash, script_hash = (
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in (style, script)
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, code)
     )
     return (
         f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; "

@@ -44,6 +44,7 @@ def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
         "queries": queries,
         "values": _values(view),
         "hits": hits.as_data() if hits else None,
+        **_weights(view, hits),
         "snippets": [snippets.get(docno, "") for docno in hits.docnos] if hits and snippets else [],
         "copies": {
             "latex": latex.render(table),
@@ -51,6 +52,22 @@ def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
             "csv": csv.render(table),
         },
     }
+
+
+def _weights(view: View, hits: HitLists | None) -> dict[str, Any]:
+    """Weights of the words of snippets, by set and document, and the set of each row; -1 for none.
+
+    Systems that search one index have one set.
+    """
+    each = [view.material.weights.get(row.system) for row in view.table.rows]
+    sets = list({id(one): one for one in each if one}.values()) if hits else []
+    known = [
+        {number: list(one[docno]) for number, docno in enumerate(hits.docnos) if docno in one}
+        for one in sets
+        if hits
+    ]
+    order = {id(one): at for at, one in enumerate(sets)}
+    return {"weights": known, "weighted": [order.get(id(one), -1) for one in each] if sets else []}
 
 
 def _values(view: View) -> dict[str, list[list[float] | None]]:

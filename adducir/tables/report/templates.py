@@ -15,6 +15,16 @@ def asset(name: str) -> str:
 
 
 @cache
+def script() -> str:
+    """The page's script without indentation, blank lines and lines of comment.
+
+    No text of it may span lines, and a comment has its lines to itself: a test holds it to that.
+    """
+    lines = (line.strip() for line in asset("page.js").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
+
+
+@cache
 def _environment() -> "Environment":
     from jinja2 import Environment, FunctionLoader
 

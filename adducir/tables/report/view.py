@@ -87,6 +87,11 @@ class View:
         known = [(sign * mean, at) for at, mean in means.items() if mean is not None]
         return [at for _, at in sorted(known)]
 
+    def scored(self, place: int) -> list[int]:
+        """The rows that have values per topic, the best mean first."""
+        values = self.values(place)
+        return [at for at in self.ranked(place) if at in values]
+
     @cached_property
     def pair(self) -> tuple[int, int] | None:
         """The two systems that are shown first: the baseline and the best of the others."""
@@ -111,6 +116,10 @@ class View:
         """A figure with the table's decimals and a true minus sign."""
         style = Style(self.table.style.decimals, self.table.style.leading_zero)
         return number(value, style, signed=signed).replace("-", "−")
+
+    def alpha(self, place: int) -> float:
+        """The significance level of a column's tests; .05 where that is not known."""
+        return float(self.settings(self.column(place).group).get("alpha") or 0.05)
 
     def settings(self, group: str) -> Mapping[str, Any]:
         """How the columns of a topic set were tested; nothing where that is not known."""

@@ -2,69 +2,47 @@
 
 import numpy as np
 
-from adducir.tables.report.drawing import (
-    box,
-    dot,
-    figure,
-    label,
-    line,
-    path,
-    room_for,
-    shortened,
-    shown,
-    ticks,
-)
-from adducir.tables.report.frame import framed
+from adducir.tables.report.drawing import box, dot, line, path
+from adducir.tables.report.frame import for_each_measure
+from adducir.tables.report.rows import OPEN, Rows
 from adducir.tables.report.view import Floats, Section, View
 
-NAME = 34
-PLOT, LINE, TOP = 420, 26, 8
 FEWEST = 5
 """Fewer topics have no spread to show."""
 MOST_DOTS = 40
 """Outliers of a system that are drawn, the farthest first."""
-OPEN = 40
 
 
 def section(view: View) -> Section | None:
     """A plot for each measure; all but the first are folded."""
-    drawn: list[str] = []
-    for place in view.with_values:
-        values = view.values(place)
-        rows = [at for at in view.ranked(place) if at in values]
-        if len(view.column(place).topics) >= FEWEST:
-            fold = bool(drawn) or len(rows) > OPEN
-            drawn.append(framed(_plot(view, place, rows), view.title(place), fold=fold))
+    drawn = for_each_measure(
+        view, lambda place: _plot(view, place), fold=len(view.table.rows) > OPEN
+    )
     if not drawn:
         return None
     lead = (
         "The box holds the middle half of the topics, the line in it is the median, the diamond "
         "the mean; whiskers reach to the last topic within 1.5 times the interquartile range."
     )
-    return Section("spread", "Spread over topics", lead, "".join(drawn))
+    return Section("spread", "Spread over topics", lead, drawn)
 
 
-def _plot(view: View, place: int, rows: list[int]) -> str:
-    values = view.values(place)
+def _plot(view: View, place: int) -> str:
+    if len(view.column(place).topics) < FEWEST:
+        return ""
+    values, rows = view.values(place), view.scored(place)
     low = min(0.0, *(float(values[at].min()) for at in rows))
     high = max(float(values[at].max()) for at in rows)
     high = high if high > low else low + 1.0
     names = [view.names[at] for at in rows]
-    left, bottom = room_for(names, NAME) + 14, TOP + LINE * len(rows)
-
-    def x(value: float) -> float:
-        return left + (value - low) / (high - low) * PLOT
-
+    lines = Rows(names, (low, high), high=26)
     marks = []
-    for tick in ticks(low, high):
-        marks.append(line(x(tick), TOP, x(tick), bottom, "grid"))
-        marks.append(label(x(tick), bottom + 12, shown(tick), "tick", "middle"))
     for number, (at, name) in enumerate(zip(rows, names, strict=True)):
-        y = TOP + LINE * (number + 0.5)
-        marks.append(label(left - 10, y, shortened(name, NAME), "name", "end"))
-        marks += _box(values[at], [x(float(value)) for value in values[at]], y, name)
-    told = f"Box plots of {len(rows)} systems on {view.title(place)}"
-    return figure(f"spread-{place}", left + PLOT + 20, bottom + 24, told, marks)
+        places = [lines.x(float(value)) for value in values[at]]
+        marks += _box(values[at], places, lines.y(number), name)
+    systems = f"{len(rows)} system{'s' * (len(rows) != 1)}"
+    caption = f"Box plots of {systems} on {view.title(place)}"
+    return lines.figure(f"spread-{place}", caption, marks)
 
 
 def five_numbers(values: Floats) -> tuple[float, float, float, float, float]:

@@ -77,8 +77,8 @@ def bars(qids: tuple[str, ...], base: Floats, other: Floats, title: str, *, high
             top, tall = min(y(value), middle), max(abs(y(value) - middle), 0.6)
             gap = min(1.0, slot * 0.2)
             marks.append(box(LEFT + slot * number + gap / 2, top, slot - gap, tall, role, tip))
-    told = f"Differences of {len(order)} topics: {title}"
-    return figure("compare-bars", LEFT + WIDE + 10, TOP + HIGH + FOOT - 10, told, marks)
+    caption = f"Differences of {len(order)} topics: {title}"
+    return figure("compare-bars", LEFT + WIDE + 10, TOP + HIGH + FOOT - 10, caption, marks)
 
 
 def scatter(
@@ -108,5 +108,5 @@ def scatter(
         marks.append(dot(x(float(base[at])), y(float(other[at])), 4, role, tip))
     marks.append(label(LEFT + SIDE / 2, TOP + SIDE + 28, names[0][:40], "tick", "middle"))
     marks.append(label(10, TOP + SIDE / 2, names[1][:40], "tick", "middle", -90))
-    told = f"{len(qids)} topics: {names[1]} over {names[0]}"
-    return figure("compare-dots", LEFT + SIDE + 14, TOP + SIDE + 40, told, marks)
+    caption = f"{len(qids)} topics: {names[1]} over {names[0]}"
+    return figure("compare-dots", LEFT + SIDE + 14, TOP + SIDE + 40, caption, marks)

@@ -5,7 +5,17 @@ from html import escape
 from math import floor, log10
 
 from adducir.tables.material import Cost
-from adducir.tables.report.drawing import dot, figure, label, line, path, shortened, shown, ticks
+from adducir.tables.report.drawing import (
+    dot,
+    figure,
+    label,
+    line,
+    path,
+    room_for,
+    shortened,
+    shown,
+    ticks,
+)
 from adducir.tables.report.frame import framed
 from adducir.tables.report.view import Section, View
 
@@ -82,10 +92,28 @@ def _plot(view: View, place: int, costs: dict[int, Cost]) -> str:
         tip = f"{view.names[at]}: {time:.3g} ms per topic, {view.number(gain)}"
         role = "other" if at in front else "point"
         marks.append(dot(x(logs[at]), y(gain), 5.5, role, tip))
-        marks.append(label(x(logs[at]) + 9, y(gain) - 9, shortened(view.names[at], 28)))
+    places = {at: (x(logs[at]), y(known[at][1])) for at in [*reversed(front), *known]}
+    marks += names_apart({at: shortened(view.names[at], 28) for at in places}, places)
     marks.append(label(LEFT + WIDE / 2, TOP + HIGH + 30, "ms per topic", "tick", "middle"))
-    told = f"Time per topic and {view.title(place)} of {len(known)} systems"
-    return figure("costs-plot", LEFT + WIDE + 110, TOP + HIGH + 42, told, marks)
+    caption = f"Time per topic and {view.title(place)} of {len(known)} systems"
+    return figure("costs-plot", LEFT + WIDE + 110, TOP + HIGH + 42, caption, marks)
+
+
+def names_apart(names: dict[int, str], places: dict[int, tuple[float, float]]) -> list[str]:
+    """Names to the lower right of their points, where the front, which rises, does not pass.
+
+    One that would stand on a point or an earlier name is left out: its point shows it, and the
+    table below.
+    """
+    # Left, right and middle of what has its place.
+    taken = [(left - 6, left + 6, top) for left, top in places.values()]
+    marks = []
+    for at, (left, top) in places.items():
+        x, y, wide = left + 9, top + 10, room_for([names[at]], 28)
+        if all(abs(y - below) > 11 or x > end or x + wide < start for start, end, below in taken):
+            taken.append((x, x + wide, y))
+            marks.append(label(x, y, names[at]))
+    return marks
 
 
 def _table(view: View, costs: dict[int, Cost]) -> str:

@@ -1,7 +1,5 @@
 """Training curves: training and validation loss over the steps of each training."""
 
-from html import escape
-
 from adducir.tables.material import Curve
 from adducir.tables.report.drawing import dot, figure, label, line, path, shown, ticks
 from adducir.tables.report.frame import framed
@@ -21,8 +19,8 @@ def section(view: View) -> Section | None:
         framed(_plot(number, name, one), name) for number, (name, one) in enumerate(curves.items())
     ]
     lead = (
-        "Mean loss of training (blue) and of validation (orange) over the steps; the ring is the "
-        "step whose weights were kept."
+        "Mean loss of training and of validation (dashed) over the steps; the ring is the step "
+        "whose weights were kept."
     )
     return Section("training", "Training", lead, f'<div class="plots">{"".join(drawn)}</div>')
 
@@ -49,7 +47,7 @@ def _plot(number: int, name: str, curve: Curve) -> str:
         label(at(tick, 0)[0], TOP + HIGH + 12, shown(tick), "tick", "middle")
         for tick in ticks(0, last)
     ]
-    for role, one in zip(("curve", "curve2"), _lines(curve), strict=True):
+    for role, one in zip(("curve", "curve2 dashed"), _lines(curve), strict=True):
         marks.append(path([at(*point) for point in one], role))
         marks += [
             dot(*at(*point), 2.5, "none", f"step {point[0]:g}: {point[1]:.4g}") for point in one
@@ -57,5 +55,5 @@ def _plot(number: int, name: str, curve: Curve) -> str:
     kept = [point for point in curve.validation if point[0] == curve.kept]
     marks += [dot(*at(*point), 7, "ring") for point in kept]
     marks.append(label(LEFT + WIDE / 2, TOP + HIGH + 28, "step", "tick", "middle"))
-    told = f"Training of {escape(name)}: loss over {last:g} steps"
-    return figure(f"training-{number}", LEFT + WIDE + 14, TOP + HIGH + 40, told, marks)
+    caption = f"Training of {name}: loss over {last:g} steps"
+    return figure(f"training-{number}", LEFT + WIDE + 14, TOP + HIGH + 40, caption, marks)

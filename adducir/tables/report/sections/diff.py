@@ -1,17 +1,23 @@
 """The hits of one topic with two systems side by side, lines between the same documents."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from adducir.tables.report.drawing import figure, line
 from adducir.tables.report.hits import HitLists
+from adducir.tables.report.quoted import quoted
 from adducir.tables.report.templates import filled
 from adducir.tables.report.view import Section, View
 
 HIGH = 34
 """Pixels of a hit; those of the page's style sheet."""
 WIDE = 90
+WEIGHTS = (
+    "In lists of systems that search weighted documents, words are underlined by their weight: "
+    "point at a word for it; words of the query have it beside them."
+)
 
 
 def section(view: View, hits: HitLists | None) -> Section | None:
@@ -32,6 +38,8 @@ def section(view: View, hits: HitLists | None) -> Section | None:
         "document. The letter is the judgement: R with the grade is relevant, N judged and not "
         "relevant, a hatched U was never judged. +7: seven places higher than in the first list."
     )
+    if view.material.weights:
+        lead = f"{lead} {WEIGHTS}"
     body = _shown(view, hits, group, topic)
     return Section("hits", "Hits of a topic", lead, body)
 
@@ -40,17 +48,21 @@ def _shown(view: View, hits: HitLists, group: str, topic: int) -> str:
     first, second = view.pair or (0, 0)
     left, right = ((hits.lists[group][at] or [])[topic] for at in (first, second))
     qid = next(column.topics[topic] for column in view.table.columns if column.group == group)
+    query = view.material.topics[group].queries.get(qid, "")
     grades = hits.grades[group][topic]
     tall = HIGH * max(len(left), len(right), 1)
-    told = f"Lines between the same documents of {view.names[first]} and {view.names[second]}"
+    caption = f"Lines between the same documents of {view.names[first]} and {view.names[second]}"
     return filled(
         "hits",
-        title=f"{qid}  {view.material.topics[group].queries.get(qid, '')}".strip(),
+        title=f"{qid}  {query}".strip(),
         lists=[
-            {"name": view.names[first], "hits": _listed(view, hits, left, grades)},
-            {"name": view.names[second], "hits": _listed(view, hits, right, grades, left)},
+            {
+                "name": view.names[row],
+                "hits": _listed(view, hits, (row, query), mine, grades, before),
+            }
+            for row, mine, before in ((first, left, None), (second, right, left))
         ],
-        lines=figure("hits-lines", WIDE, tall, told, list(_lines(left, right))),
+        lines=figure("hits-lines", WIDE, tall, caption, list(_lines(left, right))),
     )
 
 
@@ -65,13 +77,16 @@ def _lines(left: list[int], right: list[int]) -> Iterator[str]:
 def _listed(
     view: View,
     hits: HitLists,
+    of: tuple[int, str],
     mine: list[int],
     grades: dict[int, int],
     before: list[int] | None = None,
-) -> Iterator[dict[str, str]]:
-    """The hits of one list: what the template shows of each, with its way from another list."""
+) -> Iterator[dict[str, Any]]:
+    """The hits of a row and a query: what the template shows, with the way from another list."""
+    row, query = of
+    weights = view.material.weights.get(view.table.rows[row].system, {})
     for at, document in enumerate(mine):
-        docno = hits.docnos[document]
+        docno, snippets = hits.docnos[document], view.material.snippets
         sign, kind = judgement(grades.get(document))
         moved = "" if before is None else moves(before, document, at)
         yield {
@@ -79,7 +94,7 @@ def _listed(
             "sign": sign,
             "kind": kind,
             "moved": moved,
-            "snippet": view.material.snippets.get(docno, ""),
+            "snippet": list(quoted(snippets.get(docno, ""), query, weights.get(docno, ()))),
         }
 
 

@@ -8,27 +8,11 @@ one that the equivalence test was asked for.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from adducir.tables.report.drawing import (
-    box,
-    dot,
-    figure,
-    label,
-    line,
-    path,
-    room_for,
-    shortened,
-    shown,
-    ticks,
-)
+from adducir.tables.report.drawing import box, dot, line, path, room_for
 from adducir.tables.report.frame import framed
+from adducir.tables.report.rows import OPEN, TOP, Rows
 from adducir.tables.report.view import Section, View
 from adducir.tables.table import TableCell, Versus
-
-NAME = 34
-"""Characters of a name that are shown."""
-PLOT, LINE, TOP, FOOT = 300, 24, 12, 40
-OPEN = 40
-"""Plots of more systems are folded."""
 
 
 class Line(NamedTuple):
@@ -95,31 +79,28 @@ def _drawn(view: View, place: int, lines: list[Line]) -> str:
     low, high = min([0.0, *ends, *(band or ())]), max([0.0, *ends, *(band or ())])
     margin = (high - low or 0.1) * 0.04
     low, high = low - margin, high + margin
-    left = room_for([one.name for one in lines], NAME) + 14
+    rows = Rows([one.name for one in lines], (low, high), width=300)
     texts = [_figures(view, one) for one in lines]
-    right = room_for(texts, 60) + 14
-    height = TOP + LINE * len(lines) + FOOT
-
-    def x(value: float) -> float:
-        return float(left + (value - low) / (high - low) * PLOT)
-
-    marks = []
+    below = []
     if band:
-        marks.append(box(x(band[0]), TOP, x(band[1]) - x(band[0]), LINE * len(lines), "band"))
-    bottom = TOP + LINE * len(lines)
-    for tick in ticks(low, high):
-        marks.append(line(x(tick), TOP, x(tick), bottom, "grid"))
-        marks.append(label(x(tick), bottom + 12, shown(tick, signed=True), "tick", "middle"))
-    marks.append(line(x(0), TOP, x(0), bottom, "axis"))
-    less = "" if view.column(place).higher_is_better else " (less is better)"
-    marks.append(label(left + PLOT / 2, bottom + 29, f"difference{less}", "tick", "middle"))
-    for number, (one, text) in enumerate(zip(lines, texts, strict=True)):
-        y = TOP + LINE * (number + 0.5)
-        marks.append(label(left - 10, y, shortened(one.name, NAME), "name", "end"))
-        marks.append(label(left + PLOT + 10, y, text))
-        marks += _mark(one, x, y)
-    told = f"Forest plot: difference to the baseline on {view.title(place)}, {len(lines)} systems"
-    return figure(f"differences-{place}", left + PLOT + right, height, told, marks)
+        start, end = map(rows.x, band)
+        below.append(box(start, TOP, end - start, rows.bottom - TOP, "band"))
+    marks = [line(rows.x(0), TOP, rows.x(0), rows.bottom, "axis")]
+    for number, one in enumerate(lines):
+        marks += _mark(one, rows.x, rows.y(number))
+    caption = (
+        f"Forest plot: difference to the baseline on {view.title(place)}, {len(lines)} systems"
+    )
+    return rows.figure(
+        f"differences-{place}",
+        caption,
+        marks,
+        texts=texts,
+        room=room_for(texts, 60) + 16,
+        below=below,
+        axis="difference" + " (less is better)" * (not view.column(place).higher_is_better),
+        signed=True,
+    )
 
 
 def _figures(view: View, line: Line) -> str:

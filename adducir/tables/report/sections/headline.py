@@ -20,8 +20,8 @@ def headline(table: ResultTable) -> str:
         return f"{_best(view, place)}; with one system there is nothing to compare."
     if not any(cell.versus for row in table.rows for cell in row.cells):
         return f"{_best(view, place)}. No difference was tested."
-    told = _pairs(view, place) if table.pairs else _against_baseline(view, place)
-    return " ".join(filter(None, [told, _elsewhere(view), _equivalent(view, place)]))
+    finding = _pairs(view, place) if table.pairs else _against_baseline(view, place)
+    return " ".join(filter(None, [finding, _elsewhere(view), _equivalent(view, place)]))
 
 
 def _best(view: View, place: int) -> str:

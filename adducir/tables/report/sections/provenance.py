@@ -82,8 +82,8 @@ def graph(plan: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
         marks.append(box(left, top, width, HIGH, "step", name))
         marks.append(label(left + 10, top + HIGH / 2, shortened(name, NAME), "name"))
     tall = max(top for _, top, _ in places.values()) + HIGH + 4
-    told = f"The plan: {len(places)} steps"
-    return figure("plan", x - ASIDE + 4, tall, told, marks)
+    caption = f"The plan: {len(places)} steps"
+    return figure("plan", x - ASIDE + 4, tall, caption, marks)
 
 
 def _edge(

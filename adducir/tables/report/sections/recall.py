@@ -7,7 +7,8 @@ from adducir.tables.report.view import Section, View
 SIDE, LEFT, TOP = 340, 46, 12
 MOST = 8
 """Curves in a figure: the best systems by the first measure, and the baseline."""
-ROLES = ("curve", "curve2", "curve3", "curve4")
+ROLES = ("curve", "curve2 dashed", "curve3 dotted", "curve4 dashdot")
+"""Of four curves; the next four have larger dots."""
 
 
 def section(view: View) -> Section | None:
@@ -49,20 +50,23 @@ def _plot(view: View, name: str, curves: dict[int, tuple[float, ...]]) -> str:
         marks.append(label(x(level), TOP + SIDE + 12, shown(level), "tick", "middle"))
         marks.append(label(LEFT - 6, y(level), shown(level), "tick", "end"))
     for number, (at, curve) in enumerate(curves.items()):
-        role = ROLES[number % len(ROLES)]
+        role, radius = ROLES[number % len(ROLES)], 2 + 2 * (number // len(ROLES))
         points = [(x(place / 10), y(value)) for place, value in enumerate(curve)]
-        marks.append(path(points, role + " dashed" * (number >= len(ROLES))))
+        marks.append(path(points, role))
         marks += [
-            dot(left, top, 2, "none", f"{view.names[at]}: {value:.4g} at recall {place / 10:g}")
+            dot(
+                left, top, radius, "none", f"{view.names[at]}: {value:.4g} at recall {place / 10:g}"
+            )
             for place, ((left, top), value) in enumerate(zip(points, curve, strict=True))
         ]
         across, down = LEFT + SIDE + 16, TOP + 10 + 20 * number
-        marks.append(path([(across, down), (across + 22, down)], role + " dashed" * (number >= 4)))
-        marks.append(label(across + 28, down, view.names[at]))
+        marks.append(path([(across, down), (across + 34, down)], role))
+        marks.append(dot(across + 17, down, radius, "none"))
+        marks.append(label(across + 40, down, view.names[at]))
     marks.append(label(LEFT + SIDE / 2, TOP + SIDE + 30, "recall", "tick", "middle"))
     marks.append(label(10, TOP + SIDE / 2, "precision", "tick", "middle", -90))
     longest = max((len(view.names[at]) for at in curves), default=0)
-    width = LEFT + SIDE + 50 + CHARACTER * longest
+    width = LEFT + SIDE + 62 + CHARACTER * longest
     order = list(view.material.topics).index(name)
-    told = f"Interpolated precision at eleven levels of recall, {len(curves)} systems"
-    return figure(f"recall-{order}", width, TOP + SIDE + 42, told, marks)
+    caption = f"Interpolated precision at eleven levels of recall, {len(curves)} systems"
+    return figure(f"recall-{order}", width, TOP + SIDE + 42, caption, marks)

@@ -3,19 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
-from adducir.tables.formats.layout import (
-    LegendKind,
-    Mark,
-    MarkKind,
-    column_groups,
-    detail_lines,
-    figure,
-    is_best,
-    legend,
-    letter_of_row,
-    marks,
-    sections,
-)
+from adducir.tables.formats import layout
 from adducir.tables.formats.names import joints
 from adducir.tables.report.templates import filled
 from adducir.tables.report.view import Section, View
@@ -25,14 +13,14 @@ MANY = 6
 """A table of more columns is printed smaller."""
 VERY_MANY = 12
 """One of more is printed across the page."""
-_SYMBOLS: dict[LegendKind, str] = {
+_SYMBOLS: dict[layout.LegendKind, str] = {
     "best": "<b>Bold</b>",
     "better": '<sup class="better">↑</sup>',
     "worse": '<sup class="worse">↓</sup>',
     "equivalent": '<sup class="equivalent">≈</sup>',
 }
-_SIGNS: dict[MarkKind, str] = {"better": "↑", "worse": "↓", "equivalent": "≈"}
-_EXPLANATIONS: dict[LegendKind, str] = {
+_SIGNS: dict[layout.MarkKind, str] = {"better": "↑", "worse": "↓", "equivalent": "≈"}
+_EXPLANATIONS: dict[layout.LegendKind, str] = {
     "better": "significantly better",
     "worse": "significantly worse",
     "equivalent": "equivalent",
@@ -63,7 +51,7 @@ def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
     widest = [_widest(table, place) for place in range(len(table.columns))]
     zero = "" if table.style.leading_zero else ' data-zero="no"'
     yield f'<table class="results{many}"{zero}><thead>'
-    groups = column_groups(table)
+    groups = layout.column_groups(table)
     if groups:
         spans = "".join(
             f'<th class="group" scope="colgroup" colspan="{count}">{escape(name)}</th>'
@@ -74,7 +62,7 @@ def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
         yield f"<tr><td></td>{spans}</tr>"
     heads = "".join(_head(place, column, sortable) for place, column in enumerate(table.columns))
     yield f'<tr><th scope="col">{escape(table.head)}</th>{heads}</tr></thead>'
-    for name, rows in sections(table):
+    for name, rows in layout.sections(table):
         yield "<tbody>"
         if name:
             span = 1 + len(table.columns)
@@ -103,16 +91,16 @@ def _breakable(title: str) -> str:
 
 def _widest(table: ResultTable, place: int) -> str:
     """The longest marks of a column."""
-    found = (marks(table, table.columns[place], row.cells[place]) for row in table.rows)
+    found = (layout.marks(table, table.columns[place], row.cells[place]) for row in table.rows)
     return max((_signs(many) for many in found), key=len, default="")
 
 
-def _signs(many: tuple[Mark, ...]) -> str:
+def _signs(many: tuple[layout.Mark, ...]) -> str:
     return "".join(_SIGNS[mark.kind] + mark.letters for mark in many)
 
 
 def _row(table: ResultTable, row: Row, widest: list[str]) -> str:
-    mark = letter_of_row(table, row)
+    mark = layout.letter_of_row(table, row)
     name = escape(row.title) + (f" <sup>{mark}</sup>" if mark else "")
     is_base = row.system in table.baselines and not table.pairs
     if is_base:
@@ -127,22 +115,22 @@ def _row(table: ResultTable, row: Row, widest: list[str]) -> str:
 
 def _cell(table: ResultTable, column: Column, cell: TableCell, room: str) -> str:
     """A cell; unseen, the signs that its marks lack of the column's longest stand behind them."""
-    text = escape(figure(table, column, cell)).replace("-", "−")
-    if is_best(column, cell):
+    text = escape(layout.figure(table, column, cell)).replace("-", "−")
+    if layout.is_best(column, cell):
         text = f"<b>{text}</b>"
-    own = marks(table, column, cell)
+    own = layout.marks(table, column, cell)
     text += "".join(_mark(mark) for mark in own)
     if lacking := room[len(_signs(own)) :]:
         text += f'<sup data-room="{escape(lacking)}"></sup>'
     below = "".join(
         f'<span class="detail">{escape(line).replace("-", "−")}</span>'
-        for line in detail_lines(table, column, cell)
+        for line in layout.detail_lines(table, column, cell)
     )
     value = "" if cell.mean is None else f' data-value="{cell.mean!r}"'
     return f"<td{value}>{text}{below}</td>"
 
 
-def _mark(mark: Mark) -> str:
+def _mark(mark: layout.Mark) -> str:
     sign = _SIGNS[mark.kind]
     details = _EXPLANATIONS[mark.kind]
     return f'<sup class="{mark.kind}" title="{details}">{sign}{mark.letters}</sup>'
@@ -150,7 +138,7 @@ def _mark(mark: Mark) -> str:
 
 def notes(table: ResultTable) -> Iterator[str]:
     """The legend and the footer."""
-    for kinds, meaning in legend(table):
+    for kinds, meaning in layout.legend(table):
         signs = " ".join(_SYMBOLS[kind] for kind in kinds)
         yield f"<p>{signs}{': ' if signs else ''}{escape(meaning)}</p>"
     for sentence in table.footer:

@@ -74,9 +74,10 @@ def heat_map(view: View, place: int) -> str:
     queries = hits.queries if hits else {}
     texts = [f"{column.topics[at]}  {queries.get(column.topics[at], '')}".strip() for at in shown]
     wide = 52 if len(rows) <= 8 else 26 if len(rows) <= 30 else 12
+    turn = -60 if wide > 12 else -90  # upright where slanting names would touch
     left = room_for(texts, QUERY) * 0.92 + 14
     names = [view.names[at] for at in rows]
-    top = min(room_for(names, NAME) * 0.87 + 22, 150)
+    top = min(room_for(names, NAME) * 0.95 + 22, 170)
     cells: dict[int, list[str]] = {}
     colours = steps(values)
     for line, at in enumerate(shown):
@@ -94,12 +95,14 @@ def heat_map(view: View, place: int) -> str:
         )
     for across, name in enumerate(names):
         x = left + wide * (across + 0.5)
-        marks.append(label(x, top - 8, shortened(name, NAME), "tick", "start", -60))
+        marks.append(label(x, top - 8, shortened(name, NAME), "tick", "start", turn))
     foot = top + ROW * len(shown) + 20
     low, high = limits(values)
     marks += [box(left + 14 * at, foot - 5, 14, 10, f"heat{at}") for at in range(len(HEAT))]
     marks.append(label(left - 6, foot, f"{low:.4g}", anchor="end"))
     marks.append(label(left + 14 * len(HEAT) + 6, foot, f"{high:.4g}"))
     width = left + wide * len(rows) + 90
-    told = f"Heat map of {len(shown)} topics and {len(rows)} systems on {view.title(place)}"
-    return figure("topics-map", round(width), round(foot + 14), told, marks)
+    counts = ((len(shown), "topic"), (len(rows), "system"))
+    sizes = " and ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counts)
+    caption = f"Heat map of {sizes} on {view.title(place)}"
+    return figure("topics-map", round(width), round(foot + 14), caption, marks)

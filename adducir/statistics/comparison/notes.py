@@ -1,0 +1,228 @@
+"""Sentences that the footer of a comparison has on request, beside what it always says."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+
+from adducir.core.errors import UsageError
+from adducir.statistics.comparison.lineup import Lineup, SystemScores, line_up
+from adducir.statistics.comparison.results import Comparison, Measure
+from adducir.statistics.differences import FloatArray
+from adducir.statistics.meta_analysis import effects_of, meta_analysis
+from adducir.statistics.power import score_variance, topics_needed
+from adducir.statistics.prediction_powered import PoweredMean, powered_mean
+from adducir.statistics.rope import rope
+
+POWER = 0.8
+"""The conventional power of topic set size design."""
+FEW = 30
+"""With fewer human judgements the normal intervals of prediction-powered means are said to err."""
+
+
+def meta_notes(comparisons: Mapping[str, Comparison]) -> list[str]:
+    """A sentence for each difference to the first baseline that all topic sets have.
+
+    Raises:
+        UsageError: There is one topic set, or a system has several runs.
+    """
+    if len(comparisons) < 2:
+        raise UsageError("--meta takes several topic sets, but the files hold one.")
+    first, *others = comparisons.values()
+    for one in (first, *others):
+        _refuse_runs(one, "meta-analysis")
+    sentences = []
+    for measure in first.measures:
+        for system in first.systems:
+            cells = [one.cells.get((system, measure)) for one in comparisons.values()]
+            tests = [cell.test for cell in cells if cell is not None and cell.test is not None]
+            if len(tests) < len(comparisons):
+                continue
+            try:
+                found = meta_analysis(*effects_of([test.effect for test in tests]))
+            except UsageError as error:
+                sentences.append(f"No meta-analysis of {system} on {measure}: {error}")
+                continue
+            further = ""
+            if found.predicted:
+                low, high = found.predicted
+                further = f", in another topic set [{low:+.3f}, {high:+.3f}]"
+            sentences.append(
+                f"{system} against {tests[0].reference} on {measure} over {len(tests)} topic sets: "
+                f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{further}, "
+                f"I2 = {found.i2:.0%}, p = {found.p:.3f} (REML, Hartung-Knapp; uncorrected)."
+            )
+    return sentences
+
+
+def shared_topics(sets: Mapping[str, Sequence[SystemScores]]) -> list[str]:
+    """A warning where topic sets have ids of topics in common: a meta-analysis needs others."""
+    sentences = []
+    for (first, some), (second, others) in combinations(sets.items(), 2):
+        known = set(others[0].qids)
+        shared = [qid for qid in some[0].qids if qid in known]
+        if shared:
+            sentences.append(
+                f"Warning: {first} and {second} have {len(shared):,} topic ids in common, such as "
+                f"{shared[0]}. Where these are the same topics, the sets are not independent: "
+                "interval and p of the meta-analysis are too small."
+            )
+    return sentences
+
+
+def rope_notes(comparison: Comparison, scores: Sequence[SystemScores], delta: float) -> list[str]:
+    """How probably each difference to a baseline lies below, within and above a region.
+
+    Args:
+        scores: What was compared.
+        delta: See :func:`.rope.rope`.
+
+    Raises:
+        UsageError: ``delta`` is negative, or a system has several runs.
+    """
+    _refuse_runs(comparison, "posterior of differences")
+    if not (np.isfinite(delta) and delta >= 0):
+        raise UsageError(f"the region of equivalence must be a number from 0 up, not {delta}.")
+    values = _values(line_up(scores))
+    sentences = []
+    for measure, baseline in _tested(comparison):
+        found = []
+        for system in comparison.systems:
+            if system == baseline:
+                continue
+            try:
+                odds = rope(values[system, measure], values[baseline, measure], delta)
+            except UsageError as error:
+                found.append(f"{system} has no posterior ({error.what.rstrip('.')})")
+                continue
+            found.append(f"{system} {odds.worse:.3f}, {odds.equivalent:.3f}, {odds.better:.3f}")
+        sentences.append(
+            f"Posterior probabilities that the true difference to {baseline} on {measure} lies "
+            f"below -{delta:g}, within ±{delta:g} and above {delta:g} (Bayesian t-test, flat "
+            f"prior): {'; '.join(found)}."
+        )
+    return sentences
+
+
+def design_notes(
+    comparison: Comparison, scores: Sequence[SystemScores], difference: float
+) -> list[str]:
+    """How many topics it takes to find a difference, by the variance of these scores.
+
+    Args:
+        scores: What was compared.
+        difference: The true mean difference to be found, in units of the measures.
+
+    Raises:
+        UsageError: One system, a difference that no number of topics finds, or several runs.
+    """
+    _refuse_runs(comparison, "topic set size design")
+    if not difference > 0:
+        raise UsageError(f"the difference to be found must lie above 0, but is {difference}.")
+    alpha, values = comparison.settings.alpha, _values(line_up(scores))
+    found = []
+    for measure in _measures(comparison):
+        try:
+            variance = score_variance([values[system, measure] for system in comparison.systems])
+            count = topics_needed(difference, sqrt(2 * variance), alpha=alpha, power_wanted=POWER)
+        except UsageError as error:
+            found.append(f"{measure} unknown ({error.what.rstrip('.')})")
+            continue
+        found.append(f"{measure} {count:,}")
+    return [
+        f"Topics needed to find a true difference of {difference:g} between two systems with "
+        f"power {POWER:g} (paired t-test, alpha = {alpha:g}, uncorrected; variance of these "
+        f"scores; Sakai 2016): {', '.join(found)}."
+    ]
+
+
+def powered_notes(
+    comparison: Comparison, human: Sequence[SystemScores], model: Sequence[SystemScores], judge: str
+) -> list[str]:
+    """Prediction-powered means, and differences to baselines, of human and model judgements.
+
+    Args:
+        human: Scores by human judgements, on the topics that humans judged.
+        model: Scores of the same systems by the model's judgements, on these topics and others.
+        judge: Name and version of the model.
+
+    Raises:
+        UsageError: The model lacks a topic that humans judged, or judged none besides; no judge is
+            named; or a system has several runs.
+    """
+    _refuse_runs(comparison, "prediction-powered mean")
+    humans, models = line_up(human), line_up(model)
+    known = {qid: place for place, qid in enumerate(models.qids)}
+    lacking = [qid for qid in humans.qids if qid not in known]
+    if lacking:
+        raise UsageError(
+            f"{judge} has not judged the topic {lacking[0]!r}, which humans judged.",
+            hint="Let the model judge all topics, those that humans judged included.",
+        )
+    places = np.array([known[qid] for qid in humans.qids], dtype=np.int64)
+    alone = np.setdiff1d(np.arange(len(known)), places)
+    if len(alone) < 2:
+        raise UsageError(f"{judge} must have judged two topics at least that humans did not judge.")
+    level = 1 - comparison.settings.alpha
+    by_human, by_model = _values(humans), _values(models)
+
+    def powered(measure: Measure, system: str, base: str | None = None) -> PoweredMean:
+        own, hat = by_human[system, measure], by_model[system, measure]
+        if base is not None:
+            own, hat = own - by_human[base, measure], hat - by_model[base, measure]
+        return powered_mean(own, hat[places], hat[alone], judge=judge, level=level)
+
+    sentences = [
+        f"Prediction-powered (Angelopoulos et al. 2023): {len(places)} topics with human "
+        f"judgements, {len(alone)} more judged by {judge} alone; {level:.0%} intervals, lambda in "
+        "brackets. The figures of the table are by the human judgements alone."
+    ]
+    if len(places) < FEW:
+        sentences.append(
+            f"These intervals are normal approximations, too short with fewer than {FEW} topics."
+        )
+    for measure in _measures(comparison):
+        means = (
+            f"{system} {found.mean:.3f} [{found.low:.3f}, {found.high:.3f}] ({found.weight:.2f})"
+            for system in comparison.systems
+            for found in [powered(measure, system)]
+        )
+        sentences.append(f"Prediction-powered {measure}: {'; '.join(means)}.")
+    for measure, baseline in _tested(comparison):
+        differences = (
+            f"{system} {found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}] ({found.weight:.2f})"
+            for system in comparison.systems
+            if system != baseline
+            for found in [powered(measure, system, baseline)]
+        )
+        sentences.append(
+            f"Prediction-powered difference to {baseline} on {measure}: {'; '.join(differences)}."
+        )
+    return sentences
+
+
+def _measures(comparison: Comparison) -> list[Measure]:
+    """The measures that are tested."""
+    return [one for one in comparison.measures if one not in comparison.settings.descriptive]
+
+
+def _tested(comparison: Comparison) -> Iterator[tuple[Measure, str]]:
+    """Measures that are tested, with each baseline."""
+    for measure in _measures(comparison):
+        for baseline in comparison.settings.baselines:
+            yield measure, baseline
+
+
+def _values(lineup: Lineup) -> dict[tuple[str, Measure], FloatArray]:
+    """(T,) values of each system on each measure."""
+    return {
+        (system, measure): lineup.values[row, column]
+        for row, measure in enumerate(lineup.measures)
+        for column, system in enumerate(lineup.systems)
+    }
+
+
+def _refuse_runs(comparison: Comparison, what: str) -> None:
+    if comparison.runs:
+        raise UsageError(f"there is no {what} of systems with several runs.")

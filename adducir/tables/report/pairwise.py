@@ -1,0 +1,89 @@
+"""Tests of all pairs of systems on a measure, for the figures that show them.
+
+Where the table tested all pairs, these are its tests. Elsewhere paired t-tests with Holm's
+correction over all pairs of the measure are made for the figures alone, which say so.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.statistics.all_pairs import all_pairs
+from adducir.statistics.corrections import CORRECTIONS, correct
+from adducir.statistics.tests import TESTS
+from adducir.tables.report.view import Floats, View
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """All pairs of S systems.
+
+    Attributes:
+        rows: (S) the rows of the systems, the best first.
+        values: (S, T) values per topic.
+        p: (S, S) corrected p-values, symmetric.
+        differ: (S, S) whether the difference is significant.
+        alpha: Significance level.
+        how: Test and correction.
+    """
+
+    rows: list[int]
+    values: Floats
+    p: Floats
+    differ: NDArray[np.bool_]
+    alpha: float
+    how: str
+
+    def best(self, most: int) -> "Pairwise":
+        """The best systems of more, tested among all."""
+        return Pairwise(
+            self.rows[:most],
+            self.values[:most],
+            self.p[:most, :most],
+            self.differ[:most, :most],
+            self.alpha,
+            self.how,
+        )
+
+
+def pairwise(view: View, place: int) -> Pairwise | None:
+    """The tests of a column; None where there are no two systems with values on two topics."""
+    values = view.values(place)
+    rows = view.scored(place)
+    if len(rows) < 2 or len(view.column(place).topics) < 2:
+        return None
+    settings = view.settings(view.column(place).group)
+    alpha = view.alpha(place)
+    scores = np.array([values[at] for at in rows])
+    planned = view.table.pairs
+    p = _planned(view, place, rows) if planned else _exploratory(scores)
+    test, correction = (settings.get(one, "") for one in ("test", "correction"))
+    if not (planned and test and correction):
+        test, correction = "t", "holm"
+    title = TESTS.kind(test).title
+    corrected = CORRECTIONS.kind(correction).title
+    how = title[0].upper() + title[1:] + (f", {corrected}" if corrected else ", not corrected")
+    mean = scores.mean(axis=1)
+    differ = (p <= alpha) & (mean[:, None] != mean[None, :])
+    return Pairwise(rows, scores, p, differ, alpha, how)
+
+
+def _planned(view: View, place: int, rows: list[int]) -> Floats:
+    """The corrected p-values of the table's own tests."""
+    p = np.ones((len(rows), len(rows)))
+    numbers = {view.table.rows[at].system: number for number, at in enumerate(rows)}
+    for i, at in enumerate(rows):
+        for entry in view.table.rows[at].cells[place].versus:
+            if entry.p_corrected is not None and entry.baseline in numbers:
+                p[i, numbers[entry.baseline]] = entry.p_corrected
+    return p
+
+
+def _exploratory(values: Floats) -> Floats:
+    """Paired t-tests of all pairs, corrected by Holm."""
+    raw = all_pairs(values).p
+    upper = np.triu_indices(len(values), 1)
+    p = np.ones_like(raw)
+    p[upper] = correct(raw[upper], "holm")
+    return np.minimum(p, p.T)
