@@ -10,14 +10,10 @@ from adducir.core.lazy import offering
 if TYPE_CHECKING:
     from adducir.experiments.experiment import plan_experiment, run_experiment
 
-_HOMES = {
-    "plan_experiment": "experiment",
-    "run_experiment": "experiment",
-}
-
 __all__ = [
     "plan_experiment",
     "run_experiment",
 ]
 
-__getattr__ = offering(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.execution import Execution
 
 T = TypeVar("T")
 
@@ -22,6 +23,7 @@ class Context:
         rebuild: Whether all is made anew, even what is there.
         progress: Notified of each step.
         steps: All of the plan's (:class:`.Step`), each after those that it is made from.
+        workers: Processes that make the shards of one step.
     """
 
     shown: Callable[[Path], str] = str
@@ -30,6 +32,7 @@ class Context:
     rebuild: bool = False
     progress: Progress = SILENT
     steps: Sequence[Any] = ()
+    workers: int = 1
     _opened: dict[Hashable, Any] = field(default_factory=dict)
     _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
     _described: set[str] = field(default_factory=set)
@@ -42,6 +45,11 @@ class Context:
         self._opened.clear()
         self._latest.clear()
         self._closing.close()
+
+    @property
+    def execution(self) -> Execution:
+        """Who makes the shards of a step."""
+        return Execution(workers=self.workers)
 
     def opened(self, key: Hashable, opener: Callable[[], T], close: Callable[[T], object]) -> T:
         """What several steps read, opened once and closed at the end."""

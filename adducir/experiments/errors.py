@@ -5,14 +5,15 @@ there yet, models that nobody has fetched. A dry run keeps those as notes; other
 like the others, and what can be fetched is fetched before anything is built.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from adducir.core.absent import Later, watching, without_downloads
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.progress import Progress
 from adducir.core.recipe import ErrorDetail, Reading, Recipe
+from adducir.core.unread import NotRead
 from adducir.core.yaml import KeyPath
 
 _Opened = TypeVar("_Opened")
@@ -26,19 +27,24 @@ class Needs:
     Attributes:
         missing: What is not at hand: a dry run's notes. Each with its places in the file.
         later: What is fetched when it is first needed, with its places.
+        origins: See :class:`ErrorList`.
     """
 
     missing: Sequence[tuple[KeyPath, AdducirError]] = ()
     later: Sequence[tuple[KeyPath, Later]] = ()
+    origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
         """A line for each thing that is not here, with the places of the file that need it."""
-        messages = [(error.paragraph(), path) for path, error in self.missing]
-        messages += [(need.what, path) for path, need in self.later if not need.is_here()]
+        messages = [(note(error), path) for path, error in self.missing]
+        messages += [
+            (f"not at hand: {need.what}", path) for path, need in self.later if not need.is_here()
+        ]
         places: dict[str, dict[str, None]] = {}
         for what, path in messages:
-            places.setdefault(what.rstrip("."), {})[".".join(map(str, path[:2]))] = None
-        return [f"not at hand: {what}; needed by {', '.join(by)}" for what, by in places.items()]
+            place = as_written(path, self.origins)
+            places.setdefault(what.rstrip("."), {})[".".join(map(str, place[:2]))] = None
+        return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
     def lacking(self, section: str) -> frozenset[str]:
         """The names in a section of the file that need something that is not at hand."""
@@ -67,12 +73,22 @@ class Needs:
             raise AdducirError.united(failed)
 
 
+def note(error: AdducirError) -> str:
+    """A dry run's line for what is not at hand, or is left unread."""
+    what = "not read" if isinstance(error, NotRead) else "not at hand"
+    return f"{what}: {error.paragraph()}"
+
+
 class ErrorList:
     """The errors of a recipe file.
 
     Args:
         reading: The file, with the errors that validation found.
         dry_run: Whether what is not at hand is no error.
+
+    Attributes:
+        origins: Entries that the file does not have, by section and name, and the name in that
+            section whose place their errors have.
     """
 
     def __init__(self, reading: Reading[_R], *, dry_run: bool = False) -> None:
@@ -81,6 +97,7 @@ class ErrorList:
         self._dry_run = dry_run
         # Where the file has errors of its own nothing is downloaded, and that is no error.
         self._is_offline = dry_run or self._are_own
+        self.origins: Mapping[tuple[str, str], str] = {}
         self._found: list[ErrorDetail] = []
         self._causes: list[AdducirError] = []
         self._missing: list[tuple[KeyPath, AdducirError]] = []
@@ -88,11 +105,11 @@ class ErrorList:
 
     def add(self, path: KeyPath, what: str) -> None:
         """Keep an error at its place in the file."""
-        self._found.append(ErrorDetail(path, what))
+        self.extend([ErrorDetail(path, what)])
 
     def extend(self, errors: Iterable[ErrorDetail]) -> None:
         """Keep several."""
-        self._found += errors
+        self._found += (replace(e, path=as_written(e.path, self.origins)) for e in errors)
 
     def opening(self, path: KeyPath, opener: Callable[[], _Opened]) -> _Opened | None:
         """What ``opener`` returns; None where it raises, and the error is kept.
@@ -129,7 +146,10 @@ class ErrorList:
                 for path, error in self._missing
                 if not (self._are_own and isinstance(error, MachineError))
             ]
-            found += [ErrorDetail(path, error.paragraph()) for path, error in missing]
+            found += [
+                ErrorDetail(as_written(path, self.origins), error.paragraph())
+                for path, error in missing
+            ]
             causes += [error for _, error in missing]
         is_machine = (
             not self._are_own
@@ -140,4 +160,10 @@ class ErrorList:
         error = self._error(found, MachineError if is_machine else InputError)
         if error is not None:
             raise error
-        return Needs(tuple(self._missing), tuple(self._later))
+        return Needs(tuple(self._missing), tuple(self._later), self.origins)
+
+
+def as_written(path: KeyPath, origins: Mapping[tuple[str, str], str]) -> KeyPath:
+    """A place in the file, of an entry that the file may not have."""
+    key = tuple(map(str, path[:2]))
+    return (path[0], origins[key], *path[2:]) if len(key) == 2 and key in origins else path

@@ -5,19 +5,15 @@ make, so that nothing else goes from one process to another. What a step makes d
 on the process that makes it.
 """
 
-import os
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import cached_property
-from multiprocessing import get_context, parent_process
+from functools import cached_property, partial
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError, MachineError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.pool import WorkerPool
 from adducir.core.progress import Silent
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan
@@ -25,6 +21,9 @@ from adducir.experiments.step import Step
 
 if TYPE_CHECKING:
     from adducir.core.progress import Progress
+
+_Paths = tuple[str, ...]
+_Pool = WorkerPool[_Paths, list[str]]
 
 
 def make_steps(
@@ -56,16 +55,11 @@ def make_steps(
     order = _Order.of(plan, context)
     progress = context.progress
     progress.start("making", len(needed), "steps")
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _start, (order, plan_again))
+    pool: _Pool = WorkerPool(jobs, partial(_start, order, plan_again))
     try:
         _run(pool, groups, progress)
-    except BrokenProcessPool as error:
-        raise MachineError(
-            "a process that made a step was killed; the memory may not be enough for so many.",
-            hint="Run this again with fewer --jobs: what is made is kept.",
-        ) from error
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.close()
         progress.finish()
 
 
@@ -77,23 +71,31 @@ def _groups(needed: Sequence[Step]) -> list[list[Step]]:
     return list(found.values())
 
 
-def _run(pool: ProcessPoolExecutor, groups: Sequence[list[Step]], progress: "Progress") -> None:
+def _run(pool: "_Pool", groups: Sequence[list[Step]], progress: "Progress") -> None:
     waiting = list(groups)
     undone = {step for group in groups for step in group}
-    running: dict[Future[list[str]], list[Step]] = {}
+    running: dict[_Paths, list[Step]] = {}
     while waiting or running:
         for group in list(waiting):
             before = {one for step in group for one in step.inputs} - set(group)
             if not before & undone:
                 waiting.remove(group)
-                running[pool.submit(_make, [str(step.path) for step in group])] = group
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
-            group = running.pop(future)
-            for note in future.result():
-                progress.note(note)
-            progress.advance(len(group))
-            undone.difference_update(group)
+                paths = tuple(str(step.path) for step in group)
+                running[paths] = group
+                pool.submit(paths)
+        done = pool.next()
+        if done.is_lost:
+            raise MachineError(
+                "a process that made a step was killed; the memory may not be enough for so many.",
+                hint="Run this again with fewer --jobs: what is made is kept.",
+            )
+        if done.error is not None:
+            raise done.error
+        group = running.pop(done.task)
+        for note in done.result or ():
+            progress.note(note)
+        progress.advance(len(group))
+        undone.difference_update(group)
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class _Order:
     rebuild: bool
     threads: int | None
     device: str
+    workers: int
     identity: str
 
     @classmethod
@@ -117,6 +120,7 @@ class _Order:
             plan.rebuild,
             context.threads,
             context.device,
+            context.workers,
             _identity(plan),
         )
 
@@ -156,7 +160,14 @@ class _Worker:
     @cached_property
     def _context(self) -> Context:
         order = self._order
-        return Context(self._plan.shown, order.threads, order.device, order.rebuild, self._notes)
+        return Context(
+            self._plan.shown,
+            order.threads,
+            order.device,
+            order.rebuild,
+            self._notes,
+            workers=order.workers,
+        )
 
     def make(self, paths: Sequence[str]) -> list[str]:
         """Make the steps of these paths, and return what is to be reported."""
@@ -167,26 +178,9 @@ class _Worker:
         return list(self._notes.lines)
 
 
-_worker: _Worker | None = None
-
-
-def _start(order: _Order, plan_again: Callable[..., Plan]) -> None:
-    """In a new process. An error here would break the pool, so that planning comes later."""
-    global _worker
-    Thread(target=_end_with_parent, daemon=True).start()
-    _worker = _Worker(order, plan_again)
-
-
-def _end_with_parent() -> None:
-    """A killed parent cannot end its processes; what they were making is left as if killed."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _make(paths: Sequence[str]) -> list[str]:
-    """In such a process: make steps."""
-    if _worker is None:
-        raise ValueError("this process was not started by a pool")
-    return _worker.make(paths)
+def _start(
+    order: _Order, plan_again: Callable[..., Plan], number: int
+) -> Callable[[_Paths], list[str]]:
+    """In a new process: what makes steps there."""
+    del number
+    return _Worker(order, plan_again).make

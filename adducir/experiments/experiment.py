@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from adducir.core.checking import checked
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.folders import study_folder
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import read
 from adducir.core.results import publishing_results
+from adducir.core.unread import Unread, leaving_unread
 from adducir.core.yaml import load
 from adducir.experiments.context import Context
 from adducir.experiments.errors import ErrorList
@@ -42,8 +43,9 @@ def plan_experiment(
         path: The file.
         overrides: ``key.key=value`` changes to it.
         rebuild: Plan to make everything, even what is there.
-        dry_run: Plan without what is not at hand, and download nothing: such a plan is for
-            reading, and :attr:`.Plan.needs` says what it lacks.
+        dry_run: Plan without what is not at hand, download nothing, and leave large files of data
+            unread (:mod:`adducir.core.unread`): such a plan is for reading, and
+            :meth:`.Plan.notes` says what it lacks.
         folder: The study's folder, where artifacts go and relative paths start; by default the
             folder that holds ``experiments/``.
         progress: Notified of what ir_datasets downloads.
@@ -53,6 +55,7 @@ def plan_experiment(
             one message.
         MachineError: Something cannot be downloaded, and nothing else is wrong.
     """
+    unread = Unread() if dry_run else None
     document = load(path)
     reading = read(document, task_of(document), overrides)
     folder = study_folder(path) if folder is None else folder.absolute()
@@ -61,10 +64,12 @@ def plan_experiment(
         errors.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
     planner = Planner(document, reading.data, folder, overrides, errors, progress)
-    study = recipe.study(planner)
-    planner.refuse_files_for_folders()
-    needs = errors.check()
-    return Plan(path, folder, recipe, overrides, study, needs, tuple(study.goals()), rebuild)
+    with leaving_unread(unread):
+        study = recipe.study(planner)
+        planner.refuse_files_for_folders()
+        needs = errors.check()
+        goals = tuple(study.goals())
+    return Plan(path, folder, recipe, overrides, study, needs, goals, rebuild, unread)
 
 
 @checked
@@ -75,6 +80,7 @@ def run_experiment(
     device: str = "auto",
     rebuild: bool = False,
     jobs: int = 1,
+    workers: int = 1,
     allow_code: bool = False,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -90,20 +96,28 @@ def run_experiment(
         device: Where networks compute; see :func:`adducir.models.machine.choose_device`.
         rebuild: Make everything anew, as for a plan that says so.
         jobs: How many processes make steps that do not depend on one another.
+        workers: How many processes make the shards of one step (term weights, dense indexes).
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
         progress: Notified of each step.
 
     Raises:
-        UsageError: Code would run that nobody allowed to.
+        UsageError: Code would run that nobody allowed to, or the plan is of a dry run.
         ArtifactError: Something else stands where the tables go.
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
+    if plan.unread is not None:
+        raise UsageError(
+            "this plan is of a dry run, which is for reading.",
+            hint="Plan it without dry_run.",
+        )
     if rebuild:
         plan = replace(plan, rebuild=True)
     with (
         publishing_results(plan.output, progress) as folder,
-        Context(plan.shown, threads, device, plan.rebuild, progress, plan.steps) as context,
+        Context(
+            plan.shown, threads, device, plan.rebuild, progress, plan.steps, workers
+        ) as context,
     ):
         made = plan.prepare(progress, allow_code=allow_code)
         make_steps(plan, made, context, jobs, plan_experiment)

@@ -38,7 +38,14 @@ def layout_of(
     return Layout(
         title=f"{title.rstrip('.')}: {of}" if of else title,
         label=(table.label or f"tab:{name}") + (f"-{of}" if of else ""),
-        style=Style(table.decimals, table.leading_zero, table.show, table.fit, table.footer),
+        style=Style(
+            table.decimals,
+            table.leading_zero,
+            table.show,
+            table.fit,
+            table.footer,
+            table.critical_difference,
+        ),
         measure_names=table.measure_names if measure_names is None else measure_names,
         system_names=table.system_names,
         sections=sections or {},

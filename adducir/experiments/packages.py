@@ -19,8 +19,8 @@ def packages(
         ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
     ]
     if comparison is not None:
-        named.append(("test", TESTS, comparison.test))
-        named.append(("correction", CORRECTIONS, comparison.correction))
+        test, correction = comparison.test_and_correction
+        named += [("test", TESTS, test), ("correction", CORRECTIONS, correction)]
     found = {f"{what} {name}": family.origin(name) for what, family, name in named}
     known = {what: origin for what, origin in sorted(found.items()) if origin}
     return {"packages": known} if known else {}

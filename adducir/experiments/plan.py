@@ -7,13 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from adducir.core.errors import AdducirError
 from adducir.core.progress import Progress
+from adducir.core.rates import Rates
 from adducir.core.recipe import Recipe
+from adducir.core.unread import NotRead, Unread, leaving_unread
 from adducir.experiments.code import require_consent
-from adducir.experiments.errors import Needs
+from adducir.experiments.errors import Needs, note
+from adducir.experiments.estimates import Estimate, estimated, total
 from adducir.experiments.sections import ComparisonRecipe
-from adducir.experiments.step import MISSING, REBUILD, Step, Unknown
-from adducir.statistics.presets import preset_of
+from adducir.experiments.step import MISSING, REBUILD, UNREAD, Step, Unknown, Waiting
+from adducir.statistics.corrections import for_equivalence
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
@@ -82,6 +86,7 @@ class Plan:
         needs: What is needed and not built here.
         goals: The steps whose artifacts are evaluated.
         rebuild: Whether all is made anew, even what is there.
+        unread: The large files that a dry run left unread; None for a plan that can be run.
     """
 
     path: Path
@@ -92,6 +97,7 @@ class Plan:
     needs: Needs
     goals: tuple[Step, ...]
     rebuild: bool = False
+    unread: Unread | None = None
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -128,10 +134,15 @@ class Plan:
 
     def current(self) -> dict[Step, str | None]:
         """:attr:`state` as things are now: another process may have made something."""
-        return {step: self._why(step) for step in self.steps}
+        with leaving_unread(self.unread):
+            return {step: self._why(step) for step in self.steps}
 
     def _why(self, step: Step) -> str | None:
-        why = step.why()
+        try:
+            why = step.why()
+        except NotRead as error:
+            of = self.shown(error.path) if error.path is not None else "its data"
+            return f"{UNREAD} {of} is read"
         return REBUILD if self.rebuild and step.kept == "keep" and why != MISSING else why
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
@@ -164,34 +175,76 @@ class Plan:
         self.needs.fetch({place for step in needed for place in step.reads}, progress)
         return needed
 
-    def lines(self) -> list[str]:
-        """What running it would do, a line per artifact."""
-        return [f"{verb:6} {what}" for verb, what in self._lines()]
+    def lines(self, rates: Rates | None = None) -> list[str]:
+        """What running it would do, a line per artifact.
 
-    def _lines(self) -> Iterator[tuple[str, str]]:
+        Args:
+            rates: Those of this machine: each step that is to be made is then shown with what it
+                is estimated to take, and all of them in one more line.
+        """
+        with leaving_unread(self.unread):
+            return [f"{verb:6} {what}" for verb, what in self._lines(rates)]
+
+    @property
+    def is_made(self) -> bool:
+        """Whether nothing is to be made."""
+        return not self.needed(self.state)
+
+    def notes(self) -> list[str]:
+        """What a dry run lacks or has left unread, a line each."""
+        lines = self.needs.lines()
+        unread = self.unread.files if self.unread is not None else ()
+        notes = [note(NotRead(path)).rstrip(".") for path in unread]
+        return [*lines, *(one for one in notes if not any(one in line for line in lines))]
+
+    def _lines(self, rates: Rates | None) -> Iterator[tuple[str, str]]:
+        estimates: list[Estimate | None] = []
         needed = set(self.needed(self.state))
         is_known = not any(isinstance(step, Unknown) for step in self.steps)
         for step in sorted(self.steps, key=lambda one: one.stage):
             why = self.state[step]
             verb, reason = (step.kept, None) if why is None else (step.verb, why)
-            if why is not None and step not in needed and is_known:
+            to_make = why is not None and (step in needed or not is_known)
+            if why is not None and not to_make:
                 verb, reason = "skip", f"every {self.study.makes[:-1]} that needs it is there"
-            yield from step.lines(verb, reason, self.shown)
+            lines = list(step.lines(verb, reason, self.shown))
+            if rates is not None and to_make:
+                estimates.append(_estimate(step, rates))
+                shown = f" [{estimates[-1] or 'unknown'}]"
+                lines = [(one, what + shown * (not n)) for n, (one, what) in enumerate(lines)]
+            yield from lines
         yield from self.study.warnings()
         yield "write", f"{self.shown(self.output)}/"
+        if rates is not None and estimates:
+            how = f"from sizes of files and rates of {rates.measured}"
+            yield "total", f"{total(estimates, rates)}; {how}"
+
+
+def _estimate(step: Step, rates: Rates) -> Estimate | None:
+    """What a step takes, as far as that is known without what is not at hand or left unread."""
+    try:
+        return estimated(step.work(), rates)
+    except (AdducirError, Waiting):
+        return None
 
 
 def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
     """The plan's lines of a comparison."""
     if comparison is None:
         return
-    scope = "table" if comparison.family == "table" else "measure"
-    test, correction = preset_of(comparison.preset, comparison.test, comparison.correction)
-    how = f"{correction} over each {scope}"
+    over = "over each table" if comparison.family == "table" else "over each measure"
+    test, correction = comparison.test_and_correction
     if comparison.differences:
         all_pairs = comparison.family == "pairs"
         whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
-        yield "test", f"differences, {whom}: {test}, {how}, alpha {comparison.alpha:g}"
+        level = f"alpha {comparison.alpha:g}"
+        yield "test", f"differences, {whom}: {test}, {correction} {over}, {level}"
     if comparison.equivalence is not None:
         whom = "the best" if comparison.against == "best" else comparison.against
-        yield "test", f"equivalence with {whom} within {comparison.equivalence:g}: {how}"
+        claim = "not worse than" if comparison.non_inferiority else "equivalence with"
+        by = "by" if comparison.non_inferiority else "within"
+        how = f"{for_equivalence(correction)} {over}"
+        yield "test", f"{claim} {whom} {by} {comparison.equivalence:g}: {how}"
+    if comparison.best == "set":
+        level = f"level {100 * (1 - comparison.alpha):g}%"
+        yield "test", f"systems that may be the best: model confidence set of each measure, {level}"

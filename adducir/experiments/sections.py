@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
+from adducir.core.texts import repeated
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
@@ -20,10 +21,10 @@ from adducir.statistics.choices import (
     PresetName,
     TestName,
 )
-from adducir.statistics.corrections import joint_fault
+from adducir.statistics.corrections import joint_error
 from adducir.statistics.presets import preset_of
 from adducir.tables.material import Snippets
-from adducir.tables.style import Detail, Fit
+from adducir.tables.style import CriticalDifference, Detail, Fit
 
 # Two names, endings and a mark of the process make a file name, of at most 255 bytes.
 _LONGEST_NAME = 80
@@ -43,13 +44,43 @@ Name = Annotated[str, AfterValidator(_as_name)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Natural = Annotated[int, Field(ge=1)]
 
+_MOST_SEEDS = 1000
+
+
+def _as_seeds(value: Any) -> Any:
+    """A number of seeds as that many, from 0."""
+    if value is None:
+        raise ValueError("is empty; name seeds or how many, or leave it out")
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    if not 1 <= value <= _MOST_SEEDS:
+        raise ValueError(f"should be a list, or how many from 1 to {_MOST_SEEDS:,}")
+    return tuple(range(value))
+
+
+def _once(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if not seeds:
+        raise ValueError("at least one is needed")
+    twice = repeated([str(seed) for seed in seeds])
+    if twice:
+        raise ValueError(f"{', '.join(twice)} comes more than once")
+    return seeds
+
+
+Seeds = Annotated[
+    tuple[Annotated[int, Field(ge=0, lt=10**9)], ...],
+    BeforeValidator(_as_seeds),
+    AfterValidator(_once),
+]
+"""Seeds of trainings: ``[0, 7, 9]``, or ``3`` for the first three, 0, 1 and 2."""
+
 
 class ComparisonRecipe(Recipe):
     """Which differences are tested, and how; see docs/statistics.md."""
 
     baseline: Name | tuple[Name, ...] | None = None
-    test: TestName = "t"
-    correction: CorrectionName = "holm"
+    test: TestName | None = None
+    correction: CorrectionName | None = None
     preset: PresetName | None = None
     family: FamilyName = "measure"
     alpha: Probability = 0.05
@@ -67,13 +98,18 @@ class ComparisonRecipe(Recipe):
     @model_validator(mode="after")
     def _goes_together(self) -> "ComparisonRecipe":
         try:
-            test, correction = preset_of(self.preset, self.test, self.correction)
+            test, correction = self.test_and_correction
         except UsageError as error:
-            raise ValueError(str(error)) from error
-        fault = joint_fault(correction, test, self.family)
-        if fault:
-            raise ValueError(fault)
+            raise ValueError(f"{error.what} {error.hint}".rstrip(".")) from error
+        why = joint_error(correction, test, self.family)
+        if why:
+            raise ValueError(why)
         return self
+
+    @property
+    def test_and_correction(self) -> tuple[TestName, CorrectionName]:
+        """The test and the correction, by themselves or by the preset."""
+        return preset_of(self.preset, self.test, self.correction)
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -100,6 +136,7 @@ class TableRecipe(Recipe):
     system_names: dict[Name, str] = Field(default_factory=dict)
     fit: Fit = "auto"
     footer: bool = True
+    critical_difference: CriticalDifference = "none"
 
 
 class RunTableRecipe(TableRecipe):

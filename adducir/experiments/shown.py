@@ -21,12 +21,12 @@ def with_steps(finding: Finding, context: Context) -> Finding:
     )
     trained = (step for step in context.steps if isinstance(step, ModelStep))
     models = {context.shown(step.path): step for step in trained}
-    curves = {name: curve(course(step.path)) for name, step in models.items()}
+    curves = {name: curve(training_log(step.path)) for name, step in models.items()}
     material = replace(finding.table.material, plan=graph, curves=curves)
     return replace(finding, table=replace(finding.table, material=material))
 
 
-def course(folder: Path) -> Mapping[str, Any]:
+def training_log(folder: Path) -> Mapping[str, Any]:
     """What a training recorded of itself; nothing where a model records nothing."""
     try:
         found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
@@ -48,7 +48,7 @@ def curve(record: Mapping[str, Any]) -> Curve:
 def training_seconds(steps: Sequence[Step]) -> float | None:
     """The time of all trainings that steps are made from, each once; None without one."""
     models = {step for one in steps for step in _before(one) if isinstance(step, ModelStep)}
-    times = [course(step.path).get("seconds") for step in models]
+    times = [training_log(step.path).get("seconds") for step in models]
     return sum(time for time in times if time) if any(times) else None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
 from adducir.core.yaml import KeyPath
+from adducir.experiments.work import Work, training
 from adducir.training.artifacts import train_model
 from adducir.training.plan import TrainingPlan
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 MISSING = "it is missing"
 REBUILD = "all is to be made anew"
+UNREAD = "whether it is up to date is unknown until"
 
 
 class Waiting(Exception):  # noqa: N818 - no error: a dry run goes on without it
@@ -86,6 +88,10 @@ class Step(ABC):
             AdducirError: A record is malformed, the disk is full, and the like.
         """
 
+    def work(self) -> Work | None:
+        """How much there is to do, from sizes that are known without reading; None if not known."""
+        return None
+
     def lines(
         self, verb: str, why: str | None, shown: Callable[[Path], str]
     ) -> Iterable[tuple[str, str]]:
@@ -151,6 +157,10 @@ class ModelStep(Step):
             return before
         current = self.plan().is_current(self.path)
         return None if current else "the one that is there was trained otherwise"
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        return training(self.plan())
 
     def make(self, context: "Context") -> None:
         """Train it."""

@@ -100,7 +100,7 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
         ("test: a.jsonl", "test: b.jsonl", "test questions are in it"),
         ("recipe: {A: rerankers/ours.yaml, B: rerankers/ours.yaml}", "recipe: {A: x}", "for 'B'"),
         ("baseline: ranker", "baseline: other", "'other' is no system"),
-        ("seeds: [3, 5]", "seeds: [3, 3]", "one twice"),
+        ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
         ("seeds: [3, 5]", "seeds: []", "seeds"),
         ("diversity: 0", "diversity: -1", "diversity"),
         ("rerankers/ours.yaml\n", "rerankers/none.yaml\n", "none.yaml"),

@@ -92,6 +92,11 @@ SINGLE = [
     (("index: pets, model: qld", "fuse: [BM25]"), "two systems or more, each once", "QLD"),
     (("index: pets, model: qld", "fuse: [BM25, Q]"), "there is no system `Q`", "QLD"),
     (("{baseline: BM25}", "{test: sign}"), "nothing is compared: name a `baseline`", "comparison"),
+    (
+        ("{baseline: BM25}", "{baseline: BM25, preset: wilcoxon-bh, test: t}"),
+        "sets test and correction to wilcoxon and bh, and cannot be combined with t",
+        "comparison",
+    ),
     (("{baseline: BM25}", "{baseline: BM25, against: QLD}"), "nothing without `equiv", None),
     (("{baseline: BM25}", "{baseline: BM25, seed: -1}"), "should be at least 0", None),
     (("[nDCG@5, P@1, Judged@3]", "[]"), "at `measures`: at least one is needed", "measures"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
 from adducir.experiments.experiment import plan_experiment, run_experiment
@@ -100,6 +101,19 @@ def test_it_trains_weights_and_indexes_what_is_missing_and_nothing_else(folder):
     lines, _, works = run(folder)
     assert [line.split()[0] for line in lines[:2]] == ["train", "weight"]
     assert works.count("training") == 1
+
+
+@pytest.mark.slow
+def test_several_workers_give_the_same_weights_and_vectors(folder):
+    dense = "indexes.vectors={corpus: pets, engine: dense, encoder: base, fields: [premise]}"
+    system = "systems.Dense={index: vectors}"
+    plan = plan_experiment(folder / "experiments" / "pets.yaml", (dense, system))
+    made = {}
+    for workers in (1, 2):
+        run_experiment(plan, rebuild=True, workers=workers)
+        paths = [folder / "deepct" / "tiny.pets.weights", folder / "indexes" / "vectors"]
+        made[workers] = [read_manifest(path).files for path in paths]
+    assert made[1] == made[2]
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,27 @@ def test_all_pairs_without_a_baseline(given: Study) -> None:
     assert line == "test   differences, all pairs: t, holm over each measure, alpha 0.05"
 
 
+def test_the_plan_states_the_tests_that_the_table_reports(study: Study) -> None:
+    settings = "baseline: BM25, correction: maxt, equivalence: 0.1, best: set, alpha: 0.1"
+    override = f"comparison={{{settings}}}"
+    assert [line for line in study.plan(override).lines() if line.startswith("test")] == [
+        "test   differences, against BM25: t, maxt over each measure, alpha 0.1",
+        "test   equivalence with the best within 0.1: holm over each measure",
+        "test   systems that may be the best: model confidence set of each measure, level 90%",
+    ]
+    footer = " ".join(study.run(override).table.footer)
+    assert "Equivalence with the best system of each measure within ±0.1" in footer
+    equivalence = footer.partition("Equivalence with")[2].partition("alpha")[0]
+    assert "Holm-corrected" in equivalence
+    assert "model confidence set (Hansen, Lunde and Nason) of each measure, level 90%" in footer
+    (line,) = (
+        line
+        for line in study.plan("comparison={equivalence: 0.1, non_inferiority: true}").lines()
+        if line.startswith("test")
+    )
+    assert line == "test   not worse than the best by 0.1: holm over each measure"
+
+
 def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
     study.write("topics.tsv", "1\tzebra", "2\tthe", "3\t", "4\tyak")
     notes = Notes()

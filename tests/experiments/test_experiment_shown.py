@@ -7,7 +7,7 @@ from typing import Any
 
 from experiment_studies import GIVEN, Study
 
-from adducir.experiments.shown import course, curve, training_seconds
+from adducir.experiments.shown import curve, training_log, training_seconds
 from adducir.experiments.step import ModelStep
 from adducir.tables.material import Curve
 
@@ -29,8 +29,8 @@ def unneeded() -> Any:
 
 def test_the_course_of_a_training(tmp_path: Path) -> None:
     step = trained(tmp_path / "model", 2.5)
-    assert curve(course(step.path)) == Curve(((5, 0.9), (9, 0.5)), ((9, 0.7),), 9)
-    assert curve(course(tmp_path)) == Curve()
+    assert curve(training_log(step.path)) == Curve(((5, 0.9), (9, 0.5)), ((9, 0.7),), 9)
+    assert curve(training_log(tmp_path)) == Curve()
 
 
 def test_each_training_counts_once(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from adducir.corpora.documents import Document
 from adducir.corpora.references import file_path
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
+from adducir.experiments.grounded_generation.systems import GroundedSystem
 from adducir.experiments.known_item.ranking import ranked
 from adducir.experiments.known_item.system import RankingSystem
 from adducir.experiments.layout import layout_of
@@ -33,11 +34,13 @@ POINTS = {
     "adducir.corpora": {"inline": "Inline"},
     "adducir.indexes": {"words": "Words"},
     "adducir.ranking_systems": {"shortest": "Shortest"},
+    "adducir.grounded_systems": {"sharing": "Sharing"},
     "adducir.tasks": {"lengths": "Lengths"},
 }
 SETTINGS = {
     "inline": {"inline": {"x": "a text"}},
     "shortest": {"shortest": True},
+    "sharing": {"sharing": 1},
     "lengths": {"task": "lengths", "files": {"A": "a.txt"}},
 }
 """What kinds need that cannot be made up."""
@@ -160,6 +163,27 @@ class Shortest(RankingSystem):
             return lambda first, last: np.tile(values, (last - first, 1))
 
         return ranked(tasks, {}, scores, context.progress)
+
+
+class Sharing(GroundedSystem):
+    """The passages first that share most words with the query.
+
+    Attributes:
+        sharing: Letters that a word must have, at least.
+    """
+
+    ranks_by: ClassVar[str] = "sharing"
+    sharing: int
+
+    def words(self, text):
+        return {word for word in text.split() if len(word) >= self.sharing}
+
+    def rank(self, passages, queries, depth, context):
+        scores = np.array(
+            [[len(self.words(one) & self.words(text)) for text in passages] for one in queries]
+        )
+        numbers = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+        return numbers, np.take_along_axis(scores, numbers, axis=1)
 
 
 class Lengths(Task):

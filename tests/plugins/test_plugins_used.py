@@ -87,7 +87,7 @@ def ranked_in(study: Path, system: str, qid: str) -> list[str]:
 def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> None:
     points = newcomers.POINTS | study_newcomers.POINTS
     names = {group.removeprefix("adducir."): kinds for group, kinds in points.items()}
-    assert set(names) == set(FAMILIES) - {"grounded_systems"}
+    assert set(names) == set(FAMILIES)
     code = "from adducir.testing import check_kind\n" + "".join(
         f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n', "
         f"settings={study_newcomers.SETTINGS.get(kind)!r})\n"
@@ -148,7 +148,7 @@ def test_a_measure_a_test_a_correction_and_a_table_format(study: Path) -> None:
     ]
     arguments = ("-b", "a", "--test", "cautious", "--correction", "sidak")
     message = adducir(study, *runs, "-m", "P@1", *arguments)
-    assert "Cautious test, two-sided, against a; Sidak-corrected over the 1 test" in message
+    assert "Cautious test, two-sided, against a; Sidak-corrected over the one test" in message
     adducir(study, *runs, "-m", "P@1", "-o", "table.org")
     assert (study / "table.org").read_text().startswith("| System | P@1 |")
     wrong = adducir(study, *runs, "-m", "FirstGrade(highst=2)", code=2)
@@ -333,3 +333,49 @@ def test_a_generator_of_grounded_generation(study: Path) -> None:
     plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run").splitlines()
     verbs = {name: line.split()[0] for line in plan for name in NAMES if f"/{name}" in line}
     assert verbs == {"untrained/closed": "keep", "phase-1-1-elbo": "train"}
+
+
+@pytest.mark.slow
+def test_a_system_of_grounded_generation(study: Path) -> None:
+    """It ranks in the places of retriever and guide; another setting or version ranks anew."""
+    tiny_bert(study / "tiny")
+    words = ["cats", "dogs", "energy", "power"]
+    texts = [f"{a} like {b}" for a in words for b in words if a != b]
+    passages = [{"docno": f"p{n}", "title": "", "text": one} for n, one in enumerate(texts)]
+    contexts = [
+        {"id": f"c{n}", "input": one.split()[0], "target": one.split()[2], "gold": [f"p{n}"]}
+        for n, one in enumerate(texts)
+    ]
+    for name, records in (("passages", passages), ("contexts", contexts)):
+        lines = "".join(json.dumps(one) + "\n" for one in records)
+        (study / f"{name}.jsonl").write_text(lines)
+    path = study / "experiments" / "grounded.yaml"
+    path.write_text(
+        "task: grounded-generation\n"
+        "data: {passages: passages.jsonl, test: contexts.jsonl}\n"
+        "retriever: {base: tiny, adapter: 2}\n"
+        "closed: {depth: 5}\n"
+        "systems: {Sharing: {sharing: 2}}\n"
+        "cutoffs: [1, 3]\n"
+        "decode: {passages: 1, max_length: 3}\n"
+    )
+    adducir(study, "experiment", "experiments/grounded.yaml")
+    for who, queried in (("retriever", [0]), ("guide", [0, 2])):
+        table = json.loads((study / f"experiments/grounded/{who}/table.json").read_text())
+        (row,) = table["rows"]
+        found = [cell["mean"] for cell in row["cells"]]
+        ranks = []
+        for gold in texts:
+            query = [gold.split()[place] for place in queried]
+            best = sorted(texts, key=lambda one, query=query: -sum(w in one for w in query))[:5]
+            ranks.append(best.index(gold) + 1 if gold in best else 1000)
+        wanted = [sum(rank <= k for rank in ranks) / len(ranks) for k in (1, 3)]
+        assert found[1:] == pytest.approx(wanted)
+    manifest = json.loads((study / "runs/grounded/Sharing-0/manifest.json").read_text())
+    wanted = {"package": "study_newcomers", "version": "1.2", "sharing": 2, "ranks by": "sharing"}
+    assert wanted.items() <= manifest["recipe"].items()
+    plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run")
+    assert not any(line.startswith("answer") for line in plan.splitlines())
+    path.write_text(path.read_text().replace("sharing: 2", "sharing: 3"))
+    plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run")
+    assert any(line.startswith("answer") for line in plan.splitlines())

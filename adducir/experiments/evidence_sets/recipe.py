@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Recipe
-from adducir.experiments.sections import Name
+from adducir.experiments.sections import Name, Seeds
 from adducir.experiments.tasks import Task
 from adducir.models.machine import Precision
 
@@ -64,13 +64,11 @@ class EvidenceSets(Task):
         dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
     ]
     systems: Annotated[dict[Name, EvidenceSystem], Field(min_length=1)]
-    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] = (0,)
+    seeds: Seeds = (0,)
     precision: Precision = "float32"
 
     @model_validator(mode="after")
     def _fits(self) -> "EvidenceSets":
-        if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("`seeds` has one twice")
         for name, system in self.systems.items():
             lacking = [data for data in self.data if system.recipe_for(data) is None]
             if lacking:

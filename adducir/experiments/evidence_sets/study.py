@@ -11,9 +11,11 @@ import numpy as np
 from adducir.core.absent import gathering
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
-from adducir.core.files import file_digest, require
+from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import name_in_study
+from adducir.core.source_digests import source_digests
+from adducir.core.unread import may_read
 from adducir.core.yaml import load
 from adducir.corpora.references import file_path
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
@@ -82,7 +84,7 @@ class SelectionStep(ArtifactStep):
         """See :meth:`ArtifactStep.identities`."""
         return {
             "model": read_manifest(self.model).fingerprint,
-            "questions": fingerprint([file_digest(path) for path in self._tests]),
+            "questions": fingerprint(source_digests(self._tests)),
         }
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
@@ -124,12 +126,17 @@ class EvidenceStudy(Study):
         """Open questions and recipes; what is wrong is left with the planner."""
         planner, folder = self.planner, self.folder
         for data, rounds in self.recipe.data.items():
-            find = partial(_gold, data, rounds, folder, planner.path)
-            gold = planner.opening(("data", data), find)
-            if gold is not None:
-                self.gold[data] = gold
-                for number, one in enumerate(rounds):
-                    self.tests[data, number] = _paths(one.test, folder)
+            find = partial(_questions, rounds, folder)
+            tested = planner.opening(("data", data), find)
+            if tested is None:
+                continue
+            for number, one in enumerate(rounds):
+                self.tests[data, number] = _paths(one.test, folder)
+            if all(questions is not None for questions in tested):
+                every = [question for questions in tested for question in questions or ()]
+                gold = planner.opening(("data", data), partial(_gold, data, every, planner.path))
+                if gold is not None:
+                    self.gold[data] = gold
         for trial in self._trials():
             find_step = partial(self._step, trial)
             step = planner.opening(("systems", trial.system), find_step)
@@ -246,26 +253,35 @@ def _mean(each: list[Scores]) -> Scores:
     return Scores(first.system, first.qids, first.measures, values, first.missing, first.extra)
 
 
-def _gold(data: str, rounds: Sequence[RoundRecipe], folder: Path, path: Path) -> GoldSets:
-    """The gold sets of a data set's test questions, over all of its rounds."""
+def _questions(rounds: Sequence[RoundRecipe], folder: Path) -> list[list[EvidenceQuestion] | None]:
+    """The test questions of each round; None of one that a dry run leaves unread."""
     with gathering() as each:
-        tested = [each(partial(_separate, one, folder)) or [] for one in rounds]
-    every = [question for questions in tested for question in questions]
+        return [each(partial(_separate, one, folder)) for one in rounds]
+
+
+def _gold(data: str, every: Sequence[EvidenceQuestion], path: Path) -> GoldSets:
+    """The gold sets of a data set's test questions, over all of its rounds."""
     twice = len(every) - len({question.id for question in every})
     if twice:
         raise InputError(f"{twice} questions of {data} are tested in two rounds.", path=path)
     return GoldSets.of(every)
 
 
-def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion]:
-    """The test questions of a round, none of which may be in its other files."""
+def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion] | None:
+    """The test questions of a round, none of which may be in its other files.
+
+    None where a dry run leaves them unread.
+    """
     others = (*_paths(one.train, folder), *_paths(one.validation, folder))
     with gathering() as each:
         for path in (*_paths(one.test, folder), *others):
             each(partial(require, path))
+    reads_others = may_read(*others)
+    if not may_read(*_paths(one.test, folder)):
+        return None
     tested = [question for path in _paths(one.test, folder) for question in read_questions(path)]
     texts = {question.question for question in tested}
-    for path in others:
+    for path in others if reads_others else ():
         shared = texts.intersection(question.question for question in read_questions(path))
         if shared:
             raise InputError(

@@ -4,29 +4,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from adducir.core.absent import gathering
-from adducir.core.errors import InputError, UsageError
-from adducir.core.files import file_digest
+from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.recipe import Recipe
+from adducir.core.source_digests import source_digest
+from adducir.core.unread import may_read
 from adducir.corpora.references import file_path
+from adducir.corpora.sizes import bytes_of_files
 from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic import spans_of_relic
 from adducir.datasets.quotations.relic_files import read_relic
 from adducir.datasets.spans.record import MaskedSpan, read_spans
-from adducir.datasets.splitting import DEFAULT_SHARES, check_shares, part_of
+from adducir.datasets.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, collection_task, pool_tasks
+from adducir.training.division import GroupShares, Part
 from adducir.training.recipe import Several, listed
 
-Part = Literal["train", "validation", "test"]
 
-
-class DataRecipe(Recipe):
+class DataRecipe(GroupShares):
     """Contexts, and what is ranked for them; one of the first three.
 
     Attributes:
@@ -36,7 +36,6 @@ class DataRecipe(Recipe):
         candidates: Files of spans that are candidates only, beside ``spans``.
         part: The part whose contexts are ranked; all groups stay candidates. None for all.
         shares: The shares of the groups, as an encoder's recipe divides them.
-        seed: Of that division.
         groups: The books or questions whose contexts are ranked; none for all.
         sentences: The lengths of the spans whose contexts are ranked; none for all.
     """
@@ -46,8 +45,6 @@ class DataRecipe(Recipe):
     pools: str = ""
     candidates: Several = ()
     part: Part | None = None
-    shares: dict[Part, float] | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     groups: tuple[str, ...] = ()
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
 
@@ -61,16 +58,7 @@ class DataRecipe(Recipe):
             raise ValueError("the books of `pools` are not known: leave out `part` and `groups`")
         if self.shares and not self.part:
             raise ValueError("`shares` need `part`")
-        try:
-            check_shares(self.divided)
-        except UsageError as error:
-            raise ValueError(error.what.rstrip(".")) from error
         return self
-
-    @property
-    def divided(self) -> dict[str, float]:
-        """The shares, default or not."""
-        return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
 
 
 @dataclass(frozen=True)
@@ -82,12 +70,19 @@ class SpanData:
         folder: The study's folder.
         spans: The contexts that are ranked.
         identity: The fingerprint of its files and of the choice of contexts.
+        is_read: Whether the contexts are known: a dry run reads no large files.
     """
 
     recipe: DataRecipe
     folder: Path
     spans: tuple[MaskedSpan, ...]
     identity: str
+    is_read: bool = True
+
+    @property
+    def bytes(self) -> float | None:
+        """Of the text of its files; None where one is not there."""
+        return bytes_of_files(_paths(self.recipe, self.folder))
 
     @property
     def groups(self) -> frozenset[str]:
@@ -125,7 +120,10 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     """
     paths = _paths(recipe, folder)
     with gathering() as each:
-        digests = [each(partial(file_digest, path)) for path in paths]
+        digests = [each(partial(source_digest, path)) for path in paths]
+    identity = fingerprint([*digests, _choice(recipe)])
+    if not may_read(*paths):
+        return SpanData(recipe, folder, (), identity, is_read=False)
     every = _contexts(recipe, folder)
     known = {span.group for span in every}
     unknown = set(recipe.groups) - known
@@ -141,7 +139,7 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             path=paths[0],
             hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
-    data = SpanData(recipe, folder, spans, fingerprint([*digests, _choice(recipe)]))
+    data = SpanData(recipe, folder, spans, identity)
     if recipe.relic or recipe.pools:
         return data
     for _ in data.tasks():  # a candidate with two texts is found now

@@ -14,6 +14,7 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
+from adducir.core.unread import may_read
 from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
@@ -27,6 +28,7 @@ from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import Texts, ranked
 from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Step
+from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device
 from adducir.models.sources import RECIPES
@@ -48,6 +50,15 @@ class _Encoder(RankingSystem):
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
         """The tokens that are read, and how token vectors become one."""
         return LengthPart(), None
+
+    def base(self, study: Opened) -> str:
+        """The model that it begins with."""
+        raise NotImplementedError
+
+    def work(self, step: Ranking) -> Work | None:
+        """See :meth:`RankingSystem.work`: contexts and candidates are read."""
+        text, size = step.data.bytes, size_of_model(self.base(step.study), step.study.folder)
+        return None if text is None else forward(size, text / BYTES_PER_TOKEN, LONGEST / 2)
 
     def kept_for(self, step: Ranking) -> str:
         """Steps for which this is the same share the vectors of candidates."""
@@ -110,6 +121,10 @@ class Pretrained(_Encoder):
         """See :meth:`_Encoder.source`."""
         return encoder_source(expanded(self.encoder), step.study.folder)
 
+    def base(self, study: Opened) -> str:
+        """See :meth:`_Encoder.base`."""
+        return self.encoder
+
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
         """See :meth:`_Encoder.read_as`."""
         return self.lengths, self.pooling
@@ -159,21 +174,28 @@ class Trained(_Encoder):
         """See :meth:`_Encoder.source`."""
         return encoder_source(str(step.inputs[-1].path))
 
+    def base(self, study: Opened) -> str:
+        """See :meth:`_Encoder.base`."""
+        document = load(file_path(listed(self.train)[0], study.folder))
+        return validate(document, EncoderRecipe, self.set).base
+
     def kept_for(self, step: Ranking) -> str:
         """See :meth:`_Encoder.kept_for`: it is another encoder for each context."""
         return str(step.path)
 
 
 def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study: Opened) -> None:
-    """Hold what a recipe learns from to what is tested on."""
+    """Hold what a recipe learns from to what is tested on; a dry run does so for small files."""
+    files = recipe.data.files(study.folder)
+    if not may_read(*(path for paths in files.values() for path in paths)):
+        return
     known = [span for span, part in spans_of(recipe.data, study.folder) if part != "test"]
     for tested, one in study.data.items():
         shared = one.groups & {span.group for span in known}
         if shared:
-            file = recipe.data.files(study.folder)["train"][0]
             raise InputError(
                 f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
-                path=file,
+                path=files["train"][0],
                 hint="Give `data.shares` and `data.seed` the values that they have in the "
                 "study, or name the tested spans in `data.without`.",
             )

@@ -19,6 +19,7 @@ from adducir.experiments.layout import layout_of
 from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.step import ArtifactStep, Step, Unknown
+from adducir.experiments.work import Work
 from adducir.models.machine import using_threads
 from adducir.tables.table import ResultTable
 from adducir.version import __version__
@@ -68,8 +69,8 @@ class RankStep(ArtifactStep):
 
     def title(self, shown: Callable[[Path], str]) -> str:
         """Its folder, and what is ranked."""
-        what = f"{self.system}, {self.context_name}: {len(self.data.spans):,} contexts"
-        return f"{shown(self.path)}: {what}"
+        count = f": {len(self.data.spans):,} contexts" if self.data.is_read else ""
+        return f"{shown(self.path)}: {self.system}, {self.context_name}{count}"
 
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
@@ -83,6 +84,10 @@ class RankStep(ArtifactStep):
     def versions(self) -> Mapping[str, str]:
         """See :meth:`ArtifactStep.versions`."""
         return self._system.versions()
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        return self._system.work(self)
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Rank, and write the ranks."""

@@ -16,6 +16,7 @@ from adducir.experiments.context import Context
 from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
+from adducir.experiments.work import Work
 
 T = TypeVar("T")
 
@@ -102,6 +103,11 @@ class RankingSystem(Recipe):
     def versions(self) -> Mapping[str, str]:
         """Versions of the libraries that take part."""
         return {}
+
+    def work(self, step: Ranking) -> Work | None:
+        """How much there is to do; None where that is not known."""
+        del step
+        return None
 
     @abstractmethod
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:

@@ -24,7 +24,7 @@ def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     if recipe.comparison is not None:
         yield from _comparison(recipe.comparison, names)
     yield from _table(recipe, names)
-    yield from _clashing_files(recipe)
+    yield from clashing_files(recipe)
 
 
 def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDetail]:
@@ -60,7 +60,7 @@ def _table(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
             yield ErrorDetail(("table", "show", number), what)
 
 
-def _clashing_files(recipe: Entries) -> Iterator[ErrorDetail]:
+def clashing_files(recipe: Entries) -> Iterator[ErrorDetail]:
     """Names that would get the same file, also where upper and lower case are one."""
     sections = ("indexes", recipe.indexes), ("topics", recipe.topics), ("systems", recipe.systems)
     for section, names in sections:

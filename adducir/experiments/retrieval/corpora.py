@@ -5,17 +5,17 @@ from functools import partial
 from typing import ClassVar
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
+from adducir.experiments.retrieval.linked import Linked
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 
 
-class CorpusRecipe(Recipe):
+class CorpusRecipe(Linked):
     """The base of every kind of corpus."""
 
     stage: ClassVar[int] = 0

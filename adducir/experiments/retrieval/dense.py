@@ -1,6 +1,7 @@
 """Dense indexes of an experiment file: ``engine: dense``, vectors of documents in FAISS."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -10,8 +11,10 @@ from pydantic import ConfigDict, model_validator
 from adducir.core.artifacts import Manifest
 from adducir.core.choice import hyperparameters
 from adducir.core.errors import ArtifactError, InputError
+from adducir.core.unread import NotRead
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.topics import Topics
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
@@ -20,15 +23,22 @@ from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
 from adducir.experiments.retrieval.indexes import IndexRecipe
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.trained import is_recipe, open_recipe
 from adducir.experiments.step import ModelStep, Waiting
+from adducir.experiments.work import (
+    BYTES_PER_TOKEN,
+    SINGLE,
+    Work,
+    forward,
+    size_of_model,
+)
 from adducir.indexes.dense.builder import KIND, Running, build_dense_index, dense_identity
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.searching import search_topics_dense
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.search import Search as Found
 from adducir.models.machine import Precision
-from adducir.models.sources import RECIPES
-from adducir.training.kinds import open_training
+from adducir.models.sizes import NetworkSize
 
 _NO_WORDS = "means nothing to a dense index, which ranks by vectors"
 
@@ -61,6 +71,10 @@ class Dense(IndexRecipe):
         own = {name: name for name in type(self).model_fields}
         return hyperparameters(DenseSettings, "a dense index", given, own)
 
+    def is_trained(self, folder: Path) -> bool:
+        """See :meth:`Linked.is_trained`."""
+        return is_recipe(self.encoder, folder)
+
     def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
         """See :meth:`IndexRecipe.unfit`."""
         for key in system.model_fields_set & {"model"}:
@@ -75,7 +89,9 @@ class Dense(IndexRecipe):
     ) -> IndexStep | None:
         """See :meth:`IndexRecipe.step`."""
         planner, place = study.planner, ("indexes", name, "encoder")
-        encoder = planner.opening(place, partial(_open_encoder, self.encoder, planner.folder))
+        seed = study.seed_of("indexes", name)
+        open_it = partial(_open_encoder, self.encoder, planner.folder, seed)
+        encoder = planner.opening(place, open_it)
         if encoder is None:
             return None
         source = study.label(self.corpus)
@@ -91,9 +107,10 @@ class Dense(IndexRecipe):
 class _Encoder:
     """The encoder of an index: one that is there, or one that is trained first."""
 
-    def __init__(self, name: str, folder: Path, plan: EncoderPlan | None = None) -> None:
-        self.name, self.folder, self.plan = name, folder, plan
-        self.path = file_path(name, folder).with_suffix("") if plan else None
+    def __init__(
+        self, name: str, folder: Path, plan: EncoderPlan | None = None, path: Path | None = None
+    ) -> None:
+        self.name, self.folder, self.plan, self.path = name, folder, plan, path
         if plan is None:
             self.source.identity()
 
@@ -111,19 +128,19 @@ class _Encoder:
         return encoder_source(expanded(self.name), self.folder)
 
 
-def _open_encoder(name: str, folder: Path) -> _Encoder:
+def _open_encoder(name: str, folder: Path, seed: int | None) -> _Encoder:
     """The encoder, or the recipe that trains it; no model is loaded.
 
     Raises:
         InputError: There is no such encoder or recipe, or the recipe has errors.
     """
-    path = file_path(name, folder)
-    if path.suffix not in RECIPES:
+    if not is_recipe(name, folder):
         return _Encoder(name, folder)
-    plan = open_training(path)
+    path = file_path(name, folder)
+    plan, model = open_recipe(path, seed)
     if not isinstance(plan, EncoderPlan):
         raise InputError("this is no recipe of an encoder.", path=path)
-    return _Encoder(name, folder, plan)
+    return _Encoder(name, folder, plan, model)
 
 
 class DenseStep(IndexStep):
@@ -155,14 +172,19 @@ class DenseStep(IndexStep):
             self.corpus,
             self.encoder.source,
             self.recipe.dense_settings,
-            self.recipe.fields,
+            self.fields,
             self.recipe.precision,
         )
 
     @property
     def fields(self) -> tuple[str, ...]:
         """See :attr:`IndexStep.fields`."""
-        return self.recipe.fields or tuple(self.corpus.default_fields)
+        try:
+            return self.recipe.fields or tuple(self.corpus.default_fields)
+        except NotRead:
+            if not self.path.is_dir():
+                raise
+            return self.fields_as_built()
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -191,6 +213,29 @@ class DenseStep(IndexStep):
             raise ArtifactError("this is no dense index.", path=self.path)
         return search_topics_dense(index, topics, tag=tag, depth=depth, threads=context.threads)
 
+    def _size(self) -> NetworkSize | None:
+        plan = self.encoder.plan
+        return size_of_model(plan.recipe.base if plan else self.encoder.name, self.encoder.folder)
+
+    def searching(self, ranker: Ranker, queries: int) -> Work | None:
+        """See :meth:`IndexStep.searching`: an exact search reads every vector."""
+        del ranker
+        size, count = self._size(), self.documents
+        if size is None or count is None:
+            return None
+        products = 2.0 * queries * count * size.width
+        vectors = SINGLE * count * size.width
+        return Work(("networks",), {"products": products}, memory=size.bytes + vectors)
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        size, count, text = self._size(), self.documents, bytes_of_corpus(self.corpus)
+        if size is None or count is None or text is None:
+            return None
+        tokens = text / BYTES_PER_TOKEN
+        done, vectors = forward(size, tokens, tokens / count), SINGLE * count * size.width
+        return done and replace(done, memory=done.memory + vectors, disk=vectors)
+
     def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""
         return build_dense_index(
@@ -199,7 +244,12 @@ class DenseStep(IndexStep):
             self.encoder.source,
             self.recipe.dense_settings,
             fields=self.recipe.fields,
-            running=Running(context.device, context.threads, precision=self.recipe.precision),
+            running=Running(
+                context.device,
+                context.threads,
+                precision=self.recipe.precision,
+                execution=context.execution,
+            ),
             rebuild=context.rebuild,
             progress=context.progress,
         )

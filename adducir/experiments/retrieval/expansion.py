@@ -1,7 +1,7 @@
 """Corpora with the words of another corpus weighted by DeepCT: the model and weights they need."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -13,6 +13,7 @@ from adducir.core.errors import InputError
 from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings
@@ -22,11 +23,19 @@ from adducir.experiments.context import Context
 from adducir.experiments.retrieval.corpora import CorpusRecipe
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.trained import is_recipe, open_recipe
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, ModelStep, Step
+from adducir.experiments.work import (
+    BYTES_PER_TOKEN,
+    LONGEST,
+    WEIGHT_BYTES,
+    Work,
+    forward,
+    size_of_model,
+)
 from adducir.models.machine import Precision
-from adducir.models.sources import RECIPES, ModelSource
-from adducir.training.kinds import open_training
+from adducir.models.sources import ModelSource
 
 
 class ExpandedRecipe(CorpusRecipe):
@@ -41,6 +50,7 @@ class ExpandedRecipe(CorpusRecipe):
     """
 
     stage: ClassVar[int] = 1
+    references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
     expand: Name
     model: str
     scale: Annotated[float, Field(gt=0)] = 100.0
@@ -52,6 +62,10 @@ class ExpandedRecipe(CorpusRecipe):
         """What is expanded by what."""
         return f"{self.expand}, expanded by {self.model}"
 
+    def is_trained(self, folder: Path) -> bool:
+        """See :meth:`Linked.is_trained`."""
+        return is_recipe(self.model, folder)
+
     def open(self, name: str, study: RetrievalStudy) -> None:
         """Open the model, or its recipe; nothing is trained or predicted.
 
@@ -61,8 +75,8 @@ class ExpandedRecipe(CorpusRecipe):
         errors.extend(study.names.check(place, "corpora", self.expand))
         if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
             errors.add(place, f"`{self.expand}` is itself expanded")
-        folder = study.planner.folder
-        open_it = partial(_open_model, self.model, folder, study.planner.progress)
+        folder, seed = study.planner.folder, study.seed_of("corpora", name)
+        open_it = partial(_open_model, self.model, folder, seed, study.planner.progress)
         model = study.planner.opening(("corpora", name, "model"), open_it)
         base = study.corpora.get(self.expand)
         if model is None or base is None:
@@ -98,7 +112,7 @@ class _Model:
     plan: DeepCTPlan | None = None
 
 
-def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
+def _open_model(name: str, folder: Path, seed: int | None, progress: Progress) -> _Model:
     """The model that expands a corpus, or the recipe that makes it.
 
     Raises:
@@ -106,11 +120,11 @@ def _open_model(name: str, folder: Path, progress: Progress) -> _Model:
         MachineError: A source of the recipe cannot be downloaded.
     """
     path = file_path(name, folder)
-    if path.suffix in RECIPES:
-        plan = open_training(path, progress=progress)
+    if is_recipe(name, folder):
+        plan, model = open_recipe(path, seed, progress)
         if not isinstance(plan, DeepCTPlan):
             raise InputError("this is no recipe of a term weighter.", path=path)
-        return _Model(path.with_suffix(""), plan.model_settings, plan.fingerprint, plan)
+        return _Model(model, plan.model_settings, plan.fingerprint, plan)
     if not path.is_dir():
         raise InputError(
             "there is no such model.",
@@ -148,6 +162,18 @@ class WeightsStep(Step):
             return None
         return "those that are there are other weights" if self.path.exists() else MISSING
 
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`: each token of the corpus is read once."""
+        text, base = bytes_of_corpus(self.base), str(self.model)
+        if self.inputs:
+            base = self.inputs[0].plan().recipe.base
+        if text is None:
+            return None
+        tokens = text / BYTES_PER_TOKEN
+        size = size_of_model(base, self.model.parent.parent)
+        done = forward(size, tokens, LONGEST / 2)
+        return done and replace(done, disk=WEIGHT_BYTES * tokens)
+
     def make(self, context: Context) -> None:
         """Predict them."""
         predict_corpus_weights(
@@ -158,5 +184,6 @@ class WeightsStep(Step):
             threads=context.threads,
             precision=self.recipe.precision,
             rebuild=context.rebuild,
+            execution=context.execution,
             progress=context.progress,
         )

@@ -2,19 +2,23 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from adducir.core.artifacts import Manifest, read_manifest, refuse_other_artifact
-from adducir.core.errors import ArtifactError
+from adducir.core.errors import AdducirError, ArtifactError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.unread import known
 from adducir.core.verified import changes
 from adducir.corpora.documents import Corpus
+from adducir.corpora.sizes import documents_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import MISSING, Step
+from adducir.experiments.work import Work
 from adducir.indexes.engine import open_index, remark_on
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
@@ -110,6 +114,20 @@ class IndexStep(Step):
     ) -> Found:
         """Search every topic."""
 
+    def searching(self, ranker: Ranker, queries: int) -> Work | None:
+        """The work of a search, beside writing its run; None where that is not known."""
+        del ranker, queries
+        return None
+
+    @property
+    def documents(self) -> float | None:
+        """How many documents it has or will have, as far as known."""
+        with suppress(AdducirError):
+            counted = read_manifest(self.path).counts.get("documents")
+            if isinstance(counted, int):
+                return counted
+        return documents_of(self.corpus)
+
     @abstractmethod
     def build(self, context: Context) -> Manifest:
         """Build it, unless it is there."""
@@ -122,7 +140,7 @@ class IndexStep(Step):
         """See :meth:`Step.why`."""
         if _is_absent(self.path):
             return MISSING
-        manifest, wanted = read_manifest(self.path), self.fingerprint
+        manifest, wanted = read_manifest(self.path), known(self.fingerprint)
         if manifest.fingerprint == wanted:
             damaged = changes(self.path, manifest)
             return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
@@ -130,6 +148,16 @@ class IndexStep(Step):
         sources = {"corpus": [self.corpus.source]}
         refuse_other_artifact(self.path, manifest, self.kind, sources, inputs)
         return _difference(manifest, self.settings)
+
+    def fields_as_built(self) -> tuple[str, ...]:
+        """The fields of the index that is there, where a dry run does not look into its corpus.
+
+        They are the corpus's own where the fingerprint is right, which covers the corpus.
+
+        Raises:
+            ArtifactError: There is none.
+        """
+        return tuple(read_manifest(self.path).recipe.get("fields", ()))
 
     def make(self, context: Context) -> None:
         """Build it, and say what it holds."""

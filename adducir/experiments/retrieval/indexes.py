@@ -2,26 +2,31 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from functools import partial
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
 from adducir.core.artifacts import Manifest
 from adducir.core.choice import entry
 from adducir.core.errors import AdducirError
-from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
+from adducir.core.unread import NotRead
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
+from adducir.experiments.retrieval.linked import Linked
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name
+from adducir.experiments.work import Work
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
@@ -34,7 +39,7 @@ from adducir.indexes.search import search_topics
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
 
-class IndexRecipe(Recipe):
+class IndexRecipe(Linked):
     """The base of every kind of index.
 
     Attributes:
@@ -42,6 +47,7 @@ class IndexRecipe(Recipe):
         fields: The fields that are indexed, joined; by default the corpus's own.
     """
 
+    references: ClassVar[Mapping[str, str]] = {"corpus": "corpora"}
     corpus: Name
     fields: tuple[str, ...] = ()
 
@@ -171,14 +177,25 @@ class InvertedStep(IndexStep):
         self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
         self.place = ("indexes", name)
         self.kind = KINDS[engine]
+        self._engine: EngineName = engine
         self.engine, self._builder = engine, builder(engine)
-        self._settings = settled(self.corpus, settings)
-        self._fingerprint = fingerprint_of_index(engine, self.corpus, self._settings)
+        self._given: IndexSettings = settings
+        with suppress(NotRead):  # what a dry run leaves unread is asked for when it matters
+            _ = self.fingerprint
 
-    @property
+    @cached_property
+    def _settings(self) -> IndexSettings:
+        try:
+            return settled(self.corpus, self._given)
+        except NotRead:
+            if not self.path.is_dir():
+                raise
+            return replace(self._given, fields=self.fields_as_built())
+
+    @cached_property
     def fingerprint(self) -> str:
         """See :attr:`IndexStep.fingerprint`."""
-        return self._fingerprint
+        return fingerprint_of_index(self._engine, self.corpus, self._settings)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -213,6 +230,21 @@ class InvertedStep(IndexStep):
             depth=depth,
             threads=context.threads,
         )
+
+    def searching(self, ranker: Ranker, queries: int) -> Work | None:
+        """See :meth:`IndexStep.searching`."""
+        count, feedback = self.documents, " feedback" if ranker.feedback is not None else ""
+        if count is None:
+            return None
+        return Work((self.engine,), {f"{self.engine}{feedback} pairs": queries * count})
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        text = bytes_of_corpus(self.corpus)
+        if text is None:
+            return None
+        amounts, shares = {f"{self.engine} bytes": text}, {self.engine: text}
+        return Work((self.engine,), amounts, shares=shares)
 
     def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""

@@ -1,10 +1,12 @@
 """What the report of a retrieval experiment shows beyond its table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from adducir.experiments.retrieval.answers import part_of, run_facts
 from adducir.experiments.retrieval.snippets import snippets
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.weights import weights
 from adducir.experiments.shown import training_seconds
 from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Material
@@ -12,7 +14,7 @@ from adducir.tables.material import Cost, Material
 
 def collectors(study: RetrievalStudy) -> dict[str, HitCollector]:
     """What takes in the runs of each topic set."""
-    systems = len(study.recipe.systems)
+    systems = len(study.rows)
     return {
         name: HitCollector(
             one.qrels, systems, dict(zip(one.topics.qids, one.topics.queries, strict=True))
@@ -24,10 +26,30 @@ def collectors(study: RetrievalStudy) -> dict[str, HitCollector]:
 def material(study: RetrievalStudy, collected: Mapping[str, HitCollector]) -> Material:
     """Queries, hits and judgements, and what systems cost as their runs' metadata say."""
     topics = {name: one.found() for name, one in collected.items()}
+    texts = snippets(study, {name: one.runs for name, one in topics.items()})
     return Material(
         topics=topics if len(topics) > 1 else {"": next(iter(topics.values()))},
-        snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
-        costs={name: _cost(study, name) for name in study.recipe.systems},
+        snippets=texts,
+        weights=weights(study, texts),
+        costs={
+            name: _mean([_cost(study, one) for one in systems])
+            for name, systems in study.rows.items()
+        },
+    )
+
+
+def _mean(costs: Sequence[Cost]) -> Cost:
+    """The mean cost of a system's runs; None of what is not known of each."""
+
+    def mean(each: Sequence[float | None]) -> float | None:
+        known = [one for one in each if one is not None]
+        return fmean(known) if len(known) == len(each) else None
+
+    size = mean([one.index_bytes for one in costs])
+    return Cost(
+        mean([one.milliseconds for one in costs]),
+        None if size is None else round(size),
+        mean([one.training_seconds for one in costs]),
     )
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 
+from adducir.corpora.documents import Corpus
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Finding
 from adducir.experiments.planner import Planner
-from adducir.experiments.retrieval.consistency import inconsistencies
+from adducir.experiments.retrieval.consistency import clashing_files, inconsistencies
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.index_step import index_path
+from adducir.experiments.retrieval.index_step import IndexStep, index_path
+from adducir.experiments.retrieval.seeds import SECTIONS, Seeded
 from adducir.experiments.retrieval.study import Entries, RetrievalStudy
 from adducir.experiments.retrieval.table import result_table
 from adducir.experiments.retrieval.topics import open_topics
@@ -24,15 +26,32 @@ def open_study(recipe: Entries, planner: Planner) -> RetrievalStudy:
     """Open every source of an experiment file, and settle its indexes."""
     study = _Opened(recipe, planner)
     planner.errors.extend(inconsistencies(recipe, study.names))
+    for name, system in recipe.systems.items():
+        planner.errors.extend(system.check(name, study))
+    _add_seeds(study)
+    recipe = study.recipe
     for name, corpus in sorted(recipe.corpora.items(), key=lambda item: item[1].stage):
         corpus.open(name, study)
     open_topics(study)
-    for name, system in recipe.systems.items():
-        planner.errors.extend(system.check(name, study))
     _settle_indexes(study)
     for name, system in recipe.systems.items():
         system.open(name, study)
     return study
+
+
+def _add_seeds(study: RetrievalStudy) -> None:
+    """Plan the systems that have seeds as one for each seed."""
+    written, errors = study.written, study.planner.errors
+    sections = {name: getattr(written, name) for name in SECTIONS}
+    seeded = Seeded(study.planner.folder, sections)
+    found = list(seeded.errors(written.comparison))
+    errors.extend(found)
+    if not seeded.origins or found:
+        return
+    study.recipe = written.model_copy(update=seeded.entries)
+    study.rows, study.origins = seeded.rows, seeded.origins
+    errors.origins = {key: one.name for key, one in seeded.origins.items()}
+    errors.extend(clashing_files(study.recipe))
 
 
 def _settle_indexes(study: RetrievalStudy) -> None:
@@ -49,5 +68,9 @@ def _settle_indexes(study: RetrievalStudy) -> None:
         study.indexes[name] = step
         why = study.planner.opening(("indexes", name), step.why)
         if why is not None:
-            look = partial(refuse_unknown_fields, corpus.corpus, step.fields)
-            study.planner.opening(("indexes", name, "fields"), look)
+            study.planner.opening(("indexes", name, "fields"), partial(_look, corpus.corpus, step))
+
+
+def _look(corpus: Corpus, step: IndexStep) -> None:
+    """Look for the fields of an index in its corpus."""
+    refuse_unknown_fields(corpus, step.fields)

@@ -42,7 +42,7 @@ def provenance(study: RetrievalStudy, context: Context) -> dict[str, Any]:
     settings = chosen_settings(study)
     return {
         "command": _command(study, context),
-        "recipe": study.recipe.model_dump(mode="json", exclude_unset=True),
+        "recipe": study.written.model_dump(mode="json", exclude_unset=True),
         **({"chosen settings, by fold": settings} if settings else {}),
         "runs": {
             topic_set: {

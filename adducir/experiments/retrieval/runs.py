@@ -2,23 +2,28 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import fingerprint
+from adducir.core.unread import NotRead, is_small, known, reads_all
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, run_facts
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import MISSING, Step, Waiting
+from adducir.experiments.work import Work
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 
 _RUN_VERSION = 1
+LINES = 1000
+"""A topic's lines in an estimate, where the depth is `all`."""
 
 
 class RunStep(Answer):
@@ -82,8 +87,13 @@ class RunStep(Answer):
             wanted = self.fingerprint
         except Waiting as waiting:
             return waiting.on
+        except NotRead:
+            if self.path.is_file():
+                raise
+            return MISSING
         if not self.path.is_file():
             return MISSING
+        wanted = known(wanted)
         if not metadata_for(self.path).is_file():
             return "the one that is there has no metadata"
         facts = run_facts(self.path)
@@ -92,9 +102,24 @@ class RunStep(Answer):
         if facts["adducir"]["fingerprint"] != wanted:
             return "the one that is there was built with other settings"
         # Nobody but the step that wrote it says what is in it.
-        if facts["run file"]["sha256"] != file_digest(self.path):
+        is_read = reads_all() or is_small(self.path)
+        if is_read and facts["run file"]["sha256"] != file_digest(self.path):
             return "the one that is there was changed since it was made"
         return None
+
+    @property
+    def rows(self) -> float:
+        """How many lines it has, at most."""
+        return float(len(self.topics) * (self.study.recipe.most or LINES))
+
+    def produced(self) -> Work | None:
+        """The work of :meth:`produce`; None where it is not known."""
+        return None
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        work = self.produced()
+        return work and replace(work, shares={**work.shares, "run row": self.rows})
 
     def make(self, context: Context) -> None:
         """Write the run with its metadata."""

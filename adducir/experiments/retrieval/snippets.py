@@ -6,7 +6,7 @@ import polars as pl
 
 from adducir.core.errors import ArtifactError
 from adducir.corpora.documents import text_of
-from adducir.experiments.retrieval.corpora import SourceCorpus
+from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.indexes.documents import DocumentStore
@@ -18,7 +18,7 @@ LENGTH = 240
 def snippets(
     study: RetrievalStudy, hits: Mapping[str, Mapping[str, pl.DataFrame]]
 ) -> dict[str, str]:
-    """The first characters of hits, from the indexes of corpora as they are, by docno.
+    """The first characters of hits, as they stand beside the indexes, by docno.
 
     Args:
         study: Says of which documents: ``none``, the ``judged`` ones, or ``all``.
@@ -29,10 +29,10 @@ def snippets(
         return {}
     docnos = set(_wanted(study, hits, judged_only=wanted == "judged"))
     found: dict[str, str] = {}
-    for index, store in _stores(study):
+    for store, fields in _stores(study):
         for docno in sorted(docnos - found.keys()):
             if docno in store:
-                found[docno] = " ".join(text_of(store.get(docno), index.fields).split())[:LENGTH]
+                found[docno] = " ".join(text_of(store.get(docno), fields).split())[:LENGTH]
     return found
 
 
@@ -46,12 +46,30 @@ def _wanted(
             yield from kept["docno"].unique().to_list()
 
 
-def _stores(study: RetrievalStudy) -> Iterator[tuple[IndexStep, DocumentStore]]:
-    """The texts beside indexes; a corpus that was expanded no longer reads as it was written."""
+def _stores(
+    study: RetrievalStudy,
+) -> Iterator[tuple[DocumentStore, tuple[str, ...]]]:
+    """The texts beside indexes, with the fields that are read; of weighted words, those weighted.
+
+    Indexes of corpora as they are come first.
+    """
+    later: list[tuple[IndexStep, tuple[str, ...]]] = []
     for name, index in study.indexes.items():
-        corpus = study.recipe.corpora[study.recipe.indexes[name].corpus]
-        if isinstance(corpus, SourceCorpus):
-            try:
-                yield index, DocumentStore(index.path)
-            except ArtifactError:
-                continue  # not built, for no run to be made needs it
+        corpus = study.corpora[study.recipe.indexes[name].corpus].corpus
+        if isinstance(corpus, ExpandedCorpus):
+            read = [corpus.settings.text if one == WEIGHTED else (one,) for one in index.fields]
+            later.append((index, tuple(dict.fromkeys(one for many in read for one in many))))
+        else:
+            yield from opened(index, index.fields)
+    for index, fields in later:
+        yield from opened(index, fields)
+
+
+def opened(
+    index: IndexStep, fields: tuple[str, ...]
+) -> Iterator[tuple[DocumentStore, tuple[str, ...]]]:
+    """The store beside an index, with fields; nothing where the index is not there."""
+    try:
+        yield DocumentStore(index.path), fields
+    except ArtifactError:
+        return  # not built, for no run to be made needs it

@@ -5,7 +5,7 @@ Everything is opened before anything runs, and every error is kept for one messa
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
@@ -22,6 +22,13 @@ from adducir.experiments.tuning.pool import Pool
 from adducir.runs.findings import some
 from adducir.runs.run import Run
 from adducir.training.plan import TrainingPlan
+
+
+class Origin(NamedTuple):
+    """The entry of the file that an entry of a seed is made of, and the seed."""
+
+    name: str
+    seed: int
 
 
 class Entry(Protocol):
@@ -41,6 +48,10 @@ class Entry(Protocol):
     @property
     def group(self) -> str | None:
         """The section of the table that it stands in."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of the trainings of what it is made with; none for those of the recipes."""
 
     def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
         """The name of the index that it searches or reads documents of."""
@@ -73,6 +84,9 @@ class Entries(Protocol):
     def most(self) -> int | None:
         """The depth as a number; None for all documents."""
 
+    def model_copy(self, *, update: Mapping[str, Any]) -> "Entries":
+        """The file with other entries."""
+
     def model_dump(self, *, mode: str, exclude_unset: bool = False) -> dict[str, Any]:
         """The file as plain values."""
 
@@ -81,7 +95,10 @@ class RetrievalStudy(Study):
     """A retrieval experiment, opened.
 
     Attributes:
-        recipe: What the file says.
+        written: What the file says.
+        recipe: The same with the entries of each seed in place of the systems that have seeds.
+        rows: The systems that each system of the file is planned as: one for each seed.
+        origins: What entries of a seed are made of, by section and name.
         planner: Where it lies, and what takes errors.
         names: The names that the file defines.
         corpora: By name.
@@ -97,7 +114,9 @@ class RetrievalStudy(Study):
     makes: ClassVar[str] = "runs"
 
     def __init__(self, recipe: Entries, planner: Planner) -> None:
-        self.recipe, self.planner = recipe, planner
+        self.written, self.recipe, self.planner = recipe, recipe, planner
+        self.rows: Mapping[str, tuple[str, ...]] = {name: (name,) for name in recipe.systems}
+        self.origins: Mapping[tuple[str, str], Origin] = {}
         self.names = Names(planner.data)
         self.corpora: dict[str, OpenedCorpus] = {}
         self.indexes: dict[str, IndexStep] = {}
@@ -107,6 +126,11 @@ class RetrievalStudy(Study):
         self.folds: dict[str, Folds] = {}
         self.runs: dict[tuple[str, str], Answer | Unknown] = {}
         self._trainings: dict[Path, ModelStep] = {}
+
+    def seed_of(self, section: str, name: str) -> int | None:
+        """The seed of the trainings of an entry; None for those of the recipes."""
+        origin = self.origins.get((section, name))
+        return None if origin is None else origin.seed
 
     @property
     def topic_sets(self) -> dict[str, TopicSet]:
@@ -212,7 +236,9 @@ class RetrievalStudy(Study):
 
     def label(self, corpus: str) -> str:
         """A corpus in a few words."""
-        return self.recipe.corpora[corpus].label if corpus in self.recipe.corpora else corpus
+        label = self.recipe.corpora[corpus].label if corpus in self.recipe.corpora else corpus
+        seed = self.seed_of("corpora", corpus)
+        return label if seed is None else f"{label}, seed {seed}"
 
     def topics_facts(self, name: str) -> dict[str, Any]:
         """What a run's metadata records of its topics."""
@@ -258,7 +284,9 @@ class RetrievalStudy(Study):
                 yield "warn", f"the run of {system} {what}, which count 0: {some(lacking)}"
         sets = ", ".join(self.recipe.topics)
         measures = " ".join(map(str, self.opened.measures))
-        yield "evaluate", f"{len(self.recipe.systems)} systems on {sets}: {measures}"
+        runs = sum(map(len, self.rows.values()))
+        several = f", {runs} runs," if runs > len(self.rows) else ""
+        yield "evaluate", f"{len(self.rows)} systems{several} on {sets}: {measures}"
         yield from tests_of(self.recipe.comparison)
 
 

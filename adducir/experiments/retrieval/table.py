@@ -1,9 +1,10 @@
 """Evaluates the runs of a retrieval experiment, and makes its table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adducir.evaluation.scores import Scores
+from adducir.evaluation.seeds import over_runs
 from adducir.experiments.context import Context
 from adducir.experiments.layout import layout_of
 from adducir.experiments.retrieval.material import collectors, material
@@ -30,10 +31,10 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
         recipe.table,
         study.planner.name,
         description=recipe.description,
-        notes=[*_depths(study), *_remarks(study), *_tuned(study)],
+        notes=[*_depths(study), *_seeds(study), *_remarks(study), *_tuned(study)],
         provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
-        sections={name: system.group for name, system in recipe.systems.items() if system.group},
+        sections={name: one.group for name, one in study.written.systems.items() if one.group},
         material=material(study, collected),
     )
     comparisons = {name: _compare(study, many) for name, many in scores.items()}
@@ -48,21 +49,32 @@ def _evaluate(
 ) -> dict[str, list[Scores]]:
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
-    context.progress.start("evaluating", len(study.runs), "runs")
+    count = sum(map(len, study.rows.values())) * len(study.topic_sets)
+    context.progress.start("evaluating", count, "runs")
     try:
-        for system in study.recipe.systems:
-            read: dict[Path, Run] = {}
-            for name, topic_set in study.topic_sets.items():
-                answer = study.run_of(system, name)
-                if answer.path not in read:
-                    read[answer.path] = answer.read()
-                run = _judged(read[answer.path], topic_set)
-                scores[name].append(topic_set.evaluator.score(run, system=system))
-                collected[name].add(system, run)
-                context.progress.advance(1)
+        for row, systems in study.rows.items():
+            each: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
+            for system in systems:
+                for name, run in _runs(study, system):
+                    evaluator = study.topic_sets[name].evaluator
+                    each[name].append(evaluator.score(run, system=system))
+                    collected[name].add(row, run)
+                    context.progress.advance(1)
+            for name, runs in each.items():
+                scores[name].append(over_runs(row, runs))
     finally:
         context.progress.finish()
     return scores
+
+
+def _runs(study: RetrievalStudy, system: str) -> Iterator[tuple[str, Run]]:
+    """The runs of a system by topic set, each file read once."""
+    read: dict[Path, Run] = {}
+    for name, topic_set in study.topic_sets.items():
+        answer = study.run_of(system, name)
+        if answer.path not in read:
+            read[answer.path] = answer.read()
+        yield name, _judged(read[answer.path], topic_set)
 
 
 def _judged(run: Run, topic_set: TopicSet) -> Run:
@@ -102,10 +114,22 @@ def _depths(study: RetrievalStudy) -> list[str]:
     return notes
 
 
+def _seeds(study: RetrievalStudy) -> list[str]:
+    """The seeds of systems of several runs; those of the same ones in one sentence."""
+    names, alike = study.recipe.table.system_names, dict[tuple[int, ...], list[str]]()
+    for name, system in study.written.systems.items():
+        if system.seeds:
+            alike.setdefault(system.seeds, []).append(names.get(name, name))
+    return [
+        f"Seeds of the trainings of {', '.join(systems)}: {', '.join(map(str, seeds))}."
+        for seeds, systems in alike.items()
+    ]
+
+
 def _remarks(study: RetrievalStudy) -> list[str]:
     """What systems have to say for themselves."""
     names = study.recipe.table.system_names
-    found = [one.remark(name, names) for name, one in study.recipe.systems.items()]
+    found = [one.remark(name, names) for name, one in study.written.systems.items()]
     return [remark for remark in found if remark is not None]
 
 
@@ -122,9 +146,17 @@ def _tuned(study: RetrievalStudy) -> list[str]:
                 f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in chosen.items())
                 for fold, chosen in settings.items()
             )
-        alike.setdefault(how, []).append(study.recipe.table.system_names.get(name, name))
+        alike.setdefault(how, []).append(_printed(study, name))
     everyone = len(study.recipe.systems)
     return [f"{_whose(names, everyone)}: held-out figures, {how}." for how, names in alike.items()]
+
+
+def _printed(study: RetrievalStudy, system: str) -> str:
+    """A system's printed name, with its seed."""
+    names, origin = study.recipe.table.system_names, study.origins.get(("systems", system))
+    if origin is None:
+        return names.get(system, system)
+    return f"{names.get(origin.name, origin.name)} (seed {origin.seed})"
 
 
 def _whose(names: Sequence[str], everyone: int) -> str:

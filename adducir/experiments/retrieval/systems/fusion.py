@@ -1,7 +1,7 @@
 """``fuse:``: the runs of several systems made one, by any fusion method."""
 
-from collections.abc import Collection, Mapping
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable, Collection, Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -17,6 +17,7 @@ from adducir.experiments.sections import Name
 from adducir.experiments.tuning.combining import Fusion as TunableFusion
 from adducir.experiments.tuning.combining import fusion_hyperparameters
 from adducir.experiments.tuning.grid import Hyperparameter
+from adducir.experiments.work import Work
 from adducir.runs.fuse import fuse
 from adducir.runs.fusion import FUSION, FusionMethod
 
@@ -32,6 +33,7 @@ class Fusion(TunableSystem):
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "fuse"
+    references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
     fuse: tuple[Name, ...]
     method: str = "rrf"
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
@@ -68,6 +70,15 @@ class Fusion(TunableSystem):
     def place_of(self, member: int) -> KeyPath:
         """See :meth:`System.place_of`."""
         return ("fuse", member)
+
+    def renamed(self, new: Callable[[str, str], str]) -> Self:
+        """See :meth:`Linked.renamed`; a grid names members, too."""
+        found = super().renamed(new)
+        if self.tune is None:
+            return found
+        keys = {f"weights.{name}": f"weights.{new('systems', name)}" for name in self.fuse}
+        grid = {keys.get(key, key): values for key, values in self.tune.grid.items()}
+        return found.model_copy(update={"tune": self.tune.model_copy(update={"grid": grid})})
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
@@ -135,6 +146,10 @@ class FusionStep(RunStep):
             "weights": list(system.weights),
             "members": [member.fingerprint for member in self.inputs],
         }
+
+    def produced(self) -> Work:
+        """See :meth:`RunStep.produced`."""
+        return Work(("runs",), {"fused rows": len(self.inputs) * self.rows})
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`."""

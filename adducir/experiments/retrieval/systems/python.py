@@ -40,6 +40,11 @@ class Python(System):
     """
 
     verb: ClassVar[str] = "call"
+    references: ClassVar[Mapping[str, str]] = {
+        "input": "systems",
+        "texts": "indexes",
+        "searches": "indexes",
+    }
     python: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     input: Name | None = None

@@ -1,37 +1,40 @@
 """``rerank:``: the best documents of another system's run in a new order."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from adducir.core.errors import ArtifactError, InputError
-from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import ErrorDetail
 from adducir.core.yaml import KeyPath
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.references import file_path
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted, part_of, run_facts
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.retrieval.systems.scorer import Scorer, open_scorer
 from adducir.experiments.retrieval.systems.system import made_of
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
+from adducir.experiments.retrieval.trained import is_recipe
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.step import Step, Waiting
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Hyperparameter
-from adducir.models.machine import using_threads
-from adducir.models.sources import RECIPES
-from adducir.rerankers.cross_encoder import CrossEncoderRecipe
-from adducir.rerankers.registry import Reranker, identity_of, open_reranker, read_recipe
-from adducir.rerankers.rerank import Reranked, rerank
-from adducir.rerankers.texts import StoredTexts
-from adducir.rerankers.training import CrossEncoderPlan
-from adducir.training.kinds import open_training
-from adducir.training.recipe import listed
+from adducir.experiments.work import (
+    BYTES_PER_TOKEN,
+    LONGEST,
+    QUERY_TOKENS,
+    Work,
+    forward,
+)
+from adducir.rerankers.registry import (
+    is_trained,
+    read_recipe,
+)
+from adducir.rerankers.rerank import Reranked
 
 
 class Rerank(TunableSystem):
@@ -46,6 +49,8 @@ class Rerank(TunableSystem):
     """
 
     verb: ClassVar[str] = "rerank"
+    references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
+    is_tuned_at_once: ClassVar[bool] = True
     rerank: Name
     by: str
     depth: Natural = 100
@@ -60,6 +65,10 @@ class Rerank(TunableSystem):
     def place_of(self, member: int) -> KeyPath:
         """See :meth:`System.place_of`."""
         return ("rerank",)
+
+    def is_trained(self, folder: Path) -> bool:
+        """See :meth:`Linked.is_trained`."""
+        return is_recipe(self.by, folder) and is_trained(read_recipe(file_path(self.by, folder)))
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
@@ -111,7 +120,11 @@ class Rerank(TunableSystem):
         """Open the reranker, or the recipe that makes it; no model is loaded."""
         super().open(name, study)
         place, planner = ("systems", name), study.planner
-        open_it = partial(_open_scorer, self, planner.folder, planner.progress)
+        seed = study.seed_of("systems", name)
+        named, is_tuned = (self.by, self.deepest, self.fields), self.tune is not None
+        open_it = partial(
+            open_scorer, named, planner.folder, seed, planner.progress, is_tuned=is_tuned
+        )
         found = planner.opening((*place, "by"), open_it)
         if found is None:
             return
@@ -134,7 +147,7 @@ class Rerank(TunableSystem):
                 what = f"{what} `{topic_set.name}`, such as {unknown[0]!r}"
                 study.planner.errors.add(("systems", name, "rerank"), what)
 
-    def scorer(self, name: str, study: RetrievalStudy) -> "Scorer":
+    def scorer(self, name: str, study: RetrievalStudy) -> Scorer:
         """The reranker, opened.
 
         Raises:
@@ -151,7 +164,7 @@ class Rerank(TunableSystem):
         scorer, base = self.scorer(name, study), study.run_of(self.rerank, topic_set)
         return RerankStep(name, self, topic_set, study, base, index, scorer)
 
-    def fingerprint_inputs_of_scores(self, index: IndexStep, scorer: "Scorer") -> dict[str, Any]:
+    def fingerprint_inputs_of_scores(self, index: IndexStep, scorer: Scorer) -> dict[str, Any]:
         """All that determines its rankings, beside its candidates and their queries."""
         return scorer.fingerprint_inputs(index.fields) | {"texts": index.fingerprint}
 
@@ -209,7 +222,7 @@ class RerankStep(RunStep):
         study: RetrievalStudy,
         base: Answer,
         index: IndexStep,
-        scorer: "Scorer",
+        scorer: Scorer,
     ) -> None:
         place = ("systems", name)
         plan, model = scorer.training, scorer.path
@@ -234,7 +247,18 @@ class RerankStep(RunStep):
     def rerank(self, context: Context) -> Reranked:
         """The candidates, reranked."""
         candidates = of_topics(self.base.read(), self.topics)
-        return self.scorer.run(candidates, self, context)
+        return self.scorer.run(
+            candidates, self.topics, self.index, (self.system, self.tag), context
+        )
+
+    def produced(self) -> Work | None:
+        """See :meth:`RunStep.produced`: each pair of query and document is read once."""
+        text, count = bytes_of_corpus(self.index.corpus), self.index.documents
+        if text is None or count is None:
+            return None
+        pairs = len(self.topics) * self.recipe.deepest
+        length = min(LONGEST, QUERY_TOKENS + text / count / BYTES_PER_TOKEN)
+        return forward(self.scorer.size, pairs * length, length)
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; how the candidates were found is handed on."""
@@ -261,129 +285,3 @@ class RerankStep(RunStep):
         file = {} if base.is_given else {"file": context.shown(base.path)}
         candidates = {"system": base.system, **file, "fingerprint": base.fingerprint}
         return {**found.settings, "candidates": candidates}
-
-
-@dataclass(frozen=True)
-class Scorer:
-    """The reranker of a system.
-
-    Attributes:
-        system: What the experiment file says.
-        folder: The study's.
-        training: How it is trained; None for one that is only read.
-        recipe: The file of its recipe, where it is trained.
-        pretrained: The reranker, where it is only read.
-    """
-
-    system: Rerank
-    folder: Path
-    training: CrossEncoderPlan | None = None
-    recipe: Path | None = None
-    pretrained: Reranker | None = None
-
-    @cached_property
-    def identity(self) -> dict[str, Any]:
-        """All that determines the score of a query and a passage; the model need not be there."""
-        if self.training is not None:
-            return identity_of(self.training.recipe, self.training.fingerprint)
-        return self.reranker.identity
-
-    @property
-    def reranker(self) -> Reranker:
-        """The reranker; one that is trained must be there.
-
-        Raises:
-            ArtifactError: It is not there.
-        """
-        return self.pretrained or open_reranker(self._recipe)
-
-    @property
-    def _recipe(self) -> Path:
-        if self.recipe is None:
-            raise ValueError("a reranker is trained or pretrained")
-        return self.recipe
-
-    @property
-    def path(self) -> Path | None:
-        """Where it is trained; None where it is only read."""
-        return None if self.recipe is None else self.recipe.with_suffix("")
-
-    def fingerprint_inputs(self, index_fields: tuple[str, ...]) -> dict[str, Any]:
-        """All that determines its rankings, beside the candidates, their queries and documents."""
-        recipe = self.training.recipe if self.training else self.reranker.recipe
-        return {
-            "reranker": self.identity,
-            "passages": recipe.passages.model_dump(mode="json"),
-            "fields": list(self.fields or index_fields),
-            "depth": self.system.deepest,
-        }
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The documents' fields that are read; none where neither file nor recipe says."""
-        if self.system.fields:
-            return self.system.fields
-        if self.training is not None:
-            return listed(self.training.recipe.fields)
-        return self.reranker.fields
-
-    def run(self, candidates: Any, step: RerankStep, context: Context) -> Reranked:
-        """Rerank a run; scores are kept in the study, and known ones are not computed again.
-
-        Raises:
-            ArtifactError: The model is not the one that was planned.
-            InputError: A document or a topic is not there.
-        """
-        reranker = context.opened(
-            ("reranker", step.system),
-            lambda: replace(self.reranker, device=context.device),
-            lambda _: None,
-        )
-        if reranker.identity != self.identity:
-            raise ArtifactError(
-                "this is not the model that was planned: its recipe has changed since, or another "
-                "experiment has trained its own here.",
-                path=reranker.source.folder,
-                hint="Run this again.",
-            )
-        index = step.index.open(context)
-        with using_threads(context.threads):
-            found = rerank(
-                candidates,
-                step.topics,
-                StoredTexts(index.documents, self.fields or index.fields),
-                reranker,
-                depth=self.system.deepest,
-                tag=step.tag,
-                cache=self.folder / "rerankers" / ".scores",
-                progress=context.progress,
-            )
-        found.settings["name"] = self.system.by
-        return found
-
-
-def _open_scorer(system: Rerank, folder: Path, progress: Progress = SILENT) -> Scorer:
-    """Open the reranker of a system, or the recipe that makes it; no model is loaded.
-
-    Raises:
-        InputError: There is no such model or recipe, or the recipe has errors; or the depth of a
-            listwise reranker is tuned.
-        MachineError: A source of the recipe cannot be downloaded.
-    """
-    path = file_path(system.by, folder)
-    if path.suffix in RECIPES:
-        recipe = read_recipe(path)
-        if isinstance(recipe, CrossEncoderRecipe) and recipe.examples is not None:
-            plan = open_training(path, progress=progress)
-            if not isinstance(plan, CrossEncoderPlan):
-                raise InputError("this is no recipe of a cross-encoder.", path=path)
-            return Scorer(system, folder, training=plan, recipe=path)
-    found = Scorer(system, folder, pretrained=open_reranker(expanded(system.by), folder))
-    if found.reranker.is_listwise and system.tune is not None:
-        raise InputError(
-            "this reranker puts lists in order, so that another depth is another run, and its "
-            "depth cannot be tuned here.",
-            hint="Name a `depth`; or make a system of each.",
-        )
-    found.identity  # noqa: B018  (an unreadable model is an error before anything runs)
-    return found

@@ -3,25 +3,36 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from adducir.core.recipe import ErrorDetail, Recipe
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from adducir.core.recipe import ErrorDetail
 from adducir.core.yaml import KeyPath
+from adducir.experiments.retrieval.linked import Linked
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.sections import Seeds
 
 
-class System(Recipe):
+class System(Linked):
     """A row of the table.
 
     Attributes:
         verb: What is done, for the plan's lines.
         group: The section of the table that it stands in.
+        seeds: Of the trainings of what it is made with: a run for each.
     """
 
     verb: ClassVar[str]
     is_given: ClassVar[bool] = False
     group: str | None = None
+    seeds: Seeds = ()
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Empty keys of these names are refused, so that what is written can be read.
+        return {k: value for k, value in rest(self).items() if k not in ("tune", "seeds") or value}
 
     @classmethod
     def more_keys(cls) -> Collection[str]:

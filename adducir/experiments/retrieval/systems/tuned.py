@@ -2,15 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from math import prod
+from typing import Any, ClassVar
 
-from pydantic import (
-    SerializerFunctionWrapHandler,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import field_validator, model_validator
 
 from adducir.core.recipe import ErrorDetail, ErrorsAt
 from adducir.evaluation.measures import parse_measure
@@ -28,6 +25,7 @@ from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
+from adducir.experiments.work import Work
 from adducir.indexes.lucene_builder import engine_versions
 
 
@@ -38,6 +36,8 @@ class TunableSystem(System):
         tune: The grid, the folds and the measure.
     """
 
+    is_tuned_at_once: ClassVar[bool] = False
+    """Whether one run holds what all settings need."""
     tune: TuneRecipe | None = None
 
     @property
@@ -80,11 +80,6 @@ class TunableSystem(System):
         if value is None:
             raise ValueError("is empty; name a `grid` and `folds`, or leave it out")
         return value
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # An empty `tune` is refused, so that what is written can be read.
-        return {key: value for key, value in rest(self).items() if key != "tune" or value}
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
@@ -195,6 +190,14 @@ class TunedStep(RunStep):
                 "folds": study.folds[self.system].members(study.pool.ids),
             },
         }
+
+    def produced(self) -> Work | None:
+        """See :meth:`RunStep.produced`: the topics are searched with every setting."""
+        step = self.recipe.step(self.system, self.topic_set, self.study)
+        one, settings = step.produced(), prod(map(len, self.tuning.values.values()))
+        if one is None or self.recipe.is_tuned_at_once:
+            return one
+        return replace(one, amounts={name: settings * much for name, much in one.amounts.items()})
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; the tuning is done once for all topic sets."""

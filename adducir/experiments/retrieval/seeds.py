@@ -1,0 +1,118 @@
+"""Several runs of trained systems: ``seeds``, for each a training, and all that is made with it.
+
+``DeepCT: {index: weighted, seeds: [0, 1]}`` is planned as two systems, ``DeepCT.seed0`` and
+``DeepCT.seed1``. Each has entries of its own for what is trained and for all that stands on that:
+the corpus with the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no
+training is shared. In the table they are one row (:mod:`adducir.evaluation.seeds`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adducir.core.errors import AdducirError
+from adducir.core.recipe import ErrorDetail
+from adducir.experiments.retrieval.linked import Linked
+from adducir.experiments.retrieval.study import Origin
+from adducir.experiments.sections import ComparisonRecipe
+from adducir.statistics.comparison.comparison import refused_for_runs
+
+SECTIONS = ("corpora", "indexes", "systems")
+
+
+@dataclass
+class Seeded:
+    """The entries of a file with those of each seed.
+
+    Attributes:
+        folder: The study's.
+        written: The file's entries by section.
+        entries: The entries that are planned by section: systems with seeds are left out, and
+            there are those of each seed.
+        origins: What each seed's entry is made of, by section and name.
+        rows: The systems that each system of the file is planned as.
+    """
+
+    folder: Path
+    written: Mapping[str, Mapping[str, Any]]
+    entries: dict[str, dict[str, Any]] = field(init=False)
+    origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
+    rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _trained: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Add the entries of each seed."""
+        self.entries = {key: dict(self.written[key]) for key in ("corpora", "indexes")}
+        self.entries["systems"] = {}
+        for name, system in self.written["systems"].items():
+            if not system.seeds or not self.is_trained("systems", name):
+                self.entries["systems"][name] = system
+                self.rows[name] = (name,)
+                continue
+            self.rows[name] = tuple(self._of_seed("systems", name, one) for one in system.seeds)
+
+    def is_trained(self, section: str, name: str) -> bool:
+        """Whether an entry stands on a model that is trained from a recipe."""
+        key = section, name
+        if key not in self._trained:
+            self._trained[key] = False  # as it stays for what is made of itself
+            entry = self.written[section].get(name)
+            if entry is None:
+                self._trained[key] = True  # not defined, or with an error that is reported
+            elif isinstance(entry, Linked):
+                self._trained[key] = self._names_recipe(entry) or any(
+                    self.is_trained(*one) for one in entry.named()
+                )
+        return self._trained[key]
+
+    def _names_recipe(self, entry: Linked) -> bool:
+        try:
+            return entry.is_trained(self.folder)
+        except AdducirError:
+            return True  # what is wrong with the recipe is reported where it is opened
+
+    def _of_seed(self, section: str, name: str, seed: int) -> str:
+        """The name of an entry with a seed, made where it is not there; its own without one."""
+        if name not in self.written[section] or not self.is_trained(section, name):
+            return name
+        own = f"{name}.seed{seed}"
+        if (section, own) not in self.origins:
+            self.origins[section, own] = Origin(name, seed)
+            entry: Linked = self.written[section][name]
+            made = entry.renamed(lambda where, one: self._of_seed(where, one, seed))
+            self.entries[section][own] = made
+        return own
+
+    def errors(self, comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
+        """What does not go together with seeds."""
+        for (section, own), origin in self.origins.items():
+            if own in self.written[section]:
+                what = f"with seed {origin.seed} it would have the name of `{own}`"
+                yield ErrorDetail((section, origin.name), what)
+        systems = self.written["systems"]
+        for name, system in systems.items():
+            if system.seeds and not self.is_trained("systems", name):
+                what = "nothing that it is made with is trained here, so all runs would be equal"
+                yield ErrorDetail(("systems", name, "seeds"), f"{what}: leave `seeds` out")
+            for number, member in enumerate(system.members):
+                if not system.seeds and getattr(systems.get(member), "seeds", None):
+                    what = f"`{member}` has a run for each seed: give `{name}` `seeds` as well"
+                    yield ErrorDetail(("systems", name, *system.place_of(number)), what)
+        if comparison is not None and any(len(runs) > 1 for runs in self.rows.values()):
+            yield from _untestable(comparison)
+
+
+def _untestable(comparison: ComparisonRecipe) -> Iterator[ErrorDetail]:
+    """What of a comparison there is not for systems with several runs."""
+    refused = refused_for_runs(
+        *comparison.test_and_correction,
+        comparison.equivalence,
+        comparison.interval,
+        comparison.best,
+    )
+    for key, what in refused.items():
+        by_preset = comparison.preset and key in ("test", "correction")
+        place = "preset" if by_preset else key
+        what = f"there is no {what} for systems with several runs (`seeds`)"
+        yield ErrorDetail(("comparison", place), what)

@@ -1,0 +1,302 @@
+"""Systems of an experiment file with several runs, one for each seed of their trainings."""
+
+import csv
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from adducir.cli.app import main
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError
+from adducir.corpora.qrels import load_qrels
+from adducir.datasets.spans.record import write_spans
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.seeds import over_runs
+from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.indexes.documents import DocumentStore
+from adducir.runs.read import read_run
+from adducir.statistics.two_level import two_level
+from adducir.tables.report.quoted import WORD
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
+
+from some_spans import some_spans
+from tiny import tiny_bert
+
+TEXTS = (
+    ("cats", "cats run fast and dogs run slow"),
+    ("power", "nuclear power is clean, cats not"),
+    ("schools", "a school uniform for cats, cats, cats"),
+    ("dogs", "the dogs ran because of the cats and the dogs"),
+    ("more cats", "cats and dogs and a school"),
+    ("fast", "cats should not run"),
+)
+EXPERIMENT = """\
+corpora:
+  pets: {source: pets.jsonl}
+  weighted: {expand: pets, model: deepct/tiny.yaml, scale: 10}
+indexes:
+  pets: {corpus: pets, engine: memory, fields: [premise]}
+  weighted: {corpus: weighted, engine: memory, fields: [conclusion, weighted]}
+  vectors: {corpus: pets, engine: dense, encoder: encoders/tiny.yaml}
+topics:
+  t: {source: topics.tsv, qrels: q.qrels}
+systems:
+  BM25: {index: pets}
+  DeepCT: {index: weighted, k1: 5, seeds: 2, group: trained}
+  CE: {rerank: BM25, by: rerankers/tiny.yaml, depth: 3, seeds: [0, 1]}
+  Fused: {fuse: [BM25, DeepCT], seeds: [1, 7]}
+measures: [nDCG@5, AP]
+comparison: {baseline: BM25}
+table: {system_names: {DeepCT: Deep CT}}
+"""
+TRAINED = "held_out: {share: 0}\ntraining: {epochs: 2, batch_size: 2, learning_rate: 1e-2}\n"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study that has not been run."""
+    folder = tmp_path_factory.mktemp("study")
+    tiny_bert(folder / "base")
+    lines = [
+        json.dumps({"docno": f"d{n}", "conclusion": conclusion, "premise": premise})
+        for n, (conclusion, premise) in enumerate(TEXTS)
+    ]
+    (folder / "pets.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "topics.tsv").write_text("1\tcats\n2\tdogs run\n3\tschool cats\n")
+    (folder / "q.qrels").write_text("1 0 d0 1\n1 0 d5 0\n2 0 d3 1\n3 0 d2 2\n3 0 d1 0\n")
+    for name in ("deepct", "rerankers", "encoders", "experiments"):
+        (folder / name).mkdir()
+    (folder / "deepct" / "tiny.yaml").write_text(
+        "kind: deepct\ncorpus: {source: pets.jsonl}\ntext: premise\nreference: conclusion\n"
+        f"base: base\npassages: {{length: 20}}\n{TRAINED}"
+    )
+    (folder / "rerankers" / "tiny.yaml").write_text(
+        "kind: cross-encoder\nbase: base\nfields: [premise]\n"
+        "examples: {topics: topics.tsv, qrels: q.qrels, corpus: {source: pets.jsonl}}\n" + TRAINED
+    )
+    (folder / "experiments" / "pets.yaml").write_text(EXPERIMENT)
+    return folder
+
+
+def planned(study, *changes, **options):
+    return plan_experiment(study / "experiments" / "pets.yaml", changes, **options)
+
+
+def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
+    lines = planned(study, dry_run=True).lines()
+    made = [line.split(" of ")[0].split(" by ")[0] for line in lines]
+    assert made == [
+        "train  deepct/tiny.seed0",
+        "weight deepct/tiny.seed0.pets.weights",
+        "train  deepct/tiny.seed1",
+        "weight deepct/tiny.seed1.pets.weights",
+        "train  deepct/tiny.seed7",
+        "weight deepct/tiny.seed7.pets.weights",
+        "train  rerankers/tiny.seed0",
+        "train  rerankers/tiny.seed1",
+        "build  index indexes/pets",
+        "build  index indexes/weighted.seed0",
+        "build  index indexes/weighted.seed1",
+        "build  index indexes/weighted.seed7",
+        "search run runs/pets/BM25.t.trec.gz",
+        "search run runs/pets/DeepCT.seed0.t.trec.gz",
+        "search run runs/pets/DeepCT.seed1.t.trec.gz",
+        "search run runs/pets/DeepCT.seed7.t.trec.gz",
+        "rerank run runs/pets/CE.seed0.t.trec.gz",
+        "rerank run runs/pets/CE.seed1.t.trec.gz",
+        "fuse   run runs/pets/Fused.seed1.t.trec.gz",
+        "fuse   run runs/pets/Fused.seed7.t.trec.gz",
+        "evaluate 4 systems, 7 runs, on t: nDCG@5 AP",
+        "test   differences, against BM25: t, holm over each measure, alpha 0.05",
+        "write  experiments/pets/",
+    ]
+    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[10]
+
+
+def test_a_tuned_fusion_names_its_members_of_a_seed(study):
+    tuned = "systems.Fused.tune={grid: {weights.DeepCT: [1, 2]}, folds: {k: 3, seed: 1}}"
+    plan = planned(study, tuned, dry_run=True)
+    assert plan.study.recipe.systems["Fused.seed7"].tune.values.keys() == {"weights.DeepCT.seed7"}
+    assert sum(line.startswith("tune") for line in plan.lines()) == 2
+
+
+@pytest.fixture(scope="module")
+def outcome(study):
+    """What a run of the whole study gave."""
+    return run_experiment(planned(study))
+
+
+def test_the_row_of_a_system_is_that_of_its_runs_by_hand(study, outcome):
+    evaluator = Evaluator(load_qrels(str(study / "q.qrels")), ["nDCG@5", "AP"])
+    rows = {row.system: row for row in outcome.table.rows}
+    assert list(rows) == ["BM25", "CE", "Fused", "DeepCT"]  # which has a section of its own
+    found = {}
+    for name in ("BM25", "DeepCT.seed0", "DeepCT.seed1", "CE.seed0", "CE.seed1"):
+        run = read_run(study / "runs" / "pets" / f"{name}.t.trec.gz")
+        assert run.tag == name
+        found[name] = evaluator.score(run, system=name)
+    for system in ("DeepCT", "CE"):
+        pooled = over_runs(system, [found[f"{system}.seed{seed}"] for seed in (0, 1)])
+        for column in (0, 1):
+            cell = rows[system].cells[column]
+            assert cell.values == tuple(pooled.values[:, column])
+            assert cell.mean == pytest.approx(pooled.values[:, column].mean(), abs=1e-15)
+            by_hand = two_level(pooled.runs[:, :, column], found["BM25"].values[:, column])
+            versus = cell.against("BM25")
+            assert (versus.p, versus.ci) == (by_hand.p, by_hand.interval(0.95))
+            assert versus.more["test"]["method"] == "two-level"
+    assert found["DeepCT.seed0"].values.tolist() != found["DeepCT.seed1"].values.tolist()
+
+
+def test_models_differ_in_their_seed_alone(study, outcome):
+    manifests = [read_manifest(study / "deepct" / f"tiny.seed{seed}") for seed in (0, 1, 7)]
+    recipes = [dict(one.recipe) for one in manifests]
+    assert [one["training"].pop("seed") for one in recipes] == [0, 1, 7]
+    assert recipes[0] == recipes[1] == recipes[2]
+    assert len({one.fingerprint for one in manifests}) == 3
+    assert not (study / "deepct" / "tiny").exists()
+
+
+def test_the_footer_and_the_files_say_what_runs_there_are(study, outcome, capsys):
+    footer = " ".join(outcome.table.footer)
+    assert "Runs of a system: Deep CT 2, CE 2, Fused 2." in footer
+    assert "Seeds of the trainings of Deep CT, CE: 0, 1." in footer
+    assert "Seeds of the trainings of Fused: 1, 7." in footer
+    assert "CE: BM25, its best 3 documents reranked by rerankers/tiny.yaml." in footer
+    facts = json.loads(outcome.files["json"].read_text())
+    assert facts["provenance"]["recipe"]["systems"]["Fused"]["seeds"] == [1, 7]
+    assert facts["provenance"]["runs"]["t"]["Fused.seed7"]["file"].endswith("Fused.seed7.t.trec.gz")
+    with outcome.files["per-topic"].open() as handle:
+        systems = list(dict.fromkeys(row["system"] for row in csv.DictReader(handle)))
+    assert set(systems) == {
+        "BM25",
+        *(f"{name}.seed{seed}" for name in ("DeepCT", "CE") for seed in (0, 1)),
+        *("Fused.seed1", "Fused.seed7"),
+    }
+    # The values per topic give the same table.
+    arguments = ["--pool-seeds", "-b", "BM25", "--format", "json"]
+    assert main(["compare", str(outcome.files["per-topic"]), *arguments]) == 0
+    again = json.loads(capsys.readouterr().out)
+    figures = {row["system"]: [cell["mean"] for cell in row["cells"]] for row in again["rows"]}
+    assert figures == {row.system: [cell.mean for cell in row.cells] for row in outcome.table.rows}
+    p = {row["system"]: [one["p"] for one in row["cells"][0]["versus"]] for row in again["rows"]}
+    own = {row.system: [one.p for one in row.cells[0].versus] for row in outcome.table.rows}
+    assert p == own
+    report = (study / "experiments" / "pets" / "report.html").read_text()
+    assert "Deep CT" in report
+
+
+def test_snippets_of_weighted_documents_have_the_weights_of_their_index(study, outcome):
+    shown = run_experiment(planned(study, "table.snippets=all")).table.material
+    # Hits are those of the first run, and so are the weights.
+    store = DocumentStore(study / "indexes" / "weighted.seed0")
+    assert shown.weights.keys() == {"DeepCT"}
+    assert shown.weights["DeepCT"].keys() == shown.snippets.keys()
+    for docno, weights in shown.weights["DeepCT"].items():
+        counts = Counter(store.get(docno).fields["weighted"].split())
+        words = WORD.findall(shown.snippets[docno].lower())
+        assert weights == [10 * counts[word] for word in words]
+        assert any(weights)
+    # An experiment that has the weighted index alone quotes the words that were weighted.
+    alone = "systems={DeepCT: {index: weighted, k1: 5, seeds: [0]}}"
+    changes = (alone, "comparison=null", "table={snippets: all}")
+    (text,) = {run_experiment(planned(study, *changes)).table.material.snippets["d0"]}
+    assert text == "cats cats run fast and dogs run slow"
+
+
+def test_nothing_is_made_twice(study, outcome):
+    plan = planned(study)
+    assert not plan.needed(plan.current())
+    # One more seed needs a training, its weights, an index and a run.
+    more = planned(study, "systems.DeepCT.seeds=3")
+    assert [step.path.name for step in more.needed(more.current())] == [
+        "tiny.seed2",
+        "tiny.seed2.pets.weights",
+        "weighted.seed2",
+        "DeepCT.seed2.t.trec.gz",
+    ]
+
+
+def test_each_seed_trains_an_encoder_and_builds_its_vectors(study):
+    write_spans(some_spans(12), study / "spans.jsonl")
+    (study / "encoders" / "tiny.yaml").write_text(
+        "kind: dual-encoder\nbase: base\n"
+        "data: {train: spans.jsonl, shares: {train: 0.5, validation: 0.5}}\n"
+        "training: {epochs: 1, batch_size: 3}\n"
+    )
+    systems = "systems={V: {index: vectors, seeds: [3, 4]}}"
+    outcome = run_experiment(planned(study, systems, "comparison=null", "table={}"))
+    assert [path.name for path in outcome.made] == [
+        *("tiny.seed3", "vectors.seed3", "tiny.seed4", "vectors.seed4"),
+        *("V.seed3.t.trec.gz", "V.seed4.t.trec.gz"),
+    ]
+    models = [read_manifest(study / "encoders" / f"tiny.seed{seed}") for seed in (3, 4)]
+    assert len({one.fingerprint for one in models}) == 2
+    assert "Runs of a system: V 2." in " ".join(outcome.table.footer)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "what"),
+    [
+        ("BM25: {index: pets}", "BM25: {index: pets, seeds: 3}", "BM25.seeds", "nothing that it"),
+        ("seeds: [1, 7]", "seeds: [1, 1]", "Fused.seeds", "1 comes more than once"),
+        ("seeds: [1, 7]", "seeds: 0", "Fused.seeds", "how many from 1 to 1,000"),
+        ("seeds: [1, 7]", "seeds: []", "Fused.seeds", "at least one is needed"),
+        ("seeds: [1, 7]", "seeds: [x]", "Fused.seeds.0", "should be a whole number"),
+        ("seeds: [1, 7]", "seeds: null", "Fused.seeds", "is empty; name seeds"),
+        (", seeds: [1, 7]", "", "Fused.fuse.1", "give `Fused` `seeds` as well"),
+        ("  CE:", "  DeepCT.seed0: {index: pets}\n  CE:", "DeepCT", "have the name of `DeepCT.s"),
+        ("  DeepCT:", "  DEEPCT.seed0: {index: pets}\n  DeepCT:", "DeepCT", "files would have"),
+        ("  pets: {corpus", "  weighted.seed1: {corpus: pets}\n  pets: {corpus", None, "seed 1 it"),
+    ],
+)
+def test_errors_name_their_line(study, old, new, place, what):
+    path = study / "experiments" / "wrong.yaml"
+    assert old in EXPERIMENT
+    text = EXPERIMENT.replace(old, new, 1)
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        plan_experiment(path)
+    place = f"systems.{place}" if place else "indexes.weighted"
+    message = str(caught.value)
+    assert "errors" not in message
+    assert f"at `{place}`: " in message
+    assert what in message
+    key = place.split(".")[1]
+    (line,) = [n for n, one in enumerate(text.splitlines(), 1) if one.startswith(f"  {key}: ")][-1:]
+    assert f"wrong.yaml:{line}: " in message
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ("comparison.equivalence=0.1", "comparison.equivalence"),
+        ("comparison.test=sign", "comparison.test"),
+        ("comparison.preset=wilcoxon-bh", "comparison.preset"),
+        ("comparison.best=set", "comparison.best"),
+    ],
+)
+def test_what_cannot_be_tested_of_several_runs_is_refused_before_anything_runs(
+    study, change, place
+):
+    with pytest.raises(InputError, match="for systems with several runs") as caught:
+        planned(study, change)
+    assert f"at `{place}`" in str(caught.value)
+
+
+def test_a_recipe_whose_model_would_have_the_folder_of_a_seed_is_refused(study):
+    other = study / "deepct" / "tiny.seed1.yaml"
+    other.write_text((study / "deepct" / "tiny.yaml").read_text())
+    try:
+        with pytest.raises(
+            InputError, match=r"the folder of the model of tiny.seed1.yaml"
+        ) as caught:
+            planned(study)
+        assert "at `corpora.weighted.model`" in str(caught.value)
+    finally:
+        other.unlink()
