@@ -31,41 +31,6 @@ if TYPE_CHECKING:
     from adducir.tables.formats import render
     from adducir.tables.table import ResultTable
 
-_HOMES = {
-    "AdducirError": "core.errors",
-    "BM25": "indexes.models",
-    "Comparison": "statistics.comparison.results",
-    "Corpus": "corpora.documents",
-    "DenseRetriever": "indexes.dense.retriever",
-    "Document": "corpora.documents",
-    "Evaluator": "evaluation.evaluator",
-    "Index": "indexes.index",
-    "IndexSettings": "indexes.lucene_builder",
-    "LexicalRetriever": "indexes.retriever",
-    "QLD": "indexes.models",
-    "Qrels": "corpora.qrels",
-    "QueryExpansion": "indexes.retriever",
-    "RM3": "indexes.feedback",
-    "ResultTable": "tables.table",
-    "Run": "runs.run",
-    "Scores": "evaluation.scores",
-    "Topics": "corpora.topics",
-    "build_index": "indexes.lucene_builder",
-    "build_table": "tables.builder",
-    "compare": "statistics.comparison.comparison",
-    "evaluate": "evaluation.evaluator",
-    "fuse": "runs.fuse",
-    "load_qrels": "corpora.qrels",
-    "load_topics": "corpora.topics",
-    "open_corpus": "corpora.sources",
-    "open_index": "indexes.engine",
-    "plan_experiment": "experiments.experiment",
-    "read_run": "runs.read",
-    "render": "tables.formats",
-    "run_experiment": "experiments.experiment",
-    "write_run": "runs.write",
-}
-
 __all__ = [  # noqa: RUF022  (in the order in which data flow)
     "open_corpus",
     "Corpus",
@@ -102,9 +67,5 @@ __all__ = [  # noqa: RUF022  (in the order in which data flow)
     "__version__",
 ]
 
-__getattr__ = offering(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = offering(__name__)

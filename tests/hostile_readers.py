@@ -158,6 +158,18 @@ READERS = (
     Reader("documents as TSV", "a.tsv", "docno\ttext\nd1\ta b\n", _all(_by(TSV()))),
     Reader("CACM", "cacm.jsonl", _line(_CACM), _all(_by(CACM()))),
     Reader("qrels", "qrels.txt", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -1\n", read_qrels),
+    Reader(
+        "predictions (MTEB)",
+        "a_predictions.json",
+        '{"mteb_model_meta": {"model_name": "m"}, "default": {"test": {"q1": {"d1": 0.5}}}}',
+        read_run,
+    ),
+    Reader(
+        "predictions (sentence-transformers)",
+        "a.jsonl",
+        '{"query_id": "q1", "query": "x", "results": [{"corpus_id": "d1", "score": 0.5}]}\n',
+        read_run,
+    ),
     Reader("run", "a.trec.gz.txt", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", read_run),
     Reader("run to check", "b.trec", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", check_file),
     Reader(

@@ -24,10 +24,7 @@ from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
 from adducir.runs import Run, check_runs, read_run, write_run
 
-PACKAGES = (
-    *("corpora", "indexes", "runs", "training", "statistics", "evaluation", "tables"),
-    *("experiments", "rerankers"),
-)
+PACKAGES = ("corpora", "indexes", "runs", "training", "experiments", "rerankers")
 NOT_CALLED = {
     *("Corpus", "Index", "Reranker", "Document", "DocumentStore", "Reranked"),  # made by others
     *("KnownTexts", "StoredTexts", "TrainingPlan"),
@@ -45,8 +42,15 @@ METHODS = {
 STATISTICS = {"paired_t": "paired", "tost": "equivalence", "all_pairs": "all_pairs"}
 """They take whatever numpy makes numbers of."""
 ELSEWHERE = {
-    "adducir.runs.fuse": "fuse",
-    "adducir.indexes.search": "search_topics",
+    "fuse": "adducir.runs.fuse",
+    "search_topics": "adducir.indexes.search",
+    "compare": "adducir.statistics.comparison.comparison",
+    "Evaluator": "adducir.evaluation.evaluator",
+    "evaluate": "adducir.evaluation.evaluator",
+    "parse_measures": "adducir.evaluation.measures",
+    "Layout": "adducir.tables.builder",
+    "build_table": "adducir.tables.builder",
+    "render": "adducir.tables.formats",
 }
 
 
@@ -55,11 +59,10 @@ def public():
     for package in PACKAGES:
         module = import_module(f"adducir.{package}")
         homes = {
-            name: f"{module.__name__}.{home}"
-            for name, home in getattr(module, "_HOMES", {}).items()
+            one.name: node.module
+            for node in imports_for_types(module.__name__)
+            for one in node.names
         }
-        for node in imports_for_types(module.__name__) if not homes else ():
-            homes |= dict.fromkeys((one.name for one in node.names), node.module)
         for name in sorted(homes):
             if name in NOT_CALLED:
                 continue
@@ -73,8 +76,9 @@ def public():
         for name in names:
             kind, method = name.split(".")
             yield name, getattr(getattr(import_module(home), kind), method)
-    for home, name in ELSEWHERE.items():
-        yield name, getattr(import_module(home), name)
+    for name, home in ELSEWHERE.items():
+        thing = getattr(import_module(home), name)
+        yield name, thing.__init__ if isinstance(thing, type) else thing
     for name in ("ranked", "of"):
         yield f"Run.{name}", getattr(Run, name).__func__
 

@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ["ADDUCIR_VERIFY"] = "1"
     _never_fail_to_print()
     try:
-        code = _run(arguments or ["--help"])
+        code = run(arguments or ["--help"])
         sys.stdout.flush()  # here, so that a reader who went away is noticed here
     except BaseException as error:  # noqa: BLE001  (the last place that can explain it)
         from adducir.cli.error_report import report
@@ -43,13 +43,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:
+    """Run one command line; what goes wrong is raised.
+
+    Args:
+        arguments: Without what may stand anywhere on the line.
+
+    Returns:
+        The exit code.
+    """
     completing = _COMPLETION_VARIABLE in os.environ
     if arguments == ["--version"] and not completing:
         print(f"{PROGRAM} {adducir.__version__}")
         return 0
     from adducir.cli.group import build_group
+    from adducir.cli.shards import words_of_command
 
+    words_of_command.set(tuple(arguments))
     group = build_group()
     if completing:
         group.main(arguments, prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE)

@@ -14,7 +14,6 @@ from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.evaluation.scores import Scores
-    from adducir.statistics.comparison.results import Comparison
 
 _ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
 
@@ -78,6 +77,7 @@ def compare(
     ] = False,
     *,
     testing: Testing,
+    further: opts.Further,
     printing: opts.Printing,
 ) -> None:
     """Test values per topic that any program computed, and print the table.
@@ -87,6 +87,7 @@ def compare(
     """
     from adducir.evaluation.seeds import pool_seeds as pooled
     from adducir.statistics.comparison.comparison import compare as compared
+    from adducir.statistics.comparison.notes import meta_notes, shared_topics
     from adducir.tables.builder import build_table
 
     groups = _groups(scores, measures)
@@ -97,9 +98,12 @@ def compare(
         name: compared(many, **testing.arguments(), lower_is_better=lower)
         for name, many in groups.items()
     }
+    notes = [*meta_notes(comparisons), *shared_topics(groups)] if meta else []
+    for name, many in groups.items():
+        found = further.notes(comparisons[name], many)
+        notes += [f"{name}: {note}" if len(groups) > 1 else note for note in found]
     layout = printing.layout(testing, scores=opts.digests(scores))
-    if meta:
-        layout = replace(layout, notes=_pooled(comparisons))
+    layout = replace(layout, notes=notes, evaluated=False)
     printing.show(build_table(comparisons, groups, layout=layout))
 
 
@@ -145,36 +149,3 @@ def _chosen(one: "Scores", wanted: Sequence[object]) -> "Scores":
     columns = [list(one.measures).index(measure) for measure in wanted]  # type: ignore[arg-type]
     measures = tuple(one.measures[column] for column in columns)
     return replace(one, measures=measures, values=one.values[:, columns])
-
-
-def _pooled(comparisons: "dict[str, Comparison]") -> list[str]:
-    """A sentence for each difference to the first baseline that all topic sets have."""
-    from adducir.statistics.meta_analysis import effects_of, meta_analysis
-
-    if len(comparisons) < 2:
-        raise UsageError("--meta takes several topic sets, but the files hold one.")
-    if any(one.runs for one in comparisons.values()):
-        raise UsageError("there is no meta-analysis of systems with several runs.")
-    first = next(iter(comparisons.values()))
-    sentences = []
-    for measure in first.measures:
-        for system in first.systems:
-            cells = [one.cells.get((system, measure)) for one in comparisons.values()]
-            tests = [cell.test for cell in cells if cell is not None and cell.test is not None]
-            if len(tests) < len(comparisons):
-                continue
-            try:
-                found = meta_analysis(*effects_of([test.effect for test in tests]))
-            except UsageError as error:
-                sentences.append(f"No meta-analysis of {system} on {measure}: {error}")
-                continue
-            further = ""
-            if found.predicted:
-                low, high = found.predicted
-                further = f", in another topic set [{low:+.3f}, {high:+.3f}]"
-            sentences.append(
-                f"{system} against {tests[0].reference} on {measure} over {len(tests)} topic sets: "
-                f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{further}, "
-                f"I2 = {found.i2:.0%}, p = {found.p:.3f} (REML, Hartung-Knapp; uncorrected)."
-            )
-    return sentences

@@ -7,6 +7,7 @@ from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import option
+from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
 from adducir.core.standard_output import is_standard_output
 
@@ -47,13 +48,15 @@ def deepct_expand(
     device: options.Device = "auto",
     precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
+    *,
+    shards: ShardOptions,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Predict every word's weight in a corpus and write its words repeated by them.
 
     Every document is written, with all its fields and the field `weighted`. The weights are made
-    in shards: work that was killed resumes after the last complete shard, and another rendering of
-    the same weights costs no prediction.
+    in shards: work that was killed resumes, several processes, jobs of an array (--part) or a Ray
+    cluster can make them, and another rendering of the same weights costs no prediction.
     """
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
@@ -84,8 +87,10 @@ def deepct_expand(
             target,
             device=device,
             threads=threads,
+            tokens=shards.batch_tokens,
             precision=precision,
             rebuild=rebuild,
+            execution=shards.execution(),
             progress=progress,
         )
         rendering = Rendering(scale=scale, transform=transform)

@@ -7,6 +7,7 @@ from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import ARTIFACT
 from adducir.cli.parameters import option
+from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
 
 
@@ -45,25 +46,28 @@ def encode(
     device: options.Device = "auto",
     precision: options.EncodingPrecision = "auto",
     threads: options.Threads = None,
+    *,
+    shards: ShardOptions,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Encode a corpus, or contexts and spans, into vectors.
 
-    The vectors are made in shards: work that was killed resumes after the last complete shard. A
-    digest ties them to their docnos.
+    The vectors are made in shards: work that was killed resumes, and several processes, jobs of an
+    array (--part) or a Ray cluster can make them. A digest ties them to their docnos.
     """
     if (corpus is None) == (spans is None):
         raise UsageError("give one of --corpus and --spans.")
 
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
-    from adducir.encoders import encoding
+    from adducir.encoders.encoding import encode as encode_items
+    from adducir.encoders.items import items_of_corpus, items_of_spans
     from adducir.encoders.sources import encoder_source
 
     source = encoder_source(model)
     with open_progress() as progress:
         if spans is not None:
-            items = encoding.items_of_spans(spans, side)
+            items = items_of_spans(spans, side)
         else:
             documents = open_corpus(
                 corpus or "",
@@ -71,15 +75,17 @@ def encode(
                 format=format_name,
                 progress=progress,
             )
-            items = encoding.items_of_corpus(documents, tuple(options.listed(fields)))
-        manifest = encoding.encode(
+            items = items_of_corpus(documents, tuple(options.listed(fields)))
+        manifest = encode_items(
             source,
             items,
             output,
             device=device,
             threads=threads,
+            tokens=shards.batch_tokens,
             precision=precision,
             rebuild=rebuild,
+            execution=shards.execution(),
             progress=progress,
         )
     counts = manifest.counts

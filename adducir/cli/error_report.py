@@ -31,6 +31,9 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     Returns:
         The exit code.
     """
+    if type(error).__name__ == "PartMade":  # of adducir.core.sharding, which need not be imported
+        print(visible(str(error)), file=sys.stderr)
+        return 0
     quiet = _quiet_exit(error)
     if quiet is not None:
         return quiet
@@ -126,8 +129,12 @@ def _meaning(error: BaseException) -> AdducirError | None:
 
 
 def _usage(error: BaseException) -> UsageError:
+    if type(error.__cause__).__name__ == "ValidationError":  # pydantic's, of an option's value
+        from adducir.core.recipe_errors import value_error
+
+        error.message = value_error(error.__cause__)  # type: ignore[attr-defined,arg-type]
     message: str = error.format_message()  # type: ignore[attr-defined]  # checked by the caller
-    what = " ".join(message.split()).replace(": Value error, ", ": ")  # pydantic's prefix
+    what = " ".join(message.split())
     what = what if what.endswith((".", "?", "!")) else f"{what}."
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "adducir"

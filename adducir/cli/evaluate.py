@@ -10,6 +10,7 @@ from adducir.cli import options
 from adducir.cli.effects import Effect, with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
+from adducir.core.errors import UsageError
 from adducir.statistics.choices import BestName, EquivalenceTestName, PresetName
 
 MEASURING = "Measures"
@@ -121,6 +122,21 @@ def evaluate(
             panel=opts.TESTING,
         ),
     ] = False,
+    model_qrels: Annotated[
+        str | None,
+        option(
+            "Judgements of a model, of the topics of --qrels and others: the footer states "
+            "prediction-powered means and differences.",
+            metavar="SOURCE",
+            panel=MEASURING,
+        ),
+        SOURCE,
+    ] = None,
+    judge: Annotated[
+        str | None,
+        option("Name and version of that model.", metavar="NAME", panel=MEASURING),
+        with_any("model_qrels"),
+    ] = None,
     topics: Annotated[
         str | None,
         option(
@@ -129,13 +145,11 @@ def evaluate(
             panel=opts.LOOK,
         ),
         SOURCE,
-        Effect(
-            "in a format other than HTML",
-            lambda values: opts.requested_format(values) == "html",
-        ),
+        opts.IN_HTML,
     ] = None,
     *,
     testing: Testing,
+    further: opts.Further,
     printing: opts.Printing,
 ) -> None:
     """Evaluate runs, test their differences and print the table.
@@ -144,6 +158,8 @@ def evaluate(
     where two names are equal, the folders above distinguish them. Every topic of the qrels counts;
     a topic that a run lacks counts 0.
     """
+    if model_qrels is not None and not (judge or "").strip():
+        raise UsageError("--model-qrels needs --judge.", hint="Name the model and its version.")
     systems, testing = _systems(runs, testing)
 
     from adducir.cli.console import open_progress
@@ -156,22 +172,27 @@ def evaluate(
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
+    from adducir.statistics.comparison.notes import powered_notes
     from adducir.tables.builder import build_table
     from adducir.tables.hits import HitCollector
     from adducir.tables.material import Material
 
     with open_progress() as progress:  # ir_datasets may have to download them
         judged = load_qrels(qrels, progress=progress)
+        by_model = load_qrels(model_qrels, progress=progress) if model_qrels else None
         asked = load_topics(topics, progress=progress) if topics else None
     evaluator = Evaluator(judged, measures or options.DEFAULT_MEASURES, negative=negative_grades)
     is_page = opts.requested_format(vars(printing)) == "html"
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
     shown = HitCollector(judged, len(systems), queries)
-    scores, read = [], {}
+    guesses = by_model and Evaluator(by_model, evaluator.measures, negative=negative_grades)
+    scores, guessed, read = [], [], {}
     for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
         scores.append(evaluator.score(run, system=system))
+        if guesses:
+            guessed.append(guesses.score(run, system=system))
         if unjudged:
             read[system] = run
         if is_page:
@@ -180,7 +201,10 @@ def evaluate(
     comparison = compare(scores, **testing.arguments())
     material = Material({"": shown.found()})
     layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
-    notes = bound_statements(read, judged, evaluator.measures) if unjudged else ()
+    notes = bound_statements(read, judged, evaluator.measures) if unjudged else []
+    notes += further.notes(comparison, scores)
+    if guesses:
+        notes += powered_notes(comparison, scores, guessed, str(judge))
     table = build_table(comparison, scores, layout=replace(layout, notes=notes))
     printing.show(table, per_topic=per_topic)
 

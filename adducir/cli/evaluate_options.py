@@ -1,6 +1,6 @@
 """Options that commands of evaluation share: how differences are tested, and the table's look."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import adducir
 from adducir.cli import options
 from adducir.cli.choices import kind_of
-from adducir.cli.effects import Effect, Values
+from adducir.cli.effects import Effect, Values, with_any
 from adducir.cli.options import format_of, listed
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 from adducir.statistics.choices import FamilyName
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
-from adducir.tables.style import Fit
+from adducir.tables.style import CriticalDifference, Fit
 
 if TYPE_CHECKING:
+    from adducir.evaluation.scores import Scores
+    from adducir.statistics.comparison.results import Comparison
     from adducir.tables.builder import Layout
     from adducir.tables.material import Material
     from adducir.tables.style import Style
@@ -72,6 +74,7 @@ DRAWN = Effect(
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
 )
+IN_HTML = Effect("in a format other than HTML", lambda v: requested_format(v) == "html")
 IN_LATEX = Effect("in a format other than LaTeX", lambda v: requested_format(v) == "latex")
 
 
@@ -176,6 +179,44 @@ class Testing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Further:
+    """What the footer says on request."""
+
+    rope: Annotated[
+        float | None,
+        option(
+            "State in the footer how probably each difference to the baseline lies below, within "
+            "and above plus or minus this bound (Bayesian t-test).",
+            metavar="BOUND",
+            panel=TESTING,
+        ),
+        with_any("baseline"),
+    ] = None
+    topics_for: Annotated[
+        float | None,
+        option(
+            "State in the footer how many topics it takes to find a true difference of this size, "
+            "by the variance of these scores (topic set size design).",
+            metavar="DIFFERENCE",
+            panel=TESTING,
+        ),
+    ] = None
+
+    def notes(self, comparison: "Comparison", scores: "Sequence[Scores]") -> list[str]:
+        """The sentences.
+
+        Raises:
+            UsageError: A number that makes no sense, or scores that do not allow them.
+        """
+        from adducir.statistics.comparison.notes import design_notes, rope_notes
+
+        found = [] if self.rope is None else rope_notes(comparison, scores, self.rope)
+        if self.topics_for is not None:
+            found += design_notes(comparison, scores, self.topics_for)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
 class Printing:
     """How the table looks, and where it goes."""
 
@@ -185,8 +226,8 @@ class Printing:
     fit: Annotated[
         Fit,
         option(
-            "How LaTeX places it: in one column, over the whole page, or split into several that "
-            "fit a column; auto goes by the number of columns.",
+            "How LaTeX places it: in one column or over the whole page, cut into several tables "
+            "where it is wider; auto goes by its number of columns, and never cuts.",
             panel=LOOK,
         ),
         IN_LATEX,
@@ -194,6 +235,15 @@ class Printing:
     no_footer: Annotated[
         bool, option("Leave legend and footer out of LaTeX.", panel=LOOK), IN_LATEX
     ] = False
+    critical_difference: Annotated[
+        CriticalDifference,
+        option(
+            "Critical-difference diagrams in the HTML report: mean ranks, joined by Nemenyi's test "
+            "after Friedman's, or by the tests of all pairs.",
+            panel=LOOK,
+        ),
+        IN_HTML,
+    ] = "none"
     format_name: options.TableFormat = None
     output: options.Output = None
 
@@ -201,7 +251,14 @@ class Printing:
         """How its numbers are printed."""
         from adducir.tables.style import Style
 
-        return Style(self.decimals, True, details, self.fit, not self.no_footer)
+        return Style(
+            self.decimals,
+            leading_zero=True,
+            details=details,
+            fit=self.fit,
+            footer=not self.no_footer,
+            critical_difference=self.critical_difference,
+        )
 
     def layout(
         self, testing: Testing, material: "Material | None" = None, **provenance: Any

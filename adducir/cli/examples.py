@@ -8,6 +8,10 @@ EXAMPLES = {
         "adducir index bundled:arguments --fields conclusion,premise -o indexes/arguments",
         "adducir index vaswani --engine memory --output indexes/vaswani",
     ),
+    "finish": (
+        "adducir finish indexes/vaswani",
+        "adducir finish indexes/vaswani --merge",
+    ),
     "search": (
         "adducir search -i indexes/arguments -t bundled:topics -o runs/bm25.trec.gz",
         "adducir search -i indexes/arguments -t bundled:topics --feedback rm3 --k1 1.2 -o rm3.trec",
@@ -61,7 +65,8 @@ EXAMPLES = {
     ),
     "encode": (
         "adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus",
-        "adducir encode --model encoders/egret --spans test.jsonl.gz --side span -o vectors/spans",
+        "adducir encode --model minilm --corpus corpus.jsonl --precision float32 "
+        "--part $SLURM_ARRAY_TASK_ID/8 -o vectors/corpus",
     ),
     "convert": (
         "adducir convert castorini/monot5-base-msmarco",
@@ -167,7 +172,7 @@ EXAMPLES = {
     "new": ("adducir new my-study", "adducir new studies/touche"),
     "demo": ("adducir demo", "adducir demo --folder study"),
     "kinds": ("adducir kinds", "adducir kinds fusion feedback"),
-    "doctor": ("adducir doctor", "adducir doctor --json"),
+    "doctor": ("adducir doctor", "adducir doctor --measure"),
 }
 """By command, as a user types them."""
 

@@ -13,7 +13,7 @@ from adducir.core.errors import UsageError
 def experiment(
     file: Annotated[Path, argument("The experiment file.", "FILE"), SOURCE, RESULTS],
     dry_run: Annotated[
-        bool, option("Check everything but absent data, print the plan, stop.")
+        bool, option("Check everything but absent and large data, print the plan, stop.")
     ] = False,
     changes: Annotated[
         list[str] | None,
@@ -29,6 +29,11 @@ def experiment(
     jobs: Annotated[
         int,
         option("Processes that make independent steps at once.", "-j", min=1),
+        without("dry_run"),
+    ] = 1,
+    workers: Annotated[
+        int,
+        option("Processes that make the shards of one step: one per core, or one per GPU.", min=1),
         without("dry_run"),
     ] = 1,
     allow_code: Annotated[
@@ -50,6 +55,7 @@ def experiment(
         threads=threads,
         device=device,
         jobs=jobs,
+        workers=workers,
         allow_code=allow_code,
         format_name=format_name,
         output=output,
@@ -65,6 +71,7 @@ def run(
     threads: int | None = None,
     device: str = "auto",
     jobs: int = 1,
+    workers: int = 1,
     allow_code: bool = False,
     format_name: str | None = None,
     output: Path | None = None,
@@ -72,12 +79,19 @@ def run(
     """Run an experiment file and print its table, or its plan for a dry run."""
     from adducir.cli.console import near, open_progress, show
     from adducir.cli.tables import show_table
+    from adducir.core.rates import kept_rates
+    from adducir.experiments.estimates import MEASURE
     from adducir.experiments.experiment import plan_experiment, run_experiment
+    from adducir.experiments.measuring import this_machine
 
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
-            show("\n".join([*plan.lines(), *plan.needs.lines()]), output)
+            rates = kept_rates(this_machine())
+            lines = [*plan.lines(rates), *plan.notes()]
+            if rates is None and not plan.is_made:
+                lines.append(MEASURE)
+            show("\n".join(lines), output)
             return
         if output is not None and plan.study.tables > 1:
             raise UsageError(
@@ -89,6 +103,7 @@ def run(
             threads=threads,
             device=device,
             jobs=jobs,
+            workers=workers,
             allow_code=allow_code,
             progress=progress,
         )

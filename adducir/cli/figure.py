@@ -31,10 +31,11 @@ def figure(
 
     found = figures(report)
     if name is None:
-        show("\n".join(f"{one:16} {described(drawn)}" for one, drawn in found.items()))
+        width = max(map(len, found), default=0)
+        show("\n".join(f"{one:{width}}  {described(drawn)}" for one, drawn in found.items()))
         return
     if name not in found:
-        what = f"it has no figure {name!r}{nearest(name, found)}."
+        what = f"it has no figure {name!r}{nearest(name, found) or '.'}"
         raise InputError(what, path=report, hint=f"It has {', '.join(found)}.")
     if output is not None and output.suffix.lower() == ".pdf":
         with writing_bytes(output) as out:

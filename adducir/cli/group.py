@@ -32,6 +32,7 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
+    "finish": Entry("Put together what several jobs made by --part.", CORE),
     "search": Entry("Search an index for every topic and write a TREC run.", CORE),
     "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),
@@ -104,8 +105,8 @@ GROUPS = {
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 a missing artifact, or one that Adducir did not "
-    "create, 70 an error in "
-    "Adducir itself, 130 interrupted, 141 nobody read the output."
+    "create, 6 a part of the work not done, 70 an error in Adducir itself, 130 interrupted, "
+    "141 nobody read the output."
 )
 
 

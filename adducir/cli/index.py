@@ -1,17 +1,19 @@
 """``adducir index``."""
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import where, without
-from adducir.cli.index_dense import Dense, build_dense
+from adducir.cli.index_dense import Dense, DenseShards, build_dense
 from adducir.cli.outputs import ARTIFACT, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.core.artifacts import Manifest
+    from adducir.corpora.documents import Corpus
 
 LUCENE = where("engine", "lucene", None)
 LEXICAL = where("engine", "lucene", "memory", None)
@@ -96,6 +98,7 @@ def index(
     ] = None,
     rebuild: options.Rebuild = False,
     dense: Dense,
+    shards: DenseShards,
 ) -> None:
     """Build an index from a corpus.
 
@@ -113,7 +116,7 @@ def index(
     with open_progress() as progress:
         corpus = open_corpus(source, docno_field=docno_field, format=format_name, progress=progress)
         if engine == "dense":
-            build_dense(dense, corpus, output, named, threads, rebuild, progress)
+            build_dense(dense, shards, corpus, output, named, threads, rebuild, progress)
             return
 
         from adducir.indexes.analysis import Analysis
@@ -133,18 +136,32 @@ def index(
             separate_fields=separate_fields,
         )
         build = builder("memory" if engine == "memory" or weights is not None else "lucene")
+        if shards.part is not None:
+            build = partial(build_part, shards.part)
         manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )
         progress.note(f"{output}: {summary(manifest)}")
 
 
+def build_part(
+    written: str, corpus: "Corpus", output: Path, *settings: Any, **options: Any
+) -> "Manifest":
+    """Build a part of a memory index; ``written`` is I/N."""
+    from adducir.core.sharding.executors.part import Part
+    from adducir.indexes.memory.part import build_memory_part
+
+    return build_memory_part(corpus, output, Part.parse(written), *settings, **options)
+
+
 def summary(manifest: "Manifest") -> str:
     """What an index holds, in one line."""
-    counts = manifest.counts
+    counts, recipe = manifest.counts, manifest.recipe
     empty = counts.get("empty", 0)
     without = f" ({empty:,} without text, which cannot be found)" if empty else ""
+    parts = f", in {counts['parts']:,} parts" if counts.get("parts", 1) > 1 else ""
+    part = f"part {recipe['part']}/{recipe['of']}: " if "of" in recipe else ""
     return (
-        f"{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
-        f"{counts['tokens']:,} tokens"
+        f"{part}{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
+        f"{counts['tokens']:,} tokens{parts}"
     )

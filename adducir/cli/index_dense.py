@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import options
-from adducir.cli.effects import where
+from adducir.cli.effects import Effect, where
 from adducir.cli.parameters import option
+from adducir.cli.shards import ShardOptions, shards_if
 from adducir.core.errors import UsageError
 from adducir.models.machine import AnyPrecision
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 PANEL = "Dense (--engine dense)"
 DENSE = where("engine", "dense")
+IN_PARTS = Effect(
+    "without --engine memory or dense",
+    lambda values: values.get("engine") in ("memory", "dense") or values.get("weights") is not None,
+)
+DenseShards = Annotated[ShardOptions, shards_if(DENSE, PANEL, part=IN_PARTS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +66,7 @@ class Dense:
 
 def build_dense(
     dense: Dense,
+    shards: ShardOptions,
     corpus: "Corpus",
     output: Path,
     fields: tuple[str, ...],
@@ -87,7 +94,13 @@ def build_dense(
         encoder_source(dense.encoder),
         dense_settings(dense.kind, dense.changes or ()),
         fields=fields,
-        running=Running(device=dense.device, threads=threads, precision=dense.precision),
+        running=Running(
+            device=dense.device,
+            threads=threads,
+            tokens=shards.batch_tokens,
+            precision=dense.precision,
+            execution=shards.execution(),
+        ),
         rebuild=rebuild,
         progress=progress,
     )

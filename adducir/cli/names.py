@@ -1,8 +1,8 @@
 """What systems are called in a table: by their run files.
 
-The rule: a run's name is its file's name without the endings ``.gz``, ``.trec``, ``.txt``, ``.run``
-and ``.res``. Runs of the same name in different folders are called by as many of the folders above
-them as it takes to distinguish them: ``2020/bm25``, ``2021/bm25``.
+The rule: a run's name is its file's name without the endings ``.gz``, ``.trec``, ``.txt``,
+``.run``, ``.res``, ``.json`` and ``.jsonl``. Runs of the same name in different folders are called
+by as many of the folders above them as it takes to distinguish them: ``2020/bm25``, ``2021/bm25``.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adducir.core.errors import UsageError
 
-_ENDINGS = (".gz", ".trec", ".txt", ".run", ".res")
+_ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".json", ".jsonl")
 
 
 def stem(path: Path) -> str:

@@ -62,7 +62,8 @@ def depth_of(text: str) -> int | None:
 RunPaths = Annotated[
     list[Path],
     argument(
-        f"TREC runs, plain or .gz; metadata beside them ({METADATA_ENDING}) is ignored.",
+        "TREC runs, plain or .gz, or predictions of MTEB or sentence-transformers; metadata beside "
+        f"them ({METADATA_ENDING}) is ignored.",
         "RUN",
         callback=_without_metadata,
     ),

@@ -13,6 +13,7 @@ from adducir.cli.parameters import argument, option
 
 if TYPE_CHECKING:
     from adducir.evaluation.reproduction import Orders, Reproduced
+    from adducir.evaluation.scores import Scores
 
 ORIGINAL, REPRODUCED = "original", "reproduced"
 RunPath = Annotated[Path, argument("The original run.", "ORIGINAL"), SOURCE]
@@ -76,7 +77,7 @@ def reproduce(
     effects = compare_effects(scores[0], scores[1], baselines)
     found = compare(scores, baseline=ORIGINAL, equivalence=equivalence, against=ORIGINAL)
     layout = printing.layout(opts.Testing(), runs=opts.digests([original, reproduced]))
-    notes = [*_ordered(orders), *_effective(effects)]
+    notes = [*_ordered(orders), *_effective(effects), *_same(effects, scores[0])]
     printing.show(build_table(found, scores, layout=replace(layout, notes=notes)))
 
 
@@ -85,6 +86,16 @@ def _ordered(found: "Orders") -> Iterator[str]:
         f"Order of documents (first {found.depth:,}, {found.topics:,} topics): Kendall's tau union "
         f"{found.tau:.3f}, rank-biased overlap {found.overlap:.3f} (p = {found.p:g})."
     )
+
+
+def _same(found: "dict[str, Reproduced]", original: "Scores") -> Iterator[str]:
+    same = [measure for measure, one in found.items() if one.rmse == 0]
+    if same:
+        yield (
+            f"All {len(original.qids):,} topics have the same values in both: {', '.join(same)}. "
+            "Where equivalence is not shown nevertheless, these are too few topics to exclude that "
+            "others would differ."
+        )
 
 
 def _effective(found: "dict[str, Reproduced]") -> Iterator[str]:

@@ -1,5 +1,6 @@
 """``adducir train``."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,16 @@ def train(
     changes: options.Changes = None,
     device: options.Device = "auto",
     threads: options.TrainingThreads = None,
+    processes: Annotated[
+        int, option("Processes of this machine that train together, one per GPU.", min=1)
+    ] = 1,
+    examples: Annotated[
+        Path | None,
+        option(
+            "Keep the examples there, for trainings that learn from the same ones.",
+            metavar="FOLDER",
+        ),
+    ] = None,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Train a model by its recipe: a term weighter, an encoder, a reranker.
@@ -26,15 +37,34 @@ def train(
     complementary or drn. The weights are those of the lowest validation loss. A training that was
     killed goes on from its last snapshot, at most a minute back; a model that is there already and
     would be trained with the same settings is not rebuilt.
+
+    On several machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
     """
     from adducir.cli.console import near, note, open_progress, show
+    from adducir.core.progress import SILENT
     from adducir.training.artifacts import train_model
     from adducir.training.kinds import open_training
+    from adducir.training.processes import is_first_launched, is_launched
 
     target = output or recipe.with_suffix("")
-    with open_progress() as progress:
-        plan = open_training(recipe, options.training_changes(changes, threads), progress=progress)
-        manifest = train_model(plan, target, device=device, rebuild=rebuild, progress=progress)
+    changed = options.training_changes(changes, threads)
+    is_shown = is_first_launched()
+    with open_progress() if is_shown else nullcontext(SILENT) as progress:
+        plan = open_training(recipe, changed, progress=progress)
+        # The processes have progress of their own.
+        starts = processes > 1 and not is_launched() and (rebuild or not plan.is_current(target))
+        manifest = (
+            None
+            if starts
+            else train_model(
+                plan, target, device=device, examples=examples, rebuild=rebuild, progress=progress
+            )
+        )
+    if manifest is None:
+        _launch(recipe, target, changed, device, examples, rebuild, processes)
+        return
+    if not is_shown:
+        return
     counts = manifest.counts
     loss = counts["validation_loss"]
     loss_text = (
@@ -43,3 +73,23 @@ def train(
     for line in plan.report(counts):
         show(line)
     note(f"{near(target)}: {counts['steps']:,} steps{loss_text}")
+
+
+def _launch(
+    recipe: Path,
+    target: Path,
+    changes: list[str],
+    device: str,
+    examples: Path | None,
+    rebuild: bool,
+    count: int,
+) -> None:
+    """Run this command in several processes, of which the first says what it did."""
+    from adducir.core.origins import may_replace_anything
+    from adducir.training.launching import launch
+
+    arguments = [f"{recipe}", f"--output={target}", f"--device={device}"]
+    arguments += [f"--set={change}" for change in changes] + ["--rebuild"] * rebuild
+    arguments += [] if examples is None else [f"--examples={examples}"]
+    arguments += ["--force"] * may_replace_anything()
+    launch(["train", *arguments], count)

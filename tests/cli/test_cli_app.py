@@ -123,7 +123,17 @@ def test_typers_exit_keeps_its_code(monkeypatch, capsys, code):
         (["new", "a", "--mu", "3"], "no such option: --mu. See 'adducir new --help'."),
         (["--nonsense"], "no such option: --nonsense"),
         (["evaluate", "a", "--qrels", "q", "--test", "x"], "'--test'"),
-        (["evaluate", "a", "--qrels", "q", "--decimals", "99"], "'--decimals'"),
+        (
+            ["evaluate", "a", "--qrels", "q", "--decimals", "99"],
+            "'--decimals': should be at most 15, not 99. See",
+        ),
+        (["evaluate", "a", "--alpha", "x"], "'--alpha': should be a number, not 'x'. See"),
+        (
+            ["experiment", "x.yaml", "--jobs", "two"],
+            "'--jobs' / '-j': should be a whole number, not 'two'. See",
+        ),
+        (["experiment", "x.yaml", "--jobs", "0"], "'-j': should be at least 1, not 0. See"),
+        (["experiment", "x.yaml", "--jobs", "-1.5"], "should be a whole number, not '-1.5'. See"),
     ],
 )
 def test_a_wrong_command_line_exits_2(capsys, arguments, words):
@@ -187,7 +197,7 @@ from adducir.cli import app
 def run(arguments):
     for number in range(1_000_000):
         print(number)
-app._run = run
+app.run = run
 sys.exit(app.main([]))
 """
 
@@ -210,7 +220,7 @@ from adducir.cli import app
 def run(arguments):
     print("ready", flush=True)
     time.sleep(30)
-app._run = run
+app.run = run
 sys.exit(app.main([]))
 """
 

@@ -165,7 +165,8 @@ def test_the_set_of_the_best_presets_and_non_inferiority_reach_the_tests(folder,
     assert any("Not worse than" in sentence for sentence in table["footer"])
     alone = as_json(capsys, *runs, "--best", "set", "--alpha", "0.1")
     assert any("level 90%" in sentence for sentence in alone["footer"])
-    for wrong in (["--preset", "no"], ["--preset", "wilcoxon-bh", "--test", "sign"]):
+    for wrong in (["no"], ["wilcoxon-bh", "--test", "t"], ["t-maxt", "--correction", "holm"]):
+        wrong = ["--preset", *wrong]
         evaluated(capsys, *runs, "--baseline", "a", *wrong, code=2)
     evaluated(capsys, *runs, "--non-inferiority", code=2)
     evaluated(capsys, *runs, "-b", "a", "--test", "wilcoxon", "--correction", "maxt", code=2)
@@ -220,6 +221,10 @@ _UNTESTED = "without --baseline or --family pairs"
         (
             ["--baseline", "a", "--show", "equivalence_p"],
             "--show equivalence_p means nothing without --equivalence.",
+        ),
+        (
+            ["--critical-difference", "nemenyi"],
+            "--critical-difference means nothing in a format other than HTML.",
         ),
     ],
 )
@@ -276,6 +281,17 @@ def test_the_format_follows_the_ending(folder, capsys, file, sign):
     assert out == ""
     assert err == f"wrote out/{file}\n"
     assert sign in (folder / "out" / file).read_text()
+
+
+@pytest.mark.parametrize("kind", ["nemenyi", "tests"])
+def test_critical_difference_diagrams_of_a_report(folder, capsys, kind):
+    arguments = ["a.trec", "b.trec", "-q", "qrels.txt", "-o", "t.html"]
+    evaluated(capsys, *arguments, "--critical-difference", kind)
+    page = (folder / "t.html").read_text()
+    assert 'id="critical-difference-0"' in page
+    assert ("Friedman:" in page) == (kind == "nemenyi")
+    evaluated(capsys, *arguments)
+    assert "critical-difference" not in (folder / "t.html").read_text()
 
 
 def test_the_format_that_is_said_wins(folder, capsys):

@@ -10,6 +10,7 @@ import pytest
 from adducir.cli.app import main
 from adducir.tables.formats import render
 from adducir.tables.report.palette import colours
+from adducir.tables.style import Style
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tables"))
 
@@ -19,7 +20,8 @@ from sample_tables import small
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
     path = tmp_path / "report.html"
-    path.write_text(render(small(), "html"), encoding="utf-8")
+    table = small(Style(critical_difference="nemenyi"))
+    path.write_text(render(table, "html"), encoding="utf-8")
     return path
 
 
@@ -28,6 +30,7 @@ def test_without_a_name_all_are_listed(report: Path, capsys) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("differences-0 ") and "Forest plot" in line for line in lines)
     assert any(line.startswith("topics-map ") for line in lines)
+    assert any("Critical-difference diagram of 3 systems" in line for line in lines)
 
 
 def test_every_figure_stands_by_itself(report: Path, tmp_path: Path, capsys) -> None:

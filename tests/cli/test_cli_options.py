@@ -53,10 +53,13 @@ def test_the_defaults_of_evaluate_are_those_of_compare():
     import inspect
 
     from adducir.statistics.comparison.comparison import compare
+    from adducir.statistics.presets import preset_of
 
     parameters = inspect.signature(compare).parameters
-    for name in ("test", "correction", "family", "against"):
+    for name in ("family", "against"):
         assert stated_default("evaluate", name) == parameters[name].default
+    both = preset_of(None, parameters["test"].default, parameters["correction"].default)
+    assert (stated_default("evaluate", "test"), stated_default("evaluate", "correction")) == both
     assert float(stated_default("evaluate", "alpha")) == parameters["alpha"].default
 
 

@@ -1,0 +1,81 @@
+"""``adducir finish``."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from adducir.cli.outputs import ARTIFACT
+from adducir.cli.parameters import argument, option
+from adducir.core.errors import UsageError
+
+
+def finish(
+    artifact: Annotated[
+        Path, argument("The output whose parts were made by --part I/N.", "ARTIFACT"), ARTIFACT
+    ],
+    merge: Annotated[
+        bool,
+        option("Merge the parts of a memory index into one piece, which is searched faster."),
+    ] = False,
+) -> None:
+    """Put together what several jobs made by --part.
+
+    Checks every shard or part by its digest, writes the artifact and whatever else the command
+    writes. Nothing is computed here: what is missing is named, and what is damaged is dropped. The
+    command itself, given without --part, makes it first. What is finished already stays as it is;
+    with --merge an index in parts is merged then, too.
+    """
+    from adducir.cli.console import near, note, open_progress
+    from adducir.cli.index import summary
+    from adducir.core.artifacts import MANIFEST, Manifest
+    from adducir.indexes.memory.joining import (
+        has_memory_parts,
+        is_joined,
+        join_memory_parts,
+        merge_joined,
+    )
+
+    if has_memory_parts(artifact):
+        join: Callable[..., Manifest] = partial(join_memory_parts, merge=merge)
+    elif merge and is_joined(artifact):
+        join = merge_joined
+    elif merge and not (artifact / MANIFEST).is_file():
+        raise UsageError(f"--merge means nothing: {artifact} has no parts of a memory index.")
+    else:
+        _finish_command(artifact)
+        return
+    with open_progress() as progress:
+        manifest = join(artifact, progress=progress)
+        note(f"{near(artifact)}: {summary(manifest)}")
+
+
+def _finish_command(artifact: Path) -> None:
+    """Give the command that made the parts once more, and let it make no shard."""
+    from adducir.cli.app import run
+    from adducir.cli.console import near, note
+    from adducir.cli.shards import only_finishing
+    from adducir.core.artifacts import MANIFEST, read_manifest
+    from adducir.core.errors import ArtifactError, MachineError
+    from adducir.core.sharding.commands import command_of, has_parts
+
+    if (artifact / MANIFEST).is_file() and not has_parts(artifact):
+        note(f"{near(artifact)}: it is finished already ({read_manifest(artifact).kind}).")
+        return
+    command = command_of(artifact)
+    if not command.words:
+        raise ArtifactError(
+            "its parts were made from Python, not by a command.",
+            path=artifact,
+            hint="Call the function again without a part.",
+        )
+    note(f"{near(artifact)}: finishing `adducir {' '.join(command.words)}`")
+    try:
+        os.chdir(command.folder)
+    except OSError as error:
+        raise MachineError(
+            "the folder in which the parts were made is not there.", path=command.folder
+        ) from error
+    with only_finishing():
+        run(list(command.words))

@@ -1,0 +1,121 @@
+"""The options of commands whose work is made in shards, and who finishes what parts began."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import copy
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+from typer.models import OptionInfo
+
+from adducir.cli.effects import Effect
+from adducir.cli.parameters import Several, keyword, option
+
+if TYPE_CHECKING:
+    from adducir.core.sharding.execution import Execution
+
+words_of_command: ContextVar[tuple[str, ...]] = ContextVar("the words of the command", default=())
+"""Set where a command line is run."""
+_only_finishes: ContextVar[bool] = ContextVar("only puts shards together", default=False)
+_PART = "--part"
+
+
+@dataclass(frozen=True)
+class ShardOptions:
+    """How shards are made; nothing of it determines the result."""
+
+    workers: Annotated[
+        int,
+        option("Processes that make shards side by side: one per core, or one per GPU.", min=1),
+    ] = 1
+    part: Annotated[
+        str | None,
+        option(
+            "Make only part I of N, and stop: for the jobs of an array. `adducir finish` puts the "
+            "parts together.",
+            metavar="I/N",
+        ),
+    ] = None
+    ray: Annotated[
+        str | None,
+        option("Make shards on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
+    ] = None
+    mixed_devices: Annotated[
+        bool,
+        option(
+            "Accept shards that unlike kinds of devices made; the manifest says which.",
+        ),
+    ] = False
+    batch_tokens: Annotated[
+        int | None,
+        option(
+            "Padded tokens in a batch. Figures depend on it in their last digits.",
+            min=1,
+            shown="2,048 on a CPU, 16,384 on a GPU",
+        ),
+    ] = None
+
+    def execution(self) -> "Execution":
+        """Who makes the shards.
+
+        Raises:
+            UsageError: ``part`` is none, or options exclude each other.
+        """
+        from adducir.core.errors import UsageError
+        from adducir.core.sharding.execution import Execution
+        from adducir.core.sharding.executors.part import Part
+
+        if self.ray is not None and self.workers != 1:
+            raise UsageError("--workers means nothing beside --ray: the cluster has its own.")
+        return Execution(
+            self.workers,
+            None if self.part is None else Part.parse(self.part),
+            self.ray,
+            self.mixed_devices,
+            _only_finishes.get(),
+            without_part(words_of_command.get()),
+        )
+
+
+def shards_if(effect: Effect, panel: str, **others: Effect) -> Several:
+    """The options of :class:`ShardOptions` under a condition; part of a parameter's annotation.
+
+    Args:
+        panel: The panel of the help that shows them.
+        others: Options with a condition of their own; these stand in the panel of all options.
+    """
+
+    def marked(name: str, annotation: Any) -> Any:
+        kind, *marks = get_args(annotation)
+        for number, mark in enumerate(marks):
+            if isinstance(mark, OptionInfo):
+                marks[number] = copy(mark)
+                marks[number].rich_help_panel = None if name in others else panel
+        return Annotated[kind, *marks, others.get(name, effect)]
+
+    parameters = [
+        keyword(one.name, marked(one.name, one.type), one.default) for one in fields(ShardOptions)
+    ]
+    return Several(tuple(parameters), ShardOptions)
+
+
+def without_part(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a command without ``--part I/N``."""
+    rest, kept = iter(words), []
+    for word in rest:
+        if word == _PART:
+            next(rest, None)
+        elif not word.startswith(f"{_PART}="):
+            kept.append(word)
+    return tuple(kept)
+
+
+@contextmanager
+def only_finishing() -> Iterator[None]:
+    """Inside the block commands make no shards: they put together those that are made."""
+    token = _only_finishes.set(True)
+    try:
+        yield
+    finally:
+        _only_finishes.reset(token)
