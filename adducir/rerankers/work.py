@@ -193,7 +193,7 @@ def reorder(
                 *(np.concatenate([one[name] for one in shards]) for name in ("keys", "values"))
             )
     sizes = [len(one.docnos) for one in asked]
-    computed, cached = np.sum([[0, 0], *(one["counts"] for one in shards)], axis=0).tolist()
+    computed, cached = (sum(int(one["counts"][place]) for one in shards) for place in (0, 1))
     orders, scores = (_of_topics(shards, name, sizes) for name in ("order", "scores"))
     ranked = list(zip(orders, scores, strict=True))
     return Reordered(ranked, computed, cached, made.seconds, made.devices)

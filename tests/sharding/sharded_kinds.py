@@ -134,8 +134,114 @@ def listwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     return Kind(kind.make, spoil, r"shard 5 \(q5\): ValueError: an odd query", 9)
 
 
+def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Two questions in a shard."""
+    from some_questions import some_questions
+
+    from adducir.models.sources import model_source
+    from adducir.selectors import work as selecting
+    from adducir.selectors.model import ComplementaryModel
+    from adducir.selectors.settings import Selection, Settings
+
+    def trained(path: Path) -> Path:
+        base = model_source(str(tiny_bert(path.with_name("bert"))))
+        settings = Settings(selection=Selection(candidates=5, beam=8))
+        path.mkdir()
+        ComplementaryModel.untrained(base, settings, seed=1).save(path)
+        return path
+
+    model = models.get("selector", trained)
+    work = selecting.SelectionWork(
+        model, some_questions(9), Selection(candidates=5, beam=8), size=2, threads=1
+    )
+    whole = selecting.select
+
+    def select(of: Any, questions: Any, *more: Any, **options: Any) -> Any:
+        if any(one.id == "q0-5" for one in questions):
+            raise ValueError("an odd question")
+        return whole(of, questions, *more, **options)
+
+    return Kind(
+        lambda sharding: selecting.select_by_shards(work, sharding),
+        lambda patch: patch.setattr(selecting, "select", select),
+        r"shard 2 \(q0-4, q0-5\): ValueError: an odd question",
+        5,
+    )
+
+
+def some_tasks() -> list[Any]:
+    from some_spans import some_spans
+
+    from adducir.encoders.ranking import collection_task
+
+    spans = some_spans(20)
+    return [collection_task(spans[:9]), collection_task(spans[9:])]
+
+
+def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Texts and contexts of two tasks, seven in a shard."""
+    from adducir.core.sharding.gathering import sharding_or_temporary
+    from adducir.encoders.model import DualEncoder
+    from adducir.encoders.ranking import run_tasks
+    from adducir.encoders.sources import encoder_source
+    from adducir.encoders.span_work import SpanWork, scored_by_shards
+
+    model = models.get("encoder", tiny_bert)
+    work = SpanWork(encoder_source(str(model)), some_tasks, size=7, threads=1)
+    items = [name for name, _ in work.items(check=True)]
+    odd = some_tasks()[0].spans[2]
+
+    def make(sharding: Sharding | None) -> Any:
+        with sharding_or_temporary(sharding) as kept, scored_by_shards(work, kept) as scored:
+            return run_tasks(scored, 5, tag="x").frame.rows()
+
+    whole = DualEncoder.encode_contexts
+
+    def encode(self: DualEncoder, contexts: Any, **options: Any) -> Any:
+        if odd in contexts:
+            raise ValueError("an odd context")
+        return whole(self, contexts, **options)
+
+    return Kind(
+        make,
+        lambda patch: patch.setattr(DualEncoder, "encode_contexts", encode),
+        rf"shard {items.index(odd.id) // 7} .*: ValueError: an odd context",
+        -(-len(items) // 7),
+    )
+
+
+def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Eleven settings, two in a shard."""
+    from tuning_cases import Toy, pool_of
+
+    from adducir.experiments.tuning import work as grids
+    from adducir.experiments.tuning.folds import k_fold
+    from adducir.experiments.tuning.tune import tune
+
+    patch.setattr(grids, "SHARD", 2)
+    pool = pool_of()
+
+    def make(sharding: Sharding | None) -> Any:
+        grid = {"x": list(range(1, 12)), "y": [0.5]}
+        found = tune(Toy(), grid, pool, k_fold(pool, 3, 42), "nDCG@5", sharding=sharding)
+        return found.values.tolist(), found.chosen, found.run.frame.rows()
+
+    whole = Toy.run
+
+    def run(self: Toy, setting: Any, topics: Any) -> Any:
+        if setting["x"] == 6:
+            raise ValueError("an odd setting")
+        return whole(self, setting, topics)
+
+    named = r"shard 2 \(x=5 y=0.5, x=6 y=0.5\): ValueError: an odd setting"
+    return Kind(make, lambda patch: patch.setattr(Toy, "run", run), named, 6)
+
+
 KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "pointwise": pointwise,
     "cached": cached,
     "listwise": listwise,
+    "selection": selection,
+    "spans": spans,
+    "tuning": tuning,
 }

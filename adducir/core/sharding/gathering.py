@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,15 +33,17 @@ class PartMade(Exception):  # noqa: N818  (what was asked for is done)
 
 @dataclass(frozen=True)
 class Sharding:
-    """How the work for an output that is no artifact (a run) is made in shards.
+    """How the work for an output that is no artifact of shards (a run) is made in shards.
 
     Attributes:
         output: The output; shards are kept beside it.
         execution: Who makes them.
+        is_locked: Whether the caller holds the output's lock, since that is an artifact after all.
     """
 
     output: Path
     execution: Execution = HERE
+    is_locked: bool = False
 
     def folder(self, work: Work, **more: Any) -> Path:
         """Where shards are kept; the work's identity says all that determines them, items included.
@@ -72,7 +74,7 @@ class Sharding:
         job = Job(work, folder, Path.cwd())
         if self.execution.part is not None:
             make_part(job, self.output, self.execution, progress)
-        with locked(self.output, progress):
+        with nullcontext() if self.is_locked else locked(self.output, progress):
             yield gathered(job, self.execution, progress)
             remove_parts(self.output)
 
