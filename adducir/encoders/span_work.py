@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.core.sharding.made import Made
 from adducir.core.sharding.plan import digest_of
 from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
@@ -152,7 +152,7 @@ class Rows:
 
 @contextmanager
 def scored_by_shards(
-    work: SpanWork, sharding: Sharding, progress: Progress = SILENT
+    work: SpanWork, sharding: Sharding | None = None, progress: Progress = SILENT
 ) -> Iterator[Iterator[Scored]]:
     """What ranks the candidates of each task; shards are removed when the block ends well.
 
@@ -162,7 +162,10 @@ def scored_by_shards(
     Raises:
         IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
     """
-    with sharding.made(sharding.folder(work), work, progress) as made:
+    with (
+        sharding_or_temporary(sharding) as kept,
+        kept.made(kept.folder(work), work, progress) as made,
+    ):
         rows = Rows(made.files)
         yield (_scored(task, rows) for task in work.tasks())
 

@@ -180,7 +180,6 @@ def some_tasks() -> list[Any]:
 
 def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Texts and contexts of two tasks, seven in a shard."""
-    from adducir.core.sharding.gathering import sharding_or_temporary
     from adducir.encoders.model import DualEncoder
     from adducir.encoders.ranking import run_tasks
     from adducir.encoders.sources import encoder_source
@@ -192,7 +191,7 @@ def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     odd = some_tasks()[0].spans[2]
 
     def make(sharding: Sharding | None) -> Any:
-        with sharding_or_temporary(sharding) as kept, scored_by_shards(work, kept) as scored:
+        with scored_by_shards(work, sharding) as scored:
             return run_tasks(scored, 5, tag="x").frame.rows()
 
     whole = DualEncoder.encode_contexts

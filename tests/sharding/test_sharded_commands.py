@@ -9,6 +9,7 @@ from rerank_texts import QUERIES, TEXTS
 from sharded_kinds import classifier
 
 from adducir.cli.app import main
+from adducir.runs.read import read_run
 
 PROGRAM = """
 import sys
@@ -78,3 +79,30 @@ def test_workers_give_the_same_run(study):
     assert main(words("alone.trec", "--tag", "x")) == 0
     assert main(words("b.trec", "--tag", "x", "--workers", "2")) == 0
     assert Path("b.trec").read_bytes() == Path("alone.trec").read_bytes()
+
+
+def test_parts_of_a_grid_are_finished(study):
+    Path("judged.qrels").write_text("".join(f"{n} 0 d{n % 7} 1\n" for n in range(8)))
+    given = ["tune", "-i", "index", "-t", "topics.tsv", "-q", "judged.qrels", "--folds", "2"]
+    given += ["-m", "nDCG@5", "--grid", "k1=0.4,0.8,1.2,1.6", "--grid", "b=0.2,0.4,0.6,0.8"]
+    assert main([*given, "-o", "alone"]) == 0
+    for part in ("2/2", "1/2"):
+        assert main([*given, "-o", "spread", "--part", part]) == 0
+        assert not Path("spread").exists()
+    assert main(["finish", "spread"]) == 0
+    for name in ("grid.csv", "held-out.csv", "folds.json"):
+        assert Path("spread", name).read_bytes() == Path("alone", name).read_bytes()
+    runs = [read_run(Path(name, "held-out.trec.gz")).frame for name in ("alone", "spread")]
+    assert runs[0].equals(runs[1])
+    assert not list(Path().glob(".*.parts-*"))
+
+
+def test_a_run_on_standard_output_leaves_nothing(study, capsysbinary):
+    before = set(Path().rglob("*"))
+    assert main(words("alone.trec", "--tag", "x")) == 0
+    capsysbinary.readouterr()
+    assert main(words("-", "--tag", "x")) == 0
+    assert capsysbinary.readouterr().out == Path("alone.trec").read_bytes()
+    assert main(words("-", "--part", "1/2")) == 2
+    made = {path.name for path in set(Path().rglob("*")) - before}
+    assert made == {"alone.trec", "alone.trec.meta.yaml", ".alone.trec.lock"}

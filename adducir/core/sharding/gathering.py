@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-from adducir.core.errors import IncompleteError, MachineError
+from adducir.core.errors import IncompleteError, MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked
 from adducir.core.progress import SILENT, Progress
@@ -22,6 +22,7 @@ from adducir.core.sharding.parts import Outcome, Parts
 from adducir.core.sharding.plan import Plan, Shard, planned
 from adducir.core.sharding.work import Work
 from adducir.core.sharding.worker import Job
+from adducir.core.standard_output import is_standard_output
 
 _ROUNDS = 3
 """How often shards that turn out to be damaged are made again."""
@@ -81,12 +82,25 @@ class Sharding:
 
 @contextmanager
 def sharding_or_temporary(sharding: Sharding | None) -> Iterator[Sharding]:
-    """The same; where there is none, one in a folder that is removed at the end of the block."""
-    if sharding is not None:
+    """The same; one in a folder that is removed at the end of the block, where there is no file.
+
+    Raises:
+        UsageError: A part is to be made of what is written to a stream.
+    """
+    execution = HERE if sharding is None else sharding.execution
+    if sharding is not None and not _is_stream(sharding.output):
         yield sharding
         return
+    if execution.part is not None:
+        raise UsageError("parts are kept beside the output: --part needs one with a name.")
     with TemporaryDirectory(prefix="adducir-") as folder:
-        yield Sharding(Path(folder) / "output")
+        yield Sharding(Path(folder) / "output", execution)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether nothing can be kept beside it: standard output, a pipe, a device."""
+    is_special = path.exists() and not path.is_file() and not path.is_dir()
+    return is_standard_output(path) or is_special
 
 
 def plan_of(job: Job, progress: Progress) -> Plan:
