@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.core.sharding.made import Made
@@ -76,8 +77,14 @@ class SelectionWork:
 
     def items(self, *, check: bool) -> Iterator[EvidenceQuestion]:
         """See :class:`.Work`."""
-        del check
-        return iter(self.questions)
+        seen: set[str] = set()
+        for question in self.questions:
+            if check and question.id in seen:
+                raise InputError(
+                    f"question {question.id!r} comes twice.", hint="Give each question once."
+                )
+            seen.add(question.id)
+            yield question
 
     def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
         """See :class:`.Work`: the question and its passages."""
