@@ -22,7 +22,7 @@ _PART = "--part"
 
 
 @dataclass(frozen=True)
-class Executing:
+class PartOptions:
     """Who makes shards; nothing of it determines the result."""
 
     workers: Annotated[
@@ -64,7 +64,7 @@ class Executing:
 
 
 @dataclass(frozen=True)
-class ShardOptions(Executing):
+class ShardOptions(PartOptions):
     """How shards are made that a network computes."""
 
     mixed_devices: Annotated[
@@ -83,7 +83,7 @@ class ShardOptions(Executing):
     ] = None
 
     def execution(self) -> "Execution":
-        """Who makes the shards; see :meth:`Executing.execution`."""
+        """Who makes the shards; see :meth:`PartOptions.execution`."""
         return replace(super().execution(), mixed_devices=self.mixed_devices)
 
 

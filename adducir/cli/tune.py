@@ -9,7 +9,7 @@ from adducir.cli import tune_options as opts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import FILES, SOURCE
 from adducir.cli.parameters import option
-from adducir.cli.shards import Executing
+from adducir.cli.shards import PartOptions
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def tune(
     *,
     system: opts.System,
     division: opts.Division,
-    shards: Executing,
+    shards: PartOptions,
 ) -> None:
     """Tune parameters by cross-validated grid search.
 
