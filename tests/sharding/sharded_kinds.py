@@ -59,11 +59,11 @@ def classifier(folder: Path) -> Path:
 QIDS = [f"q{number}" for number in range(9)]
 
 
-def candidates() -> tuple[Run, Topics, KnownTexts]:
-    """Nine topics with up to eight candidates each."""
+def candidates(count: int = 9) -> tuple[Run, Topics, KnownTexts]:
+    """Topics with up to eight candidates each."""
     rows = [
         (qid, f"d{(place + number) % len(TEXTS)}", 20.0 - place)
-        for number, qid in enumerate(QIDS)
+        for number, qid in enumerate(QIDS[:count])
         for place in range(3 + number % 6)
     ]
     frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
@@ -120,18 +120,22 @@ def cached(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 def listwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from adducir.rerankers.asking import AskedOrders
 
-    kind = reranked(f"lit5:{models.get('t5', tiny_t5)}", patch)
+    reranker = open_reranker(f"lit5:{models.get('t5', tiny_t5)}")
     whole = AskedOrders.order
 
     def order(self: AskedOrders, query: str, texts: Any) -> Any:
-        if query.endswith("5"):
+        if query.endswith("2"):
             raise ValueError("an odd query")
         return whole(self, query, texts)
+
+    def make(sharding: Sharding | None) -> Any:
+        found = rerank(*candidates(4), reranker, depth=3, sharding=sharding)
+        return found.run.frame.rows()
 
     def spoil(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(AskedOrders, "order", order)
 
-    return Kind(kind.make, spoil, r"shard 5 \(q5\): ValueError: an odd query", 9)
+    return Kind(make, spoil, r"shard 2 \(q2\): ValueError: an odd query", 4)
 
 
 def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:

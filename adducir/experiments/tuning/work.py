@@ -25,6 +25,7 @@ from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.grid import Grid
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.systems import Tunable
+from adducir.experiments.tuning.values import plain
 from adducir.models.shards import read_shard, write_shard
 from adducir.runs.run import Run
 
@@ -93,7 +94,7 @@ class TuningWork:
 
     def describe(self, item: int) -> tuple[str, bytes]:
         """See :class:`.Work`."""
-        values = [f"{name}={value}" for name, value in self.grid.setting(item).items()]
+        values = [f"{name}={plain(value)}" for name, value in self.grid.setting(item).items()]
         return " ".join(values), json.dumps(values).encode("ascii")
 
     def builder(self, place: WorkerPlace) -> "_Builder":
