@@ -105,4 +105,4 @@ def test_a_run_on_standard_output_leaves_nothing(study, capsysbinary):
     assert capsysbinary.readouterr().out == Path("alone.trec").read_bytes()
     assert main(words("-", "--part", "1/2")) == 2
     made = {path.name for path in set(Path().rglob("*")) - before}
-    assert made == {"alone.trec", "alone.trec.meta.yaml", ".alone.trec.lock"}
+    assert made == {"alone.trec", "alone.trec.ir-metadata.yml", ".alone.trec.lock"}
