@@ -99,7 +99,7 @@ def pointwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 
 
 def cached(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
-    """Some scores are known before, and all afterwards: each time it starts from the same."""
+    """Some scores are known before; once shards are being made, what others add is not seen."""
     name, before, cache = (
         str(models.get("classifier", classifier)),
         folder / "before",
@@ -112,6 +112,8 @@ def cached(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
         if sharding is None or not list(sharding.output.parent.glob(".*.parts-*")):
             shutil.rmtree(cache, ignore_errors=True)
             shutil.copytree(before, cache)
+        else:
+            rerank(*candidates(), open_reranker(name), cache=cache)
         return kind.make(sharding)
 
     return Kind(make, kind.spoil, kind.named, kind.shards)
