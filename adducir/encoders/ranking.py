@@ -252,6 +252,10 @@ def task_scores(
         progress.finish()
 
 
+Scored = tuple[SpanTask, Callable[[int, int], Floats], Distinct]
+"""A task with what scores its contexts against its different candidates."""
+
+
 def rank_task(encoder: DualEncoder, task: SpanTask, **options: Any) -> ContextRanks:
     """The rank of the gold item of each context of a task; options as for :func:`task_scores`."""
     scores, same = task_scores(encoder, task, **options)
@@ -273,16 +277,14 @@ def run_task(
     encoder: DualEncoder, task: SpanTask, depth: int = 1000, *, tag: str, **options: Any
 ) -> Run:
     """A run with the best candidates of each context; options as for :func:`task_scores`."""
-    return run_tasks(encoder, [task], depth, tag=tag, **options)
+    return run_tasks([(task, *task_scores(encoder, task, **options))], depth, tag=tag)
 
 
-def run_tasks(
-    encoder: DualEncoder, tasks: Iterable[SpanTask], depth: int = 1000, *, tag: str, **options: Any
-) -> Run:
+def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
     """One run for several tasks, whose contexts have different ids; see :func:`run_task`."""
     frames = []
-    for task in tasks:
-        numbers, found = best_of_task(encoder, task, depth, **options)
+    for task, scores, same in scored:
+        numbers, found = best(scores, len(task.spans), same, depth)
         rows = {
             "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
             "docno": np.array(task.docnos)[numbers.ravel()],
@@ -292,15 +294,16 @@ def run_tasks(
     return Run.ranked(pl.concat(frames), tag)
 
 
-def relic_rankings(
-    encoder: DualEncoder, books: Mapping[str, RelicBook], depth: int, **options: Any
-) -> dict[str, list[int]]:
-    """The numbers of the best candidates of every quotation, hidden or not, best first.
+def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
+    """The numbers of the best candidates of every quotation, best first.
 
     What :func:`adducir.datasets.quotations.submission.write_submission` takes.
+
+    Args:
+        scored: Tasks of :func:`book_tasks`, hidden quotations among them.
     """
     rankings: dict[str, list[int]] = {}
-    for task in book_tasks(books, hidden=True):
-        numbers, _ = best_of_task(encoder, task, depth, **options)
+    for task, scores, same in scored:
+        numbers, _ = best(scores, len(task.spans), same, depth)
         rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
     return rankings

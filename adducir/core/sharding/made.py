@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adducir.core.sharding.plan import Plan
@@ -17,11 +17,15 @@ class Made:
         plan: How items were cut.
         files: The file of each shard, in order.
         name: How the files are called in the artifact, with a place for the number.
+        devices: How many shards each kind of device made.
+        seconds: How long making them took, all together.
     """
 
     plan: Plan
     files: Sequence[Path]
     name: str
+    devices: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
 
     def names(self) -> Iterator[list[str]]:
         """The names of the items of each shard, one shard after another."""

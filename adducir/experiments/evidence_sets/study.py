@@ -14,6 +14,8 @@ from adducir.core.errors import InputError
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import name_in_study
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import Local
 from adducir.core.source_digests import source_digests
 from adducir.core.unread import may_read
 from adducir.core.yaml import load
@@ -30,8 +32,9 @@ from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step, Unknown
 from adducir.models.machine import choose_device, using_threads
-from adducir.selectors.selecting import load_evidence_model, select
+from adducir.selectors.selecting import load_evidence_model
 from adducir.selectors.training import EvidencePlan
+from adducir.selectors.work import SelectionWork, select_by_shards
 from adducir.tables.sets import set_table
 from adducir.training.kinds import open_training
 from adducir.version import __version__
@@ -89,12 +92,21 @@ class SelectionStep(ArtifactStep):
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Select, and write the sets."""
-        precision, progress = self.study.recipe.precision, context.progress
-        questions = (one for path in self._tests for one in read_questions(path))
+        questions = [one for path in self._tests for one in read_questions(path)]
         with using_threads(context.threads):
             model = load_evidence_model(self.model, choose_device(context.device))
-            chosen = select(model, questions, precision=precision, progress=progress)
-            return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
+            work = SelectionWork(
+                self.model,
+                questions,
+                model.settings.selection,
+                self.study.recipe.precision,
+                Local(model),
+                context.device,
+                context.threads,
+            )
+            sharding = Sharding(self.path, context.execution, is_locked=True)
+            chosen = select_by_shards(work, sharding, context.progress)
+        return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
         """The sets that stand in its file, by question."""
