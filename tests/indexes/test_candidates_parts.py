@@ -8,6 +8,7 @@ import pytest
 from adducir.core.errors import UsageError
 from adducir.indexes.candidates import CandidateSet, Ranking, lower_split, rank_parts
 from adducir.indexes.candidates.parts import Best
+from adducir.indexes.candidates.vocabulary import QueriedWords
 from adducir.indexes.models import ATIRE, BM25, QLD, BM25Plus, InL2, Okapi
 
 
@@ -79,3 +80,12 @@ def test_memory_does_not_grow_with_queries_times_texts() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < len(texts) * len(queries) * 8 / 3
+
+
+@pytest.mark.parametrize("size", [7, 320])
+def test_terms_that_no_query_holds_need_no_numbers(size: int) -> None:
+    whole = CandidateSet.of_texts(TEXTS, lower_split).rank(QUERIES, BM25(), 25)
+    words = QueriedWords(lower_split, QUERIES)
+    found = rank_parts(TEXTS, QUERIES, BM25(), 25, size=size, vocabulary=words)
+    assert np.array_equal(found.numbers, whole.numbers)
+    assert np.array_equal(found.scores, whole.scores)
