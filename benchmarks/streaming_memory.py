@@ -70,6 +70,7 @@ def late(folder: Path, count: int) -> Callable[[], bytes]:
     import numpy as np
     import transformers
 
+    from adducir.encoders.vector_file import VectorFile
     from adducir.experiments.known_item.late import by_late_interaction
     from adducir.experiments.known_item.system import ContextRecipe
     from adducir.models.sources import model_source
@@ -100,11 +101,11 @@ def late(folder: Path, count: int) -> Callable[[], bytes]:
         gold = np.arange(1, 1 + len(spans), dtype=np.int64)
         return SpanTask(spans, texts, [f"d{n}" for n in range(size)], gold)
 
-    by_late_interaction(model, [task(64)], {}, ContextRecipe())
+    by_late_interaction(model, [task(64)], VectorFile(folder), ContextRecipe())
     whole = task(count)
 
     def work() -> bytes:
-        found = by_late_interaction(model, [whole], {}, ContextRecipe())
+        found = by_late_interaction(model, [whole], VectorFile(folder), ContextRecipe())
         return found.better.tobytes() + found.tied.tobytes()
 
     return work
