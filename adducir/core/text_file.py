@@ -3,11 +3,13 @@
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import overload
+from typing import Any, TypeVar, overload
 
 from adducir.core.system_errors import explaining_writes
+
+T = TypeVar("T")
 
 
 class TextFile(Sequence[str]):
@@ -65,3 +67,28 @@ class TextFile(Sequence[str]):
         first, end = self._starts[place], self._starts[place + 1]
         data = os.pread(self._file.fileno(), end - first, first)
         return data.decode("utf-8", "surrogatepass")
+
+
+class _ReadWhenNeeded(Sequence[T]):
+    """What is made of texts, anew whenever it is asked for."""
+
+    def __init__(self, texts: TextFile, read: Callable[[list[str]], Sequence[T]]) -> None:
+        self._texts, self._read = texts, read
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return self._read(self._texts[place])
+        return self._read([self._texts[int(place)]])[0]
+
+
+def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:
+    """What is made of each text: at once, or of texts in a file whenever it is asked for.
+
+    Args:
+        texts: The texts.
+        read: Makes something of some texts, of each by itself.
+    """
+    return _ReadWhenNeeded(texts, read) if isinstance(texts, TextFile) else read(list(texts))
