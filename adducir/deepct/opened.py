@@ -11,6 +11,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.topics import load_topics
 from adducir.deepct.cutting import Cutter, cutter
 from adducir.deepct.examples import (
@@ -128,6 +129,7 @@ class OpenedRecipe:
             work,
             {"corpus": [corpus.source]},
             versions(),
+            bytes_of_corpus(corpus),
         )
 
     def examples(

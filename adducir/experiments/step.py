@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
 from adducir.core.yaml import KeyPath
-from adducir.experiments.work import Work, training
+from adducir.experiments.work import Work, preparing, training
 from adducir.training.artifacts import train_model
 from adducir.training.plan import TrainingPlan
 from adducir.training.preparation import Preparation
@@ -153,6 +153,10 @@ class PreparationStep(Step):
             return MISSING
         current = self.preparation.is_current(self.path)
         return None if current else "those that are there were cut otherwise"
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        return preparing(self.preparation)
 
     def make(self, context: "Context") -> None:
         """Make it, by the workers."""

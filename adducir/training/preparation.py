@@ -26,6 +26,7 @@ class Preparation:
         work: Makes it.
         sources: The names of its principal sources by their role.
         versions: Of the libraries that take part.
+        text_bytes: Bytes of the text that is read, by the sizes of files; None if not known.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Preparation:
     work: Work
     sources: Sources
     versions: Mapping[str, str]
+    text_bytes: float | None = None
 
     @property
     def fingerprint(self) -> str:
