@@ -73,7 +73,8 @@ def corpora_hotpotqa(
     if own:
         made, report = _own(list(questions), gold, negatives, seed)
     else:
-        folder = None if is_standard_output(output) else output.parent
+        beside = output.parent if output.parent.is_dir() else None
+        folder = None if is_standard_output(output) else beside
         made, report = _pools(
             questions, paragraphs or [], passages, gold, (k1, b), negatives, seed, folder
         )

@@ -67,8 +67,8 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
             "base": opened.base.identity(),
         }
 
-    @property
-    def preparation(self) -> Preparation:
+    @cached_property
+    def preparation(self) -> Preparation:  # type: ignore[override]
         """The passages of the corpus."""
         return self.opened.preparation
 
