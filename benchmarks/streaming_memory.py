@@ -6,7 +6,7 @@ encoded by a tiny BERT and ranked for 32 contexts, as a study of known items doe
 process of its own, whose greatest resident memory (VmHWM) is reported, before the texts and at the
 end, with a digest of what came out.
 
-    python benchmarks/streaming_memory.py pools [--texts 20000] [--growth 1,4,16]
+    python benchmarks/streaming_memory.py pools [--texts 20000] [--part 65536] [--growth 1,4,16]
     python benchmarks/streaming_memory.py late [--texts 1000]
 """
 
@@ -51,9 +51,13 @@ def write_hotpotqa(folder: Path, count: int) -> list[str]:
     return ["corpora", "hotpotqa", str(folder / "questions.jsonl"), paragraphs, output]
 
 
-def pools(folder: Path, count: int) -> Callable[[], bytes]:
-    """Make pools of so many paragraphs; what comes out."""
+def pools(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
+    """Make pools of so many paragraphs, searched in parts of ``part``; what comes out."""
     from adducir.cli.app import main
+    from adducir.indexes.candidates import rank_parts
+
+    if part is not None:
+        rank_parts.__kwdefaults__["size"] = part
 
     words = write_hotpotqa(folder, count)
 
@@ -65,8 +69,9 @@ def pools(folder: Path, count: int) -> Callable[[], bytes]:
     return work
 
 
-def late(folder: Path, count: int) -> Callable[[], bytes]:
+def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     """Rank so many passages of a book for contexts, by late interaction."""
+    del part
     import numpy as np
     import transformers
 
@@ -111,10 +116,10 @@ def late(folder: Path, count: int) -> Callable[[], bytes]:
     return work
 
 
-def measured(what: str, count: int) -> dict[str, Any]:
+def measured(what: str, count: int, part: int | None) -> dict[str, Any]:
     """In this process."""
     with tempfile.TemporaryDirectory() as place:
-        work = {"pools": pools, "late": late}[what](Path(place), count)
+        work = {"pools": pools, "late": late}[what](Path(place), count, part)
         figures: dict[str, Any] = {"before": peak()}
         began = time.process_time()
         found = work()
@@ -127,14 +132,16 @@ def main() -> None:
     parser.add_argument("what", choices=sorted(TEXTS))
     parser.add_argument("--texts", type=int)
     parser.add_argument("--growth", default="1,4,16")
+    parser.add_argument("--part", type=int, help="paragraphs that are searched at a time")
     parser.add_argument("--here", action="store_true", help="measure so many in this process")
     options = parser.parse_args()
     count = options.texts or TEXTS[options.what]
     if options.here:
-        print("\n" + json.dumps(measured(options.what, count)))
+        print("\n" + json.dumps(measured(options.what, count, options.part)))
         return
     for times in map(int, options.growth.split(",")):
         words = [sys.executable, __file__, options.what, "--here", f"--texts={times * count}"]
+        words += [] if options.part is None else [f"--part={options.part}"]
         done = subprocess.run(words, check=True, capture_output=True, text=True)
         one = json.loads(done.stdout.splitlines()[-1])
         print(
