@@ -70,6 +70,7 @@ def corpora_hotpotqa(
     from adducir.datasets.splitting import split
 
     questions = (question for path in sources for question in read_hotpotqa(path))
+    made: Sequence[EvidenceQuestion]
     if own:
         made, report = _own(list(questions), gold, negatives, seed)
     else:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
 from adducir.deepct.examples import Counts, Example
-from adducir.deepct.model import Encoded, TermWeighter
+from adducir.deepct.model import TermWeighter
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.prepared import SHARED, Prepared
+from adducir.deepct.reading import Encoded
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
 from adducir.deepct.splitting import Divider
 from adducir.training.card import Card
