@@ -68,7 +68,7 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
         }
 
     @cached_property
-    def preparation(self) -> Preparation:  # type: ignore[override]
+    def preparation(self) -> Preparation:
         """The passages of the corpus."""
         return self.opened.preparation
 
