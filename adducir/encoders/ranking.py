@@ -18,7 +18,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.datasets.spans.record import MaskedSpan, candidates_of
-from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.encoders.maxsim import MultiVectors, Packed, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
@@ -211,11 +211,10 @@ def by_vectors(contexts: Floats, candidates: Floats) -> Callable[[int, int], Flo
     return lambda first, last: contexts[first:last] @ turned
 
 
-def by_maxsim(contexts: MultiVectors, candidates: MultiVectors) -> Callable[[int, int], Floats]:
+def by_maxsim(contexts: MultiVectors, candidates: Packed) -> Callable[[int, int], Floats]:
     """Scores by late interaction of Q contexts and the U different candidates.
 
-    All vectors of all candidates are held at once: this is for some ten thousand of them. Give
-    the functions that take it a small ``block``, the number of different candidates at least.
+    Give the functions that take it a small ``block``, the number of different candidates at least.
     """
     return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
 

@@ -91,6 +91,7 @@ def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
     lines = planned(study, dry_run=True).lines()
     made = [line.split(" of ")[0].split(" by ")[0] for line in lines]
     assert made == [
+        "cut    passages deepct/tiny.prepared",
         "train  deepct/tiny.seed0",
         "weight deepct/tiny.seed0.pets.weights",
         "train  deepct/tiny.seed1",
@@ -115,7 +116,7 @@ def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
         "test   differences, against BM25: t, holm over each measure, alpha 0.05",
         "write  experiments/pets/",
     ]
-    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[10]
+    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[11]
 
 
 def test_a_tuned_fusion_names_its_members_of_a_seed(study):

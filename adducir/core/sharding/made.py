@@ -1,11 +1,17 @@
 """The shards of an artifact, all made and checked, from which it is put together."""
 
+<<<<<<< HEAD
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+=======
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+>>>>>>> streaming
 from pathlib import Path
 
+from adducir.core.files import link_or_copy
 from adducir.core.sharding.plan import Plan
 
 
@@ -34,8 +40,4 @@ class Made:
     def keep(self, folder: Path) -> None:
         """Put the files into an artifact's folder; they stay where they are until it is there."""
         for number, path in enumerate(self.files):
-            target = folder / self.name.format(number)
-            try:
-                os.link(path, target)
-            except OSError:  # a file system without hard links
-                shutil.copyfile(path, target)
+            link_or_copy(path, folder / self.name.format(number))

@@ -16,7 +16,7 @@ from adducir.experiments.retrieval.index_step import IndexStep, index_path
 from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
 from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
-from adducir.experiments.step import ModelStep, Step, Unknown, Waiting
+from adducir.experiments.step import ModelStep, PreparationStep, Step, Unknown, Waiting
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import Pool
 from adducir.runs.findings import some
@@ -126,6 +126,7 @@ class RetrievalStudy(Study):
         self.folds: dict[str, Folds] = {}
         self.runs: dict[tuple[str, str], Answer | Unknown] = {}
         self._trainings: dict[Path, ModelStep] = {}
+        self._prepared: dict[str, list[ModelStep]] = {}
 
     def seed_of(self, section: str, name: str) -> int | None:
         """The seed of the trainings of an entry; None for those of the recipes."""
@@ -170,9 +171,26 @@ class RetrievalStudy(Study):
 
     def training(self, plan: TrainingPlan[Any], path: Path, place: KeyPath) -> ModelStep:
         """The step that trains a model: one, however many entries of the file name its recipe."""
-        step = self._trainings.setdefault(path, ModelStep(path, lambda: plan, reads=[]))
+        step = self._trainings.get(path)
+        if step is None:
+            step = self._trainings[path] = ModelStep(path, lambda: plan, reads=[])
+            self._share(step, plan)
         step.reads = [*step.reads, place]
         return step
+
+    def _share(self, step: ModelStep, plan: TrainingPlan[Any]) -> None:
+        """Let a training have in common with others what their examples are made of."""
+        preparation = plan.preparation
+        if preparation is None:
+            return
+        same = self._prepared.setdefault(preparation.fingerprint, [])
+        same.append(step)
+        if len(same) > 1:
+            first = same[0]
+            shared = first.prepared or PreparationStep(
+                first.path.with_name(f"{first.path.name}.prepared"), preparation, first.reads
+            )
+            first.prepared = step.prepared = shared
 
     def run_of(self, system: str, topic_set: str) -> Answer:
         """The run of a system on a topic set.
