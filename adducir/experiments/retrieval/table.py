@@ -31,7 +31,7 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
         recipe.table,
         study.planner.name,
         description=recipe.description,
-        notes=[*_depths(study), *_seeds(study), *_remarks(study), *_tuned(study)],
+        notes=[*_depths(study), *study.seed_notes(), *_remarks(study), *_tuned(study)],
         provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
         sections={name: one.group for name, one in study.written.systems.items() if one.group},
@@ -112,18 +112,6 @@ def _depths(study: RetrievalStudy) -> list[str]:
         elif are_searches and depth is not None and run.depth > depth:
             notes.append(f"{ranks}, the searches {depth:,}.")
     return notes
-
-
-def _seeds(study: RetrievalStudy) -> list[str]:
-    """The seeds of systems of several runs; those of the same ones in one sentence."""
-    names, alike = study.recipe.table.system_names, dict[tuple[int, ...], list[str]]()
-    for name, system in study.written.systems.items():
-        if system.seeds:
-            alike.setdefault(system.seeds, []).append(names.get(name, name))
-    return [
-        f"Seeds of the trainings of {', '.join(systems)}: {', '.join(map(str, seeds))}."
-        for seeds, systems in alike.items()
-    ]
 
 
 def _remarks(study: RetrievalStudy) -> list[str]:
