@@ -1,8 +1,9 @@
 """Several runs of one trained system: which belong together, and their scores as one system's."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from adducir.core.errors import UsageError
 from adducir.evaluation.judgements import Floats
 from adducir.evaluation.scores import Scores
 
+Run = TypeVar("Run")
 SEED = re.compile(r"[._ +-]?seed[-_=]?\d{1,9}", re.IGNORECASE)
 
 
@@ -26,15 +28,25 @@ def pool_seeds(scores: Sequence[Scores]) -> list[Scores]:
     Raises:
         UsageError: No two runs belong together, or runs of a system have other topics or measures.
     """
-    systems: dict[str, list[Scores]] = {}
-    for one in scores:
-        systems.setdefault(system_of(one.system), []).append(one)
-    if all(len(runs) == 1 for runs in systems.values()):
+    runs = {one.system: one for one in scores}
+    return [over_runs(name, list(own.values())) for name, own in by_system(runs).items()]
+
+
+def by_system(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
+    """The runs of each system: those whose names differ in their seed only.
+
+    Raises:
+        UsageError: No two runs belong together.
+    """
+    systems: dict[str, dict[str, Run]] = {}
+    for name, run in runs.items():
+        systems.setdefault(system_of(name), {})[name] = run
+    if all(len(own) == 1 for own in systems.values()):
         raise UsageError(
             "no two runs differ in their seed only.",
             hint="Call them X.seed1, X.seed2 and so on.",
         )
-    return [over_runs(name, runs) for name, runs in systems.items()]
+    return systems
 
 
 def over_runs(system: str, runs: Sequence[Scores]) -> Scores:
