@@ -17,7 +17,7 @@ from adducir.experiments.linked import Linked
 from adducir.experiments.plan import Study
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe
-from adducir.statistics.comparison.comparison import refused_for_runs
+from adducir.statistics.comparison.comparison import FOR_RUNS, refused_for_runs
 
 
 class Origin(NamedTuple):
@@ -168,11 +168,10 @@ def _untestable(comparison: ComparisonRecipe) -> Iterator[ErrorDetail]:
     refused = refused_for_runs(
         *comparison.test_and_correction,
         comparison.equivalence,
+        comparison.equivalence_test,
         comparison.interval,
-        comparison.best,
     )
     for key, what in refused.items():
         by_preset = comparison.preset and key in ("test", "correction")
         place = "preset" if by_preset else key
-        what = f"there is no {what} for systems with several runs (`seeds`)"
-        yield ErrorDetail(("comparison", place), what)
+        yield ErrorDetail(("comparison", place), f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")

@@ -14,8 +14,7 @@ def testing(study: Opened, scores: Sequence[Scores]) -> dict[str, Any]:
     requested, names = study.recipe.comparison, {one.system for one in scores}
     if requested is None or not set(requested.baselines) <= names:
         return {}
-    enough = len(names) > 1 and len(scores[0].qids) > 1
-    return requested.model_dump(exclude_none=True) if enough else {}
+    return requested.model_dump(exclude_none=True) if len(scores[0].qids) > 1 else {}
 
 
 def of_units(study: Opened, scores: Scores) -> Scores:

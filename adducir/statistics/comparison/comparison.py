@@ -51,6 +51,8 @@ from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
 
 Choice = TypeVar("Choice", bound=str)
+FOR_RUNS = "Take t-tests with holm, bonferroni, bh, maxt or none, and equivalence by hall or t."
+"""What there is for systems with several runs."""
 
 
 @checked
@@ -121,11 +123,9 @@ def compare(
     if why:
         raise UsageError(f"{why}.", hint="Choose another test or correction.")
     if lineup.runs:
-        for what in refused_for_runs(test, correction, equivalence, interval, best).values():
-            raise UsageError(
-                f"there is no {what} for systems with several runs.",
-                hint="Take t-tests with holm, bonferroni, bh or none.",
-            )
+        asked = (test, correction, equivalence, equivalence_test, interval)
+        for what in refused_for_runs(*asked).values():
+            raise UsageError(f"there is no {what}.", hint=FOR_RUNS)
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,
@@ -157,18 +157,31 @@ def refused_for_runs(
     test: TestName,
     correction: CorrectionName,
     equivalence: float | None,
+    equivalence_test: EquivalenceTestName,
     interval: IntervalName,
-    best: BestName,
 ) -> dict[str, str]:
-    """What is asked for and there is not for systems with several runs, by its parameter."""
+    """What is asked for and there is not for systems with several runs, and why, by parameter."""
+    kind = CORRECTIONS.kind(correction)
     refused = {
-        "test": (f"{test} test", test != "t"),
-        "correction": (f"{correction} correction", bool(CORRECTIONS.kind(correction).tests)),
-        "equivalence": ("test of equivalence", equivalence is not None),
-        "interval": (f"{interval} interval", interval != "t"),
-        "best": ("set of best systems", best != "mean"),
+        "test": (f"{test} test", "it resamples or ranks topics alone", test != "t"),
+        "correction": (
+            f"{correction} correction",
+            "its error is that of topics alone",
+            bool(kind.tests) and not kind.of_runs,
+        ),
+        "equivalence_test": (
+            "exact test of equivalence",
+            "it bounds what topics alone may hide",
+            equivalence is not None and equivalence_test == "exact",
+        ),
+        "interval": (f"{interval} interval", "it resamples topics alone", interval != "t"),
     }
-    return {name: what for name, (what, is_asked) in refused.items() if is_asked}
+    return {
+        name: f"{what} for systems with several runs: {why}, and would take the few runs at hand "
+        "for all that a system could have"
+        for name, (what, why, is_asked) in refused.items()
+        if is_asked
+    }
 
 
 def _descriptive(

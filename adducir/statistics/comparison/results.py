@@ -272,6 +272,12 @@ class Comparison:
         return tuple(one for one in tests if one and one.tost.method == method)
 
     @property
+    def has_tests(self) -> bool:
+        """Whether anything was tested."""
+        counts = (*self.tests_in_family.values(), *self.equivalence_tests_in_family.values())
+        return any(counts)
+
+    @property
     def questionable(self) -> tuple[EquivalenceTest, ...]:
         """Equivalences that were found on too little to be relied on."""
         tests = (cell.equivalence for cell in self.cells.values())
