@@ -20,6 +20,11 @@ def system_of(name: str) -> str:
     return SEED.sub("", name) or name
 
 
+def run_name(system: str, seed: int) -> str:
+    """The name of a system's run with a seed; :func:`system_of` gives the system's."""
+    return f"{system}.seed{seed}"
+
+
 def pool_seeds(scores: Sequence[Scores]) -> list[Scores]:
     """The scores of systems, from those of runs whose names differ in their seed only.
 

@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import ErrorDetail, Recipe
 from adducir.core.texts import repeated
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
@@ -21,6 +22,7 @@ from adducir.statistics.choices import (
     PresetName,
     TestName,
 )
+from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
 from adducir.statistics.corrections import joint_error
 from adducir.statistics.presets import preset_of
 from adducir.tables.material import Snippets
@@ -122,6 +124,22 @@ class ComparisonRecipe(Recipe):
     def differences(self) -> bool:
         """Whether differences are tested."""
         return bool(self.baselines) or self.family == "pairs"
+
+
+def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
+    """What of a comparison there is not for systems with several runs, and why."""
+    if comparison is None:
+        return
+    refused = refused_for_runs(
+        *comparison.test_and_correction,
+        comparison.equivalence,
+        comparison.equivalence_test,
+        comparison.interval,
+    )
+    for key, what in refused.items():
+        by_preset = comparison.preset and key in ("test", "correction")
+        place = "preset" if by_preset else key
+        yield ErrorDetail(("comparison", place), f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")
 
 
 class TableRecipe(Recipe):

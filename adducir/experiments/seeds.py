@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import AdducirError
 from adducir.core.recipe import ErrorDetail
+from adducir.evaluation.seeds import run_name
 from adducir.experiments.linked import Linked
 from adducir.experiments.plan import Study
 from adducir.experiments.planner import Planner
-from adducir.experiments.sections import ComparisonRecipe
-from adducir.statistics.comparison.comparison import FOR_RUNS, refused_for_runs
+from adducir.experiments.sections import ComparisonRecipe, untestable
 
 
 class Origin(NamedTuple):
@@ -136,7 +136,7 @@ class Seeded:
         """The name of an entry with a seed, made where it is not there; its own without one."""
         if name not in self.written[section] or not self.is_trained(section, name):
             return name
-        own = f"{name}.seed{seed}"
+        own = run_name(name, seed)
         if (section, own) not in self.origins:
             self.origins[section, own] = Origin(name, seed)
             entry: Linked = self.written[section][name]
@@ -159,19 +159,5 @@ class Seeded:
                 if not system.seeds and getattr(systems.get(member), "seeds", None):
                     what = f"`{member}` has a run for each seed: give `{name}` `seeds` as well"
                     yield ErrorDetail(("systems", name, *system.place_of(number)), what)
-        if comparison is not None and any(len(runs) > 1 for runs in self.rows.values()):
-            yield from _untestable(comparison)
-
-
-def _untestable(comparison: ComparisonRecipe) -> Iterator[ErrorDetail]:
-    """What of a comparison there is not for systems with several runs."""
-    refused = refused_for_runs(
-        *comparison.test_and_correction,
-        comparison.equivalence,
-        comparison.equivalence_test,
-        comparison.interval,
-    )
-    for key, what in refused.items():
-        by_preset = comparison.preset and key in ("test", "correction")
-        place = "preset" if by_preset else key
-        yield ErrorDetail(("comparison", place), f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")
+        if any(len(runs) > 1 for runs in self.rows.values()):
+            yield from untestable(comparison)

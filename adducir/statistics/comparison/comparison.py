@@ -45,14 +45,13 @@ from adducir.statistics.choices import (
 from adducir.statistics.comparison.cells import Comparing
 from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
-from adducir.statistics.corrections import CORRECTIONS, for_equivalence, joint_error
+from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
+from adducir.statistics.corrections import for_equivalence, joint_error
 from adducir.statistics.effects import check_share
 from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
 
 Choice = TypeVar("Choice", bound=str)
-FOR_RUNS = "Take t-tests with holm, bonferroni, bh, maxt or none, and equivalence by hall or t."
-"""What there is for systems with several runs."""
 
 
 @checked
@@ -151,37 +150,6 @@ def compare(
     if against != "best":
         named(against, lineup.systems, "system to be equivalent with")
     return Comparing(lineup, settings).comparison()
-
-
-def refused_for_runs(
-    test: TestName,
-    correction: CorrectionName,
-    equivalence: float | None,
-    equivalence_test: EquivalenceTestName,
-    interval: IntervalName,
-) -> dict[str, str]:
-    """What is asked for and there is not for systems with several runs, and why, by parameter."""
-    kind = CORRECTIONS.kind(correction)
-    refused = {
-        "test": (f"{test} test", "it resamples or ranks topics alone", test != "t"),
-        "correction": (
-            f"{correction} correction",
-            "its error is that of topics alone",
-            bool(kind.tests) and not kind.of_runs,
-        ),
-        "equivalence_test": (
-            "exact test of equivalence",
-            "it bounds what topics alone may hide",
-            equivalence is not None and equivalence_test == "exact",
-        ),
-        "interval": (f"{interval} interval", "it resamples topics alone", interval != "t"),
-    }
-    return {
-        name: f"{what} for systems with several runs: {why}, and would take the few runs at hand "
-        "for all that a system could have"
-        for name, (what, why, is_asked) in refused.items()
-        if is_asked
-    }
 
 
 def _descriptive(
