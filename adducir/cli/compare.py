@@ -95,13 +95,10 @@ def compare(
         groups = {name: pooled(many) for name, many in groups.items()}
     lower = _lower(groups, lower_is_better or ())
     comparisons = {
-        name: compared(many, **testing.arguments(), lower_is_better=lower)
+        name: compared(many, **testing.arguments(), **further.arguments(), lower_is_better=lower)
         for name, many in groups.items()
     }
     notes = [*meta_notes(comparisons), *shared_topics(groups)] if meta else []
-    for name, many in groups.items():
-        found = further.notes(comparisons[name], many)
-        notes += [f"{name}: {note}" if len(groups) > 1 else note for note in found]
     layout = printing.layout(testing, scores=opts.digests(scores))
     layout = replace(layout, notes=notes, evaluated=False)
     printing.show(build_table(comparisons, groups, layout=layout))

@@ -198,11 +198,10 @@ def evaluate(
         if is_page:
             shown.add(system_of(system) if pool_seeds else system, run)
     scores = pooled(scores) if pool_seeds else scores
-    comparison = compare(scores, **testing.arguments())
+    comparison = compare(scores, **testing.arguments(), **further.arguments())
     material = Material({"": shown.found()})
     layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
     notes = bound_statements(read, judged, evaluator.measures) if unjudged else []
-    notes += further.notes(comparison, scores)
     if guesses:
         notes += powered_notes(comparison, scores, guessed, str(judge))
     table = build_table(comparison, scores, layout=replace(layout, notes=notes))

@@ -95,6 +95,8 @@ class ComparisonRecipe(Recipe):
     best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
+    rope: Annotated[float, Field(ge=0)] | None = None
+    topics_for: Annotated[float, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
 
     @model_validator(mode="after")
@@ -106,6 +108,8 @@ class ComparisonRecipe(Recipe):
         why = joint_error(correction, test, self.family)
         if why:
             raise ValueError(why)
+        if self.rope is not None and not self.baselines:
+            raise ValueError("`rope` means nothing without `baseline`")
         return self
 
     @property
@@ -130,11 +134,15 @@ def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
     """What of a comparison there is not for systems with several runs, and why."""
     if comparison is None:
         return
+    test, correction = comparison.test_and_correction
     refused = refused_for_runs(
-        *comparison.test_and_correction,
-        comparison.equivalence,
-        comparison.equivalence_test,
-        comparison.interval,
+        test=test,
+        correction=correction,
+        equivalence=comparison.equivalence,
+        equivalence_test=comparison.equivalence_test,
+        interval=comparison.interval,
+        rope=comparison.rope,
+        topics_for=comparison.topics_for,
     )
     for key, what in refused.items():
         by_preset = comparison.preset and key in ("test", "correction")

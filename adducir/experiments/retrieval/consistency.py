@@ -39,7 +39,8 @@ def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDet
         for key in ("against", "equivalence_test", "non_inferiority"):
             if key in comparison.model_fields_set:
                 yield ErrorDetail(("comparison", key), "means nothing without `equivalence`")
-        if not comparison.differences and comparison.best == "mean":
+        is_plain = comparison.best == "mean" and comparison.topics_for is None
+        if not comparison.differences and is_plain:
             ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
             what = f"nothing is compared: {ways}"
             yield ErrorDetail(("comparison",), what)

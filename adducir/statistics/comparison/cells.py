@@ -12,6 +12,7 @@ import numpy as np
 
 from adducir.statistics.choices import CorrectionName, FamilyName, SideName
 from adducir.statistics.comparison.lineup import Lineup
+from adducir.statistics.comparison.notes import designs, posteriors
 from adducir.statistics.comparison.results import (
     Cell,
     Comparison,
@@ -85,6 +86,8 @@ class Comparing:
             missing=self.lineup.missing,
             rankings=rankings,
             runs={name: len(runs) for name, runs in self.lineup.runs.items()},
+            posteriors=posteriors(self.lineup, settings),
+            designs=designs(self.lineup, settings),
         )
 
     def _pairs(self) -> list[Pair]:

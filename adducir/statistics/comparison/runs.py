@@ -8,11 +8,14 @@ FOR_RUNS = "Take t-tests with holm, bonferroni, bh, maxt or none, and equivalenc
 
 
 def refused_for_runs(
+    *,
     test: TestName,
     correction: CorrectionName,
     equivalence: float | None,
     equivalence_test: EquivalenceTestName,
     interval: IntervalName,
+    rope: float | None,
+    topics_for: float | None,
 ) -> dict[str, str]:
     """What is asked for and there is not for systems with several runs, and why, by parameter."""
     kind = CORRECTIONS.kind(correction)
@@ -27,6 +30,12 @@ def refused_for_runs(
             "exact test of equivalence",
             "it bounds what topics alone may hide",
             equivalence is not None and equivalence_test == "exact",
+        ),
+        "rope": ("posterior of differences", "its model is of topics alone", rope is not None),
+        "topics_for": (
+            "topic set size design",
+            "it counts topics alone",
+            topics_for is not None,
         ),
         "interval": (f"{interval} interval", "it resamples topics alone", interval != "t"),
     }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from adducir.statistics.choices import CorrectionName, FamilyName, TestName
+from adducir.statistics.comparison.notes import further_statements
 from adducir.statistics.comparison.results import Comparison, EquivalenceTest, Measure, Settings
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.equivalence import FEW, Equivalence
@@ -43,6 +44,7 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
             f"The difference is the same on every topic between {_listed(pairs)}: it has no "
             "variance, and p is that of the exact randomisation test, 2^(1 - topics)."
         )
+    sentences += further_statements(comparison)
     return tuple(sentences)
 
 
