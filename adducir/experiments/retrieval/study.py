@@ -71,6 +71,7 @@ class Entries(Protocol):
     depth: int | str
     measures: tuple[str, ...]
     negative_grades: Any
+    unjudged: bool
     comparison: ComparisonRecipe | None
     table: RunTableRecipe
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from adducir.evaluation.run_notes import RunNotes
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs
 from adducir.experiments.context import Context
@@ -25,19 +26,34 @@ MOST_FOLDS_SHOWN = 3
 
 def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
     """The table of an experiment whose runs are all made."""
-    collected = collectors(study)
-    scores, recipe = _evaluate(study, context, collected), study.recipe
+    collected, recipe = collectors(study), study.recipe
+    further = {
+        name: RunNotes(
+            one.qrels,
+            one.evaluator.measures,
+            unjudged=recipe.unjudged,
+            model=one.model,
+            judge=one.judge,
+        )
+        for name, one in study.topic_sets.items()
+    }
+    scores = _evaluate(study, context, collected, further)
+    comparisons = {name: _compare(study, many) for name, many in scores.items()}
+    notes = [
+        f"{name}: {note}" if len(scores) > 1 else note
+        for name, one in further.items()
+        for note in one.notes(comparisons[name], scores[name], recipe.table.system_names)
+    ]
     layout = layout_of(
         recipe.table,
         study.planner.name,
         description=recipe.description,
-        notes=[*_depths(study), *study.seed_notes(), *_remarks(study), *_tuned(study)],
+        notes=[*_depths(study), *study.seed_notes(), *_remarks(study), *_tuned(study), *notes],
         provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
         sections={name: one.group for name, one in study.written.systems.items() if one.group},
         material=material(study, collected),
     )
-    comparisons = {name: _compare(study, many) for name, many in scores.items()}
     if len(scores) == 1:
         (name,) = scores
         return build_table(comparisons[name], scores[name], layout=layout)
@@ -45,7 +61,10 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
 
 
 def _evaluate(
-    study: RetrievalStudy, context: Context, collected: Mapping[str, HitCollector]
+    study: RetrievalStudy,
+    context: Context,
+    collected: Mapping[str, HitCollector],
+    further: Mapping[str, RunNotes],
 ) -> dict[str, list[Scores]]:
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
@@ -59,6 +78,7 @@ def _evaluate(
                     evaluator = study.topic_sets[name].evaluator
                     each[name].append(evaluator.score(run, system=system))
                     collected[name].add(row, run)
+                    further[name].add(run, system)
                     context.progress.advance(1)
             for name, runs in each.items():
                 scores[name].append(over_runs(row, runs))

@@ -12,7 +12,7 @@ from adducir.statistics.comparison.results import Comparison, Measure, Posterior
 from adducir.statistics.differences import FloatArray
 from adducir.statistics.meta_analysis import effects_of, meta_analysis
 from adducir.statistics.power import score_variance, topics_needed
-from adducir.statistics.prediction_powered import PoweredMean, powered_mean
+from adducir.statistics.prediction_powered import powered_mean
 from adducir.statistics.rope import Rope, rope
 
 POWER = 0.8
@@ -142,8 +142,34 @@ def further_statements(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def check_judged(humans: Sequence[str], models: Sequence[str], judge: str) -> None:
+    """Refuse topics that no prediction-powered mean can be made of.
+
+    Args:
+        humans: The topics that humans judged.
+        models: Those that the model judged.
+        judge: Name and version of the model.
+
+    Raises:
+        UsageError: The model lacks a topic that humans judged, or judged no two besides.
+    """
+    known = set(models)
+    lacking = [qid for qid in humans if qid not in known]
+    if lacking:
+        raise UsageError(
+            f"{judge} has not judged the topic {lacking[0]!r}, which humans judged.",
+            hint="Let the model judge all topics, those that humans judged included.",
+        )
+    if len(known) - len(set(humans)) < 2:
+        raise UsageError(f"{judge} must have judged two topics at least that humans did not judge.")
+
+
 def powered_notes(
-    comparison: Comparison, human: Sequence[SystemScores], model: Sequence[SystemScores], judge: str
+    comparison: Comparison,
+    human: Sequence[SystemScores],
+    model: Sequence[SystemScores],
+    judge: str,
+    names: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Prediction-powered means, and differences to baselines, of human and model judgements.
 
@@ -151,32 +177,29 @@ def powered_notes(
         human: Scores by human judgements, on the topics that humans judged.
         model: Scores of the same systems by the model's judgements, on these topics and others.
         judge: Name and version of the model.
+        names: Printed names of systems.
 
     Raises:
-        UsageError: The model lacks a topic that humans judged, or judged none besides; no judge is
-            named; or a system has several runs.
+        UsageError: As :func:`check_judged`; no judge is named; or a system has several runs.
     """
     _refuse_runs(comparison, "prediction-powered mean", TOPICS_ALONE)
     humans, models = line_up(human), line_up(model)
     known = {qid: place for place, qid in enumerate(models.qids)}
-    lacking = [qid for qid in humans.qids if qid not in known]
-    if lacking:
-        raise UsageError(
-            f"{judge} has not judged the topic {lacking[0]!r}, which humans judged.",
-            hint="Let the model judge all topics, those that humans judged included.",
-        )
+    check_judged(humans.qids, models.qids, judge)
     places = np.array([known[qid] for qid in humans.qids], dtype=np.int64)
     alone = np.setdiff1d(np.arange(len(known)), places)
-    if len(alone) < 2:
-        raise UsageError(f"{judge} must have judged two topics at least that humans did not judge.")
+    named = {system: system for system in comparison.systems} | dict(names or {})
     level = 1 - comparison.settings.alpha
     by_human, by_model = _values(humans), _values(models)
 
-    def powered(measure: Measure, system: str, base: str | None = None) -> PoweredMean:
+    def powered(measure: Measure, system: str, base: str | None = None) -> str:
         own, hat = by_human[system, measure], by_model[system, measure]
         if base is not None:
             own, hat = own - by_human[base, measure], hat - by_model[base, measure]
-        return powered_mean(own, hat[places], hat[alone], judge=judge, level=level)
+        found = powered_mean(own, hat[places], hat[alone], judge=judge, level=level)
+        sign = "" if base is None else "+"
+        ends = f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+        return f"{named[system]} {found.mean:{sign}.3f} {ends} ({found.weight:.2f})"
 
     sentences = [
         f"Prediction-powered (Angelopoulos et al. 2023): {len(places)} topics with human "
@@ -188,22 +211,13 @@ def powered_notes(
             f"These intervals are normal approximations, too short with fewer than {FEW} topics."
         )
     for measure in _measures(comparison.measures, comparison.settings):
-        means = (
-            f"{system} {found.mean:.3f} [{found.low:.3f}, {found.high:.3f}] ({found.weight:.2f})"
-            for system in comparison.systems
-            for found in [powered(measure, system)]
-        )
+        means = (powered(measure, system) for system in comparison.systems)
         sentences.append(f"Prediction-powered {measure}: {'; '.join(means)}.")
-    for measure, baseline in _tested(comparison.measures, comparison.settings):
-        differences = (
-            f"{system} {found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}] ({found.weight:.2f})"
-            for system in comparison.systems
-            if system != baseline
-            for found in [powered(measure, system, baseline)]
-        )
-        sentences.append(
-            f"Prediction-powered difference to {baseline} on {measure}: {'; '.join(differences)}."
-        )
+    for measure, base in _tested(comparison.measures, comparison.settings):
+        others = (one for one in comparison.systems if one != base)
+        gaps = "; ".join(powered(measure, system, base) for system in others)
+        what = f"Prediction-powered difference to {named[base]} on {measure}"
+        sentences.append(f"{what}: {gaps}.")
     return sentences
 
 
