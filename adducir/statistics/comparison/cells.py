@@ -4,12 +4,15 @@ Called by :func:`adducir.statistics.comparison.comparison.compare`, which says w
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from adducir.core.errors import UsageError
+from adducir.statistics.anova import Anova, two_way_anova
 from adducir.statistics.choices import CorrectionName, FamilyName, SideName
 from adducir.statistics.comparison.lineup import Lineup
 from adducir.statistics.comparison.notes import designs, posteriors
@@ -88,6 +91,7 @@ class Comparing:
             runs={name: len(runs) for name, runs in self.lineup.runs.items()},
             posteriors=posteriors(self.lineup, settings),
             designs=designs(self.lineup, settings),
+            analyses=self._analyses(),
         )
 
     def _pairs(self) -> list[Pair]:
@@ -198,6 +202,16 @@ class Comparing:
         if self.lineup.runs:
             return ranking_of_runs(self._runs(measure), lower_is_better=lower, alpha=alpha, **drawn)
         return ranking(self._values(measure), lower_is_better=lower, alpha=alpha, **drawn)
+
+    def _analyses(self) -> dict[Measure, Anova]:
+        """Each measure's two-way analysis of variance, where Tukey's correction takes its error."""
+        if self.settings.correction != "tukey" or len(self.lineup.systems) < 2:
+            return {}
+        found = {}
+        for measure in self.tested:
+            with suppress(UsageError):  # no error at all
+                found[measure] = two_way_anova(self._values(measure))
+        return found
 
     def _marked(self, measure: Measure, ranked: Ranking | None) -> list[int]:
         """The systems that are marked best on a measure."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adducir.core.notebook import html_table
 from adducir.core.recipe_model import Recipe
+from adducir.statistics.anova import Anova
 from adducir.statistics.choices import (
     BestName,
     CorrectionName,
@@ -210,6 +211,8 @@ class Comparison:
         posteriors: For each measure and baseline, if ``rope`` was asked for.
         designs: For each measure how many topics find a difference of ``topics_for``, if that was
             asked for; or why it is not known.
+        analyses: The two-way analysis of variance of each measure, whose error Tukey's correction
+            takes; a measure whose scores have no error has none.
     """
 
     systems: tuple[str, ...]
@@ -224,6 +227,7 @@ class Comparison:
     runs: Mapping[str, int] = field(default_factory=dict)
     posteriors: tuple[Posterior, ...] = ()
     designs: Mapping[Measure, int | str] = field(default_factory=dict)
+    analyses: Mapping[Measure, Anova] = field(default_factory=dict)
 
     @property
     def baselines(self) -> tuple[str, ...]:

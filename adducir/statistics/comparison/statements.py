@@ -21,6 +21,8 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
     sentences += _alone(comparison)
     if any(comparison.tests_in_family.values()):
         sentences.append(_difference_statement(comparison, several_sets))
+        if comparison.analyses:
+            sentences.append(_analysis_statement(comparison))
     if any(comparison.equivalence_tests_in_family.values()):
         sentences.append(_equivalence_statement(comparison, several_sets))
     if comparison.runs:
@@ -84,6 +86,17 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
         f"{_corrected(settings.correction, of_runs=of_runs)} {family}, "
         f"alpha = {settings.alpha:g}{_draws(settings, of_runs=of_runs)}."
     )
+
+
+def _analysis_statement(comparison: Comparison) -> str:
+    """The sentence about analyses of variance."""
+    systems = len(comparison.systems) - 1
+    found = (
+        f"{measure} F({systems}, {one.df}) = {one.f:.4g}, p = {one.p:.3g}, shares of the sum of "
+        f"squares: systems {one.systems:.3f}, topics {one.topics:.3f}"
+        for measure, one in comparison.analyses.items()
+    )
+    return f"Two-way analysis of variance (systems, topics): {'; '.join(found)}."
 
 
 def title_of_test(test: TestName, *, of_runs: bool = False) -> str:
