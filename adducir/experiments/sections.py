@@ -166,9 +166,15 @@ class TableRecipe(Recipe):
 
 
 class RunTableRecipe(TableRecipe):
-    """How a table of runs looks, and which texts its report may quote."""
+    """How a table of runs looks.
+
+    Attributes:
+        snippets: Which texts its report may quote.
+        meta: Whether differences to the baseline are put together over all topic sets.
+    """
 
     snippets: Snippets = "none"
+    meta: bool = False
 
 
 def file_name(name: str) -> str:

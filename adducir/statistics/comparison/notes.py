@@ -23,18 +23,25 @@ FEW = 30
 """With fewer human judgements the normal intervals of prediction-powered means are said to err."""
 
 
-def meta_notes(comparisons: Mapping[str, Comparison]) -> list[str]:
+def meta_notes(
+    comparisons: Mapping[str, Comparison], names: Mapping[str, str] | None = None
+) -> list[str]:
     """A sentence for each difference to the first baseline that all topic sets have.
+
+    Args:
+        comparisons: By topic set.
+        names: Printed names of systems.
 
     Raises:
         UsageError: There is one topic set, or a system has several runs.
     """
     if len(comparisons) < 2:
-        raise UsageError("--meta takes several topic sets, but the files hold one.")
+        raise UsageError("a meta-analysis takes several topic sets, but there is one.")
     first, *others = comparisons.values()
     for one in (first, *others):
         _refuse_runs(one, "meta-analysis", SHARED_RUNS)
     sentences = []
+    named = {system: system for system in first.systems} | dict(names or {})
     for measure in first.measures:
         for system in first.systems:
             cells = [one.cells.get((system, measure)) for one in comparisons.values()]
@@ -44,14 +51,15 @@ def meta_notes(comparisons: Mapping[str, Comparison]) -> list[str]:
             try:
                 found = meta_analysis(*effects_of([test.effect for test in tests]))
             except UsageError as error:
-                sentences.append(f"No meta-analysis of {system} on {measure}: {error}")
+                sentences.append(f"No meta-analysis of {named[system]} on {measure}: {error}")
                 continue
             further = ""
             if found.predicted:
                 low, high = found.predicted
                 further = f", in another topic set [{low:+.3f}, {high:+.3f}]"
+            whom = named[tests[0].reference]
             sentences.append(
-                f"{system} against {tests[0].reference} on {measure} over {len(tests)} topic sets: "
+                f"{named[system]} against {whom} on {measure} over {len(tests)} topic sets: "
                 f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{further}, "
                 f"I2 = {found.i2:.0%}, p = {found.p:.3f} (REML, Hartung-Knapp; uncorrected)."
             )
