@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.core.texts import repeated
 from adducir.evaluation.judgements import Floats
 from adducir.evaluation.scores import Scores
 
@@ -31,9 +32,12 @@ def pool_seeds(scores: Sequence[Scores]) -> list[Scores]:
     A pooled system's value of a topic is the mean over its runs, which are kept beside it.
 
     Raises:
-        UsageError: No two runs belong together, or runs of a system have other topics or measures.
+        UsageError: Two runs have one name, no two runs belong together, or runs of a system have other topics or measures.
     """
     runs = {one.system: one for one in scores}
+    if len(runs) < len(scores):
+        twice = ", ".join(repeated([one.system for one in scores]))
+        raise UsageError(f"more than one run is called {twice}.", hint="Give each its own name.")
     return [over_runs(name, list(own.values())) for name, own in by_system(runs).items()]
 
 
