@@ -41,6 +41,8 @@ from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network, kept_vectors
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 
 DEPTH = 20
 
@@ -130,7 +132,7 @@ def step(of: Round, sampled, *, plain: bool) -> list[torch.Tensor]:
     return [one.grad for one in model.parameters() if one.grad is not None]
 
 
-def encoded(of: Round, *, batch: int | None = None) -> np.ndarray:
+def encoded(of: Round, *, batch: int | None = None, precision: Precision = "float32") -> np.ndarray:
     """The retriever's vectors of all passages; by the plain loop in batches of so many."""
     passages = of.data.retriever_passages if batch is None else of.plain.retriever_passages
     numbers, scorer = np.arange(len(passages)), of.model.retriever
@@ -143,7 +145,9 @@ def encoded(of: Round, *, batch: int | None = None) -> np.ndarray:
         return torch.cat(each).numpy()
     texts = passages.inputs if isinstance(passages, Live) else [range(16)] * len(passages)
     lengths = [len(one) for one in texts]
-    return kept_vectors(lambda some: scorer.side(passages, some, "document"), lengths).values
+    # As closed sets do.
+    with computing_in(precision, scorer.network or scorer):
+        return kept_vectors(lambda some: scorer.side(passages, some, "document"), lengths).values
 
 
 def ranked(of: Round, *, plain: bool) -> np.ndarray:
@@ -292,6 +296,7 @@ def compare(of: Round, problem: Problem, k: int, rounds: int) -> None:
     agree(of, (shared, own))
     loops = {"one at a time": 1, "batches of 32": 32}
     encoding = {name: partial(encoded, of, batch=batch) for name, batch in loops.items()}
+    encoding["Adducir, bfloat16"] = partial(encoded, of, precision="bfloat16")
     works: dict[str, tuple[int, dict[str, Callable[[], object]]]] = {
         "encode, passages": (passages, {"Adducir": partial(encoded, of), **encoding}),
         "closed sets, contexts": (examples, both(partial(ranked, of))),

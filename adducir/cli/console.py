@@ -122,6 +122,11 @@ class PlainProgress:
             self.note(work.line(seconds))
             work.next_line = seconds + min(LONGEST_SILENCE, max(FIRST_LINE_AFTER, seconds / 2))
 
+    def resume(self, count: int) -> None:
+        """Note that ``count`` units were done before this piece of work began."""
+        if self._works:
+            self._works[-1].before += count
+
     def detail(self, text: str) -> None:
         """Say how the piece of work begun last stands: in its next line."""
         if self._works:
@@ -148,21 +153,22 @@ class _Work:
         self.total = total
         self.unit = unit
         self.began = began
-        self.done = 0
+        self.before = self.done = 0
         self.detail = ""
         self.next_line = FIRST_LINE_AFTER
 
     def line(self, seconds: float) -> str:
         """How far it is."""
         rate = self.done / seconds if seconds > 0 else 0.0
-        parts = [f"{self.what}: {self.done:,}"]
+        done = self.before + self.done
+        parts = [f"{self.what}: {done:,}"]
         if self.total:
-            parts.append(f" of {self.total:,} {self.unit} ({100 * self.done // self.total}%)")
+            parts.append(f" of {self.total:,} {self.unit} ({100 * done // self.total}%)")
         else:
             parts.append(f" {self.unit}")
         parts.append(f", {rate:,.{0 if rate >= 10 else 1}f} a second")
         if self.total and rate:
-            left = max(0, self.total - self.done) / rate
+            left = max(0, self.total - done) / rate
             parts.append(f", {duration(left)} left")
         if self.detail:
             parts.append(f", {self.detail}")
@@ -171,7 +177,8 @@ class _Work:
     def last_line(self, seconds: float) -> str:
         """How long it took."""
         rate = f" ({self.done / seconds:,.0f} a second)" if seconds >= 1 else ""
-        return f"{self.what}: {self.done:,} {self.unit} in {duration(seconds)}{rate}"
+        before = f" after {self.before:,} before" if self.before else ""
+        return f"{self.what}: {self.done:,} {self.unit}{before} in {duration(seconds)}{rate}"
 
 
 def duration(seconds: float) -> str:
@@ -213,6 +220,10 @@ class BarProgress:
         """Note that ``count`` more units are done."""
         if self._bars is not None and self._tasks:
             self._bars.advance(self._tasks[-1], count)
+
+    def resume(self, count: int) -> None:
+        """Note that ``count`` units were done before this piece of work began."""
+        self.advance(count)
 
     def detail(self, text: str) -> None:
         """Say how the piece of work begun last stands: behind its bar."""

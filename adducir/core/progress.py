@@ -12,6 +12,9 @@ class Progress(Protocol):
     def advance(self, count: int) -> None:
         """Note that ``count`` more units are done."""
 
+    def resume(self, count: int) -> None:
+        """Note that ``count`` units were done before this piece of work began."""
+
     def detail(self, text: str) -> None:
         """Say how the piece of work begun last stands, in a few words that replace the last."""
 
@@ -29,6 +32,9 @@ class Silent:
         """Ignore."""
 
     def advance(self, count: int) -> None:
+        """Ignore."""
+
+    def resume(self, count: int) -> None:
         """Ignore."""
 
     def detail(self, text: str) -> None:

@@ -20,6 +20,8 @@ from adducir.hindsight.vectors import Live, Numbers, Vectors, kept_vectors
 from adducir.indexes.candidates import Ranking
 from adducir.indexes.candidates.parts import Best
 from adducir.indexes.candidates.ranking import rank
+from adducir.models.machine import Precision
+from adducir.models.precision import computing_in
 from adducir.models.shards import Stored
 
 PART = 1 << 15
@@ -76,6 +78,7 @@ def closed_sets(
     depth: int,
     *,
     candidates: tuple[Numbers, Numbers] | None = None,
+    precision: Precision = "float32",
     part: int = PART,
     parts: Path | None = None,
     progress: Progress = SILENT,
@@ -89,6 +92,7 @@ def closed_sets(
         depth: r; fewer where there are fewer passages.
         candidates: (n, c) passages that are scored for each context by the retriever, and by the
             guide; None for all.
+        precision: Of the layers that passages go through, where they are trained.
         part: Passages whose vectors are held at a time.
         parts: A folder that keeps passages' vectors, so that a kill loses little.
         progress: Notified of each text whose vectors are computed.
@@ -96,8 +100,9 @@ def closed_sets(
     model.eval()
     of_retriever = data.inputs, data.retriever_passages
     of_guide = data.hindsight, data.guide_passages
-    retriever = _Side(model.retriever, *of_retriever, contexts, "retriever", parts, progress)
-    guide = _Side(model.guide, *of_guide, contexts, "guide", parts, progress)
+    how = contexts, precision, parts, progress
+    retriever = _Side(model.retriever, *of_retriever, "retriever", *how)
+    guide = _Side(model.guide, *of_guide, "guide", *how)
     # The guide begins as the retriever: then both read passages alike, and these are encoded once.
     encoder = retriever if retriever.reads_as(guide) else guide
     if candidates is None:
@@ -122,8 +127,9 @@ class _Side:
         scorer: P or Q.
         queries: Of all contexts.
         passages: All passages.
-        contexts: (n,) numbers of contexts.
         name: Of the passages' vectors in ``parts``.
+        contexts: (n,) numbers of contexts.
+        precision: Of a trained network, for the passages.
         parts: A folder that keeps them.
         progress: Notified of each text whose vectors are computed.
     """
@@ -133,14 +139,16 @@ class _Side:
         scorer: Scorer,
         queries: Vectors,
         passages: Vectors,
-        contexts: Numbers,
         name: str,
+        contexts: Numbers,
+        precision: Precision,
         parts: Path | None,
         progress: Progress,
     ) -> None:
         self.scorer, self.passages, self.name, self.progress = scorer, passages, name, progress
         # Those of a frozen network are made in no time: nothing needs to be kept.
         self.parts = None if scorer.network is None else parts
+        self.precision = precision
         self.scale = float(scorer.log_scale.detach().exp())
         self.contexts = len(contexts)
         with torch.inference_mode():
@@ -153,7 +161,11 @@ class _Side:
         """The vectors of some passages behind the adapter."""
 
         def batch(places: Numbers) -> tuple[torch.Tensor, torch.Tensor]:
-            return self.scorer.side(self.passages, numbers[places], "document")
+            # What is kept of a frozen network was computed once, in single precision.
+            if self.scorer.network is None:
+                return self.scorer.side(self.passages, numbers[places], "document")
+            with computing_in(self.precision, self.scorer.network):
+                return self.scorer.side(self.passages, numbers[places], "document")
 
         texts = self.passages.inputs if isinstance(self.passages, Live) else None
         lengths = [16 if texts is None else len(texts[number]) for number in numbers]

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from adducir.core.recipe_model import Recipe
 from adducir.hindsight.losses import LossName
 from adducir.hindsight.samplers import SampleRecipe
+from adducir.models.machine import Precision
 from adducir.models.sources import MINILM
 from adducir.training.recipe import TrainingRecipe
 
@@ -78,11 +79,14 @@ class ClosedRecipe(Recipe):
         candidates: ``all``: every passage is scored with the weights of that moment; ``bm25``,
             ``vectors``: only the first ``candidate_depth`` of BM25, or of the untrained MiniLM.
         candidate_depth: How many of them.
+        precision: What the layers of a trained network compute passages in; training and queries
+            keep theirs. ``bfloat16`` is exact to about 1e-2.
     """
 
     depth: Length = 100
     candidates: Literal["all", "bm25", "vectors"] = "all"
     candidate_depth: Length = 1000
+    precision: Precision = "float32"
 
     @model_validator(mode="after")
     def _fits(self) -> "ClosedRecipe":

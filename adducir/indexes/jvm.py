@@ -15,15 +15,18 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import psutil
 
 from adducir.core.errors import MachineError
 from adducir.core.folders import cache_folder
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 MINIMUM_JAVA = 21
 BRIDGE_JAR = Path(__file__).with_name("bridge.jar")
@@ -300,6 +303,25 @@ def java_exception() -> type[Exception]:
     from jnius import JavaException
 
     return cast("type[Exception]", JavaException)
+
+
+def released(call: Callable[P, R]) -> Callable[P, R]:
+    """The same call for a pool's threads: Java lets go of the thread after each.
+
+    A thread that has called Java stays one of Java's, with all that Java keeps for it, even after
+    its end.
+    """
+
+    @functools.wraps(call)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return call(*args, **kwargs)
+        finally:
+            from jnius import detach
+
+            detach()
+
+    return called
 
 
 def bytes_of(array: Any) -> bytes:

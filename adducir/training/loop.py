@@ -127,7 +127,7 @@ class _Training:
         self.began = self.saved = time.monotonic()
         self.before = self.history.seconds
         try:
-            self.progress.advance(self.history.steps * self.examples // max(1, self.per_epoch))
+            self.progress.resume(self.history.steps * self.examples // max(1, self.per_epoch))
             for epoch in range(self.recipe.epochs):
                 if self._is_over(epoch) or not self._epoch(epoch):
                     continue

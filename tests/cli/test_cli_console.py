@@ -49,6 +49,22 @@ def test_long_work_gets_lines_at_growing_intervals():
     assert last == "indexing: 100,000 documents in 16 min 40 s (100 a second)"
 
 
+def test_what_was_done_before_is_in_no_rate():
+    progress, stream, clock = plain()
+    progress.start("weighting", 1000, "documents")
+    progress.resume(800)
+    clock.now += 10
+    progress.advance(100)
+    clock.now += 10
+    progress.advance(100)
+    progress.finish()
+    assert stream.getvalue().splitlines() == [
+        "weighting: 900 of 1,000 documents (90%), 10 a second, 10 s left",
+        "weighting: 1,000 of 1,000 documents (100%), 10 a second, 0.0 s left",
+        "weighting: 200 documents after 800 before in 20 s (10 a second)",
+    ]
+
+
 def test_an_unknown_total():
     progress, stream, clock = plain()
     progress.start("reading", None, "lines")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from adducir.core.progress import Silent
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.outcome import Outcome
 from adducir.experiments.plan import Plan
@@ -118,7 +119,7 @@ def run_lines(ranking: dict[str, str]) -> list[str]:
     ]
 
 
-class Notes:
+class Notes(Silent):
     """A progress that keeps its notes."""
 
     def __init__(self) -> None:
@@ -126,12 +127,6 @@ class Notes:
 
     def start(self, what: str, total: int | None, unit: str) -> None:
         self.lines.append(f"{what} ({unit})")
-
-    def advance(self, count: int) -> None:
-        pass
-
-    def finish(self) -> None:
-        pass
 
     def note(self, message: str) -> None:
         self.lines.append(message)

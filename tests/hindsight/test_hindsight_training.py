@@ -10,11 +10,14 @@ import torch
 from small_bed import bed
 
 from adducir.core.progress import SILENT
+from adducir.datasets.grounded.contexts import GroundedContext
+from adducir.generators.lexical import Lexical
 from adducir.hindsight import closed as making
+from adducir.hindsight.building import Problem, assemble
 from adducir.hindsight.closed import ClosedSets, closed_sets
 from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.phase import Batch, Phase, train_phase
-from adducir.hindsight.recipe import PhaseRecipe
+from adducir.hindsight.recipe import GuideRecipe, PhaseRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import kept_vectors
 from adducir.training.checkpoints import weights_of
 
@@ -106,6 +109,30 @@ def test_candidates_are_those_that_are_scored() -> None:
         wanted = [one for one in whole.retriever[row] if one in some[row]][:2]
         assert closed.retriever[row].tolist() == wanted
         assert set(closed.guide[row]) <= set(some[::-1][row])
+
+
+def test_half_precision_is_of_the_passages_of_a_trained_network() -> None:
+    texts = ["cats chase mice", "dogs chase cats", "the stock fell", "shares rose again"]
+    contexts = [GroundedContext(str(n), text, text) for n, text in enumerate(texts)]
+    parts = {"train": np.arange(4), "validation": np.arange(0), "test": np.arange(0)}
+    problem = Problem(contexts, parts, [str(n) for n in range(4)], texts[::-1], {})
+    recipe = RetrieverRecipe(network="trained", adapter="none", towers="shared")
+    device = torch.device("cpu")
+    model, data = assemble(recipe, GuideRecipe(), Path(), problem, Lexical(), None, 0, device)
+    single, half = (
+        closed_sets(model, data, CONTEXTS, 4, precision=precision)
+        for precision in ("float32", "bfloat16")
+    )
+    assert np.array_equal(single.retriever[:, 0], [3, 2, 1, 0])
+    assert np.array_equal(half.retriever[:, 0], [3, 2, 1, 0])
+    difference = np.sort(half.retriever_scores) - np.sort(single.retriever_scores)
+    assert 0 < np.abs(difference).max() < 0.02 * model.retriever.log_scale.exp()
+    frozen, data = bed(several=True, vectors="tokens")
+    wanted, found = (
+        closed_sets(frozen, data, CONTEXTS, 4, precision=precision)
+        for precision in ("float32", "bfloat16")
+    )
+    assert np.array_equal(found.retriever_scores, wanted.retriever_scores)
 
 
 def test_a_prior_is_added_to_the_guide() -> None:

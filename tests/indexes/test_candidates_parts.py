@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from adducir.core.errors import UsageError
+from adducir.indexes import jvm
+from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import CandidateSet, Ranking, lower_split, rank_parts
 from adducir.indexes.candidates.parts import Best
+from adducir.indexes.candidates.vocabulary import LuceneTerms
 from adducir.indexes.models import ATIRE, BM25, QLD, BM25Plus, InL2, Okapi
 
 
@@ -79,3 +82,18 @@ def test_memory_does_not_grow_with_queries_times_texts() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < len(texts) * len(queries) * 8 / 3
+
+
+def test_java_keeps_nothing_of_the_threads_that_called_it() -> None:
+    threads = jvm.java_class("java.lang.management.ManagementFactory").getThreadMXBean()
+    runtime = jvm.java_class("java.lang.Runtime").getRuntime()
+    vocabulary = LuceneTerms(Analysis())
+    texts = [f"word{number % 5000} once more " * 100 for number in range(8000)]
+    seen: list[tuple[int, int]] = []
+    for _ in range(4):
+        vocabulary.of_texts(texts, grow=True)
+        runtime.gc()
+        seen.append((threads.getThreadCount(), runtime.totalMemory() - runtime.freeMemory()))
+    counts, bytes_used = zip(*seen, strict=True)
+    assert counts[-1] <= counts[0]
+    assert bytes_used[-1] < bytes_used[0] + 5_000_000  # each thread held 6 MB

@@ -47,7 +47,7 @@ def make_shards(
     tally = _Tally(None if mixed_devices else {outcome.device for outcome in there}, job)
     progress.start(job.work.doing, sum(shard.size for shard in wanted), job.work.unit)
     try:
-        progress.advance(sum(shard.size for shard in set(wanted) - set(missing)))
+        progress.resume(sum(shard.size for shard in set(wanted) - set(missing)))
         while missing:
             again: list[Shard] = []
             sizes = {shard.number: shard.size for shard in missing}

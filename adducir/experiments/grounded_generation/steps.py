@@ -143,7 +143,7 @@ class CandidatesStep(PartsStep):
         """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
         return {
-            "closed": recipe.closed.model_dump(mode="json", exclude={"depth"}),
+            "closed": recipe.closed.model_dump(mode="json", exclude={"depth", "precision"}),
             "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
         }
 
@@ -242,6 +242,7 @@ class ClosedStep(PartsStep):
             contexts,
             self.study.recipe.closed.depth,
             candidates=self.candidates.read(contexts) if self.candidates else None,
+            precision=self.study.recipe.closed.precision,
             parts=parts,
             progress=context.progress,
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.feeding import packed
@@ -107,7 +108,7 @@ class LuceneTerms:
         blocks = list(packed(encoded, with_docnos=False))
         if len(blocks) > 1:
             with ThreadPoolExecutor(default_threads()) as pool:
-                parts = list(pool.map(self._analyse, blocks))
+                parts = list(pool.map(jvm.released(self._analyse), blocks))
         else:
             parts = [self._analyse(block) for block in blocks]
         empty = np.empty(0, dtype=np.int32)

@@ -234,9 +234,10 @@ def _in_order(
 ) -> Iterator[_Reduced]:
     """Reduce blocks in ``threads`` threads, a few ahead, and yield them in their order."""
     pending: deque[Future[_Reduced]] = deque()
+    reduce = jvm.released(analyser.reduce)
     with ThreadPoolExecutor(threads) as pool:
         for docnos, block in blocks:
-            pending.append(pool.submit(analyser.reduce, docnos, block))
+            pending.append(pool.submit(reduce, docnos, block))
             if len(pending) > 2 * threads:
                 yield pending.popleft().result()
         while pending:

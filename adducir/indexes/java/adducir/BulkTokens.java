@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import org.apache.lucene.analysis.Analyzer;
 import org.apache.lucene.analysis.CharArrayMap;
 import org.apache.lucene.analysis.TokenStream;
@@ -37,7 +38,11 @@ public final class BulkTokens {
   private final boolean piecewise;
   private final Map<String, Integer> numbers = new HashMap<>();
   private final List<String> terms = new ArrayList<>();
-  private final ThreadLocal<Worker> workers = ThreadLocal.withInitial(Worker::new);
+  /**
+   * Those that no thread uses. Threads of Python come and go; what a thread-local kept for each
+   * would stay for the life of the machine.
+   */
+  private final ConcurrentLinkedDeque<Worker> idle = new ConcurrentLinkedDeque<>();
 
   /**
    * @param words makes words of a text
@@ -58,25 +63,13 @@ public final class BulkTokens {
    *     endian)
    */
   public byte[] analyze(byte[] block) throws IOException {
-    ByteBuffer lengths = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN);
-    Worker worker = workers.get();
-    worker.total = 0;
-    int[] counts = new int[64];
-    int texts = 0;
-    for (int position = 0; position < block.length; ) {
-      int end = position + Integer.BYTES + lengths.getInt(position);
-      int before = worker.total;
-      worker.text(block, position + Integer.BYTES, end);
-      position = end;
-      if (texts == counts.length) {
-        counts = Arrays.copyOf(counts, 2 * texts);
-      }
-      counts[texts++] = worker.total - before;
+    Worker free = idle.pollFirst();
+    Worker worker = free == null ? new Worker() : free;
+    try {
+      return worker.analyze(block);
+    } finally {
+      idle.addFirst(worker);
     }
-    ByteBuffer packed =
-        ByteBuffer.allocate(Integer.BYTES * (texts + worker.total)).order(ByteOrder.LITTLE_ENDIAN);
-    packed.asIntBuffer().put(counts, 0, texts).put(worker.tokens, 0, worker.total);
-    return packed.array();
   }
 
   /** The terms from number {@code first} on, each ended by a line feed, UTF-8. */
@@ -90,12 +83,33 @@ public final class BulkTokens {
     }
   }
 
-  /** What a thread has of its own. */
+  /** What one thread at a time uses. */
   private final class Worker {
     private final SeenChunks chunks = new SeenChunks();
     private final CharArrayMap<Integer> seen = new CharArrayMap<>(1 << 10, false);
     private int[] tokens = new int[1 << 16];
     private int total;
+
+    byte[] analyze(byte[] block) throws IOException {
+      ByteBuffer lengths = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN);
+      total = 0;
+      int[] counts = new int[64];
+      int texts = 0;
+      for (int position = 0; position < block.length; ) {
+        int end = position + Integer.BYTES + lengths.getInt(position);
+        int before = total;
+        text(block, position + Integer.BYTES, end);
+        position = end;
+        if (texts == counts.length) {
+          counts = Arrays.copyOf(counts, 2 * texts);
+        }
+        counts[texts++] = total - before;
+      }
+      ByteBuffer packed =
+          ByteBuffer.allocate(Integer.BYTES * (texts + total)).order(ByteOrder.LITTLE_ENDIAN);
+      packed.asIntBuffer().put(counts, 0, texts).put(tokens, 0, total);
+      return packed.array();
+    }
 
     /** Append the tokens of {@code block[from, to)}. */
     void text(byte[] block, int from, int to) throws IOException {
