@@ -32,7 +32,8 @@ def pool_seeds(scores: Sequence[Scores]) -> list[Scores]:
     A pooled system's value of a topic is the mean over its runs, which are kept beside it.
 
     Raises:
-        UsageError: Two runs have one name, no two runs belong together, or runs of a system have other topics or measures.
+        UsageError: Two runs have one name, no two runs belong together, or runs of a system have
+            other topics or measures.
     """
     runs = {one.system: one for one in scores}
     if len(runs) < len(scores):

@@ -130,7 +130,7 @@ def test_runs_of_a_system_in_a_comparison() -> None:
     assert cell.test.interval == pytest.approx(expected.interval(0.9), rel=1e-12)
     assert cell.test.result.method == "two-level"
     assert "Runs of a system: new 3, old 3." in " ".join(statements(found))
-    with pytest.raises(UsageError, match="more than one run is called new.seed0"):
+    with pytest.raises(UsageError, match=r"more than one run is called new\.seed0"):
         pool_seeds([scores[0], *scores])
     with pytest.raises(UsageError, match="seed only"):
         pool_seeds(scores[:1])
