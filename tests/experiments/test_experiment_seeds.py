@@ -276,10 +276,10 @@ def test_errors_name_their_line(study, old, new, place, what):
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ("comparison.equivalence=0.1", "comparison.equivalence"),
-        ("comparison.test=sign", "comparison.test"),
-        ("comparison.preset=wilcoxon-bh", "comparison.preset"),
-        ("comparison.best=set", "comparison.best"),
+        ("comparison={baseline: BM25, equivalence: 0.1, equivalence_test: exact}", "equivalence_t"),
+        ("comparison.test=sign", "test"),
+        ("comparison.preset=wilcoxon-bh", "preset"),
+        ("comparison.interval=bootstrap", "interval"),
     ],
 )
 def test_what_cannot_be_tested_of_several_runs_is_refused_before_anything_runs(
@@ -287,7 +287,7 @@ def test_what_cannot_be_tested_of_several_runs_is_refused_before_anything_runs(
 ):
     with pytest.raises(InputError, match="for systems with several runs") as caught:
         planned(study, change)
-    assert f"at `{place}`" in str(caught.value)
+    assert f"at `comparison.{place}" in str(caught.value)
 
 
 def test_a_recipe_whose_model_would_have_the_folder_of_a_seed_is_refused(study):

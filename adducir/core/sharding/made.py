@@ -1,14 +1,7 @@
 """The shards of an artifact, all made and checked, from which it is put together."""
 
-<<<<<<< HEAD
-import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-=======
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
->>>>>>> streaming
 from pathlib import Path
 
 from adducir.core.files import link_or_copy

@@ -40,8 +40,11 @@ def text_table(study: Opened, layout: Callable[..., Layout], k: int | None) -> R
     for system in study.recipe.systems:
         found = [_written(study, step) for step in study.answers(system, k)]
         for one in measures if found else ():
-            each = [one.scores(system, references, some) for some in found]
-            scores[one.name].append(over_seeds(study, each))
+            each = [
+                one.scores(step.run, references, some)
+                for step, some in zip(study.answers(system, k), found, strict=True)
+            ]
+            scores[one.name].append(over_seeds(study, system, each))
             wholes[one.name][system] = _mean([one.collection(references, some) for some in found])
     compared = {name: compare(some, **testing(study, some)) for name, some in scores.items()}
     counted = {one.name: len(one.counted(references)) for one in measures}

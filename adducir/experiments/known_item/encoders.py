@@ -155,6 +155,11 @@ class Trained(_Encoder):
             raise ValueError("`train` names no recipe")
         return self
 
+    def is_trained(self, folder: Path) -> bool:
+        """See :meth:`.Linked.is_trained`."""
+        del folder
+        return True
+
     def open(self, name: str, study: Opened) -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
         folder = study.folder
@@ -279,7 +284,13 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
     """The trainings of a system with one context."""
     recipes = listed(system.train)
     given = study.recipe.contexts[context].model_dump(mode="json")
-    changes = (*system.set, *(f"context.{key}={json.dumps(value)}" for key, value in given.items()))
+    seed = study.seed_of("systems", name)
+    own = () if seed is None else (f"training.seed={seed}",)
+    changes = (
+        *system.set,
+        *own,
+        *(f"context.{key}={json.dumps(value)}" for key, value in given.items()),
+    )
     found: list[_Training] = []
     for number, recipe in enumerate(recipes, 1):
         document = load(file_path(recipe, study.folder))
