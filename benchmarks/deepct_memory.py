@@ -3,10 +3,11 @@
 Corpora of 1, 4 and 16 times as many made-up arguments (premise and conclusion) are each prepared
 and trained on for a few steps by a tiny BERT with MiniLM's tokenizer, each in a process of its own.
 Reported is the peak of the resident memory after each stage: before the corpus is opened
-(libraries, model, one step); when the examples are written; when they are trained on. What grows is
-what is held for each example, and what is remembered of words; text and tokens lie on the disk.
+(libraries, model, one step); when the passages are cut, in shards; when a model's targets are laid
+on them; when it has trained. What grows is what is held for each example, and what is remembered of
+words; text and tokens lie on the disk. Cutting is done once for all models that share passages.
 
-    python benchmarks/deepct_memory.py [--documents 3000] [--words 60] [--steps 5]
+    python benchmarks/deepct_memory.py [--documents 3000] [--words 60] [--steps 5] [--workers 1]
 """
 
 import argparse
@@ -23,6 +24,7 @@ import transformers
 from synthetic import documents
 from training_memory import peak
 
+from adducir.core.sharding.execution import Execution
 from adducir.models.sources import model_source
 from adducir.training import open_training
 from adducir.training.loop import train
@@ -78,11 +80,17 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         warm.close()
         figures["before"] = peak()
         recipe = write_study(folder, Path(options.corpus))
-        task = open_training(recipe).task(torch.device("cpu"))
+        plan = open_training(recipe)
+        task = plan.task(torch.device("cpu"))
         (folder / "examples").mkdir()
         began = time.process_time()
+        task.prepared = folder / "passages"
+        plan.preparation.make(task.prepared, execution=Execution(workers=options.workers))
+        figures["cutting"] = time.process_time() - began
+        figures["cut"] = peak()
+        began = time.process_time()
         task.write(folder / "examples")
-        figures["preparing"] = time.process_time() - began
+        figures["targets"] = time.process_time() - began
         figures["prepared"] = peak()
         task.read(folder / "examples")
         every = task.batches
@@ -100,12 +108,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-def measured(documents: int, words: int = 60, steps: int = 5) -> dict[str, Any]:
+def measured(documents: int, words: int = 60, steps: int = 5, workers: int = 1) -> dict[str, Any]:
     """Prepare and train on so many documents, in a process of its own."""
     with tempfile.TemporaryDirectory() as place:
         corpus = Path(place) / "corpus.jsonl"
         write_corpus(corpus, documents, words)
         options = [f"--corpus={corpus}", f"--words={words}", f"--steps={steps}"]
+        options.append(f"--workers={workers}")
         done = subprocess.run(
             [sys.executable, __file__, *options], check=True, capture_output=True, text=True
         )
@@ -118,6 +127,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=3000)
     parser.add_argument("--words", type=int, default=60)
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--corpus", help="prepare and train on this file, in this process")
     options = parser.parse_args()
     if options.corpus:
@@ -125,15 +135,17 @@ def main() -> None:
         return
     first: dict[str, Any] | None = None
     for times in GROWTH:
-        one = measured(times * options.documents, options.words, options.steps)
+        one = measured(times * options.documents, options.words, options.steps, options.workers)
         first = first or one
         more = max(1, one["examples"] - first["examples"])
         each = (one["trained"] - first["trained"]) * 1e6 / more
-        peaks = ", ".join(f"{one[key]:,.0f} {key}" for key in ("before", "prepared", "trained"))
+        peaks = ", ".join(
+            f"{one[key]:,.0f} {key}" for key in ("before", "cut", "prepared", "trained")
+        )
         print(
             f"{times:>2}x: {one['examples']:,} examples, {one['disk']:,.1f} MB on the disk; peak "
-            f"in MB: {peaks} ({each:,.0f} bytes for each further example); {one['preparing']:.1f} "
-            f"s of the processor to prepare; digest {one['digest']}",
+            f"in MB: {peaks} ({each:,.0f} bytes for each further example); {one['cutting']:.1f} "
+            f"s of the processor to cut, {one['targets']:.1f} for targets; digest {one['digest']}",
             flush=True,
         )
 

@@ -25,7 +25,8 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.models.sources import model_source
-from adducir.rerankers.cached import CachedScores
+from adducir.rerankers.asking import AskedScores
+from adducir.rerankers.cache import KnownScores, ScoreCache
 from adducir.rerankers.cross_encoder import CrossEncoder
 from adducir.rerankers.registry import open_reranker
 
@@ -102,18 +103,18 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
 
 def kept(folder: Path, pairs: list[tuple[str, str]], rounds: int) -> None:
     """Looking scores up against computing them; opening the cache is recognised by itself."""
-    documents = np.arange(len(pairs))
-    cache = folder.with_name("scores")  # not in the model's folder, whose content is its identity
+    place = folder.with_name("scores")  # not in the model's folder, whose content is its identity
     reranker = open_reranker(str(folder), device="cpu")
-    first = CachedScores(reranker, cache)
-    expected = first.scores(pairs, documents)
-    first.close()
+    first = AskedScores(reranker, KnownScores())
+    expected = first.scores(pairs)
+    ScoreCache(place, reranker.identity).add(*first.new)
     began = time.perf_counter()
-    scorer = CachedScores(open_reranker(str(folder)), cache)
+    again = open_reranker(str(folder))
+    asked = AskedScores(again, ScoreCache(place, again.identity).load())
     opened = time.perf_counter() - began
 
     def look_up() -> None:
-        if not np.array_equal(scorer.scores(pairs, documents), expected) or scorer.computed:
+        if not np.array_equal(asked.scores(pairs), expected) or asked.computed:
             raise SystemExit("kept scores are others")
 
     print(f"\n{len(pairs)} kept scores; opened in {opened:.2f} s, the weights' digest included")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ _VOWELS = (*"aeiou", "ai", "ea", "ou")
 _ENDINGS = ("", *"nrst", "ed", "er", "ing", "ion", "ly", "ment", "ness")
 
 
+@cache
 def vocabulary(size: int, seed: int = 1) -> np.ndarray:
     """``size`` distinct words that look like English, so that a stemmer has work to do."""
     rng = np.random.default_rng(seed)

@@ -70,7 +70,8 @@ def compare(
     meta: Annotated[
         bool,
         option(
-            "Meta-analysis of the differences over all topic sets, in the footer.",
+            "Meta-analysis of the differences over all topic sets, in the footer; in HTML a forest "
+            "plot as well.",
             panel=opts.TESTING,
         ),
         with_any("baseline"),
@@ -87,7 +88,6 @@ def compare(
     """
     from adducir.evaluation.seeds import pool_seeds as pooled
     from adducir.statistics.comparison.comparison import compare as compared
-    from adducir.statistics.comparison.notes import meta_notes, shared_topics
     from adducir.tables.builder import build_table
 
     groups = _groups(scores, measures)
@@ -95,15 +95,11 @@ def compare(
         groups = {name: pooled(many) for name, many in groups.items()}
     lower = _lower(groups, lower_is_better or ())
     comparisons = {
-        name: compared(many, **testing.arguments(), lower_is_better=lower)
+        name: compared(many, **testing.arguments(), **further.arguments(), lower_is_better=lower)
         for name, many in groups.items()
     }
-    notes = [*meta_notes(comparisons), *shared_topics(groups)] if meta else []
-    for name, many in groups.items():
-        found = further.notes(comparisons[name], many)
-        notes += [f"{name}: {note}" if len(groups) > 1 else note for note in found]
     layout = printing.layout(testing, scores=opts.digests(scores))
-    layout = replace(layout, notes=notes, evaluated=False)
+    layout = replace(layout, style=replace(layout.style, meta=meta), evaluated=False)
     printing.show(build_table(comparisons, groups, layout=layout))
 
 

@@ -1,5 +1,6 @@
 """``adducir corpora hotpotqa``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,9 +10,10 @@ from adducir.cli.parameters import argument, option
 from adducir.cli.parts import Shares, counts_of
 from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
+from adducir.core.standard_output import is_standard_output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion
     from adducir.datasets.evidence_sets.record import EvidenceQuestion
@@ -67,17 +69,25 @@ def corpora_hotpotqa(
     from adducir.datasets.evidence_sets.record_files import write_questions
     from adducir.datasets.splitting import split
 
-    questions = [question for path in sources for question in read_hotpotqa(path)]
-    if not questions:
-        raise UsageError("there is no question.")
+    questions = (question for path in sources for question in read_hotpotqa(path))
+    made: Sequence[EvidenceQuestion]
     if own:
-        made, report = _own(questions, gold, negatives, seed)
+        made, report = _own(list(questions), gold, negatives, seed)
     else:
-        made, report = _pools(questions, paragraphs or [], passages, gold, (k1, b), negatives, seed)
-    parts = {"": made} if wanted is None else split(made, lambda one: one.id, wanted, seed)
+        beside = output.parent if output.parent.is_dir() else None
+        folder = None if is_standard_output(output) else beside
+        made, report = _pools(
+            questions, paragraphs or [], passages, gold, (k1, b), negatives, seed, folder
+        )
+    places = range(len(made))
+    parts = (
+        {"": list(places)}
+        if wanted is None
+        else split(places, lambda place: made[place].id, wanted, seed)
+    )
     for name, part in parts.items():
         path = part_path(output, name)
-        write_questions(part, path)
+        write_questions((made[place] for place in part), path)
         note(f"wrote {path}: {len(part):,} questions")
     show(report)
 
@@ -88,6 +98,8 @@ def _own(
     from adducir.datasets.evidence_sets.hotpotqa import own_passages
     from adducir.datasets.evidence_sets.sampling import with_sets
 
+    if not questions:
+        raise UsageError("there is no question.")
     whole = [with_sets(own_passages(q), negatives=negatives, seed=seed) for q in questions]
     found = [question for question in whole if not any(question.missing)]
     made = whole if gold == "found" else found
@@ -100,31 +112,40 @@ def _own(
 
 
 def _pools(
-    questions: "Sequence[HotpotQuestion]",
+    questions: "Iterable[HotpotQuestion]",
     corpora: "Sequence[str]",
     passages: int,
     gold: "Gold",
     parameters: tuple[float, float],
     negatives: int,
     seed: int,
-) -> "tuple[list[EvidenceQuestion], str]":
+    folder: Path | None,
+) -> "tuple[Sequence[EvidenceQuestion], str]":
+    from adducir.cli.console import open_progress
     from adducir.datasets.evidence_sets.hotpotqa import paragraphs_of, paragraphs_of_corpus
     from adducir.indexes.models import BM25
+    from adducir.indexes.paragraphs import Paragraphs
     from adducir.indexes.pools import bm25_pools
 
-    searched = paragraphs_of(questions)
+    searched, light = Paragraphs(folder), []
+    for question in questions:
+        searched.add(paragraphs_of([question]).items())
+        light.append(replace(question, context=()))
+    if not light:
+        raise UsageError("there is no question.")
     for source in corpora:
-        for title, text in paragraphs_of_corpus(source):
-            searched.setdefault(title, text)
-    made = bm25_pools(
-        questions,
-        searched,
-        passages=passages,
-        gold=gold,
-        negatives=negatives,
-        model=BM25(k1=parameters[0], b=parameters[1]),
-        seed=seed,
-    )
+        searched.add(paragraphs_of_corpus(source))
+    with open_progress() as progress:
+        made = bm25_pools(
+            light,
+            searched,
+            passages=passages,
+            gold=gold,
+            negatives=negatives,
+            model=BM25(k1=parameters[0], b=parameters[1]),
+            seed=seed,
+            progress=progress,
+        )
     rows = [
         ("questions read", made.counts.questions),
         ("paragraphs searched", len(searched)),
@@ -132,4 +153,4 @@ def _pools(
         ("  questions whose true paragraphs BM25 found", made.counts.found),
         ("questions written", made.counts.made),
     ]
-    return made.questions, counts_of(rows)
+    return made, counts_of(rows)

@@ -166,13 +166,12 @@ def evaluate(
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
+    from adducir.evaluation.run_notes import RunNotes
     from adducir.evaluation.seeds import pool_seeds as pooled
     from adducir.evaluation.seeds import system_of
-    from adducir.evaluation.unjudged import bound_statements
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
-    from adducir.statistics.comparison.notes import powered_notes
     from adducir.tables.builder import build_table
     from adducir.tables.hits import HitCollector
     from adducir.tables.material import Material
@@ -186,25 +185,22 @@ def evaluate(
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
     shown = HitCollector(judged, len(systems), queries)
     guesses = by_model and Evaluator(by_model, evaluator.measures, negative=negative_grades)
-    scores, guessed, read = [], [], {}
+    further_notes = RunNotes(
+        judged, evaluator.measures, unjudged=unjudged, model=guesses or None, judge=str(judge)
+    )
+    scores = []
     for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
         scores.append(evaluator.score(run, system=system))
-        if guesses:
-            guessed.append(guesses.score(run, system=system))
-        if unjudged:
-            read[system] = run
+        further_notes.add(run, system)
         if is_page:
             shown.add(system_of(system) if pool_seeds else system, run)
     scores = pooled(scores) if pool_seeds else scores
-    comparison = compare(scores, **testing.arguments())
+    comparison = compare(scores, **testing.arguments(), **further.arguments())
     material = Material({"": shown.found()})
     layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
-    notes = bound_statements(read, judged, evaluator.measures) if unjudged else []
-    notes += further.notes(comparison, scores)
-    if guesses:
-        notes += powered_notes(comparison, scores, guessed, str(judge))
+    notes = further_notes.notes(comparison, scores)
     table = build_table(comparison, scores, layout=replace(layout, notes=notes))
     printing.show(table, per_topic=per_topic)
 

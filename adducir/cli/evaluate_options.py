@@ -1,6 +1,6 @@
 """Options that commands of evaluation share: how differences are tested, and the table's look."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,8 +18,6 @@ from adducir.statistics.tests import TESTS
 from adducir.tables.style import CriticalDifference, Fit
 
 if TYPE_CHECKING:
-    from adducir.evaluation.scores import Scores
-    from adducir.statistics.comparison.results import Comparison
     from adducir.tables.builder import Layout
     from adducir.tables.material import Material
     from adducir.tables.style import Style
@@ -202,18 +200,9 @@ class Further:
         ),
     ] = None
 
-    def notes(self, comparison: "Comparison", scores: "Sequence[Scores]") -> list[str]:
-        """The sentences.
-
-        Raises:
-            UsageError: A number that makes no sense, or scores that do not allow them.
-        """
-        from adducir.statistics.comparison.notes import design_notes, rope_notes
-
-        found = [] if self.rope is None else rope_notes(comparison, scores, self.rope)
-        if self.topics_for is not None:
-            found += design_notes(comparison, scores, self.topics_for)
-        return found
+    def arguments(self) -> dict[str, Any]:
+        """The settings, under the names of ``compare``'s parameters."""
+        return options.given(**vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)

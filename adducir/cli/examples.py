@@ -63,6 +63,11 @@ EXAMPLES = {
         "adducir train encoders/egret.yaml",
         "adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1",
     ),
+    "prepare": (
+        "adducir prepare deepct/argsme-c-all.yaml --workers 8 -o deepct/argsme.prepared",
+        "adducir prepare deepct/argsme-c-all.yaml --part $SLURM_ARRAY_TASK_ID/8 "
+        "-o deepct/argsme.prepared",
+    ),
     "encode": (
         "adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus",
         "adducir encode --model minilm --corpus corpus.jsonl --precision float32 "

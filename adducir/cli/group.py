@@ -49,6 +49,9 @@ COMMANDS = {
         "Run an experiment file: build what is missing, evaluate, test and print the table.", CORE
     ),
     "train": Entry("Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS),
+    "prepare": Entry(
+        "Prepare what a recipe's examples are made of, for it and for others that share it.", MODELS
+    ),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS),
     "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", MODELS),
     "deepct evaluate": Entry(

@@ -8,6 +8,7 @@ _PARTS = {
     "runs": "fusing runs",
     "memory": "memory engine",
     "lucene": "Lucene engine",
+    "passages": "cutting passages",
     "networks": "encoding",
     "training": "training",
 }
@@ -20,6 +21,7 @@ _SPEEDS = {
     "lucene bytes": ("indexing, Lucene engine", "MB/s", 1e6),
     "lucene pairs": ("search, Lucene engine", "documents/s", 1),
     "lucene feedback pairs": ("search with RM3, Lucene engine", "documents/s", 1),
+    "passage bytes": ("cutting passages", "MB/s", 1e6),
     "forward operations": ("encoding", "GFLOP/s", 1e9),
     "tokens": ("encoding, tokens", "tokens/s", 1),
     "products": ("dense search", "GFLOP/s", 1e9),
@@ -28,6 +30,7 @@ _SPEEDS = {
 _SIZES = {
     "memory": ("index, memory engine", "bytes per byte of text"),
     "lucene": ("index, Lucene engine", "bytes per byte of text"),
+    "passages": ("passages, with tokens", "bytes per byte of text"),
     "run row": ("run, compressed", "bytes per line"),
 }
 

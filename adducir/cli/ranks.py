@@ -35,6 +35,13 @@ def ranks(
         ),
     ] = "pessimistic",
     random: Annotated[bool, option("Add the expectation of a random ranking.")] = False,
+    pool_seeds: Annotated[
+        bool,
+        option(
+            "Take systems whose names differ only in seed1, seed2, ... for runs of one system.",
+            panel=opts.TESTING,
+        ),
+    ] = False,
     by: Annotated[
         str | None, option("Show groups of queries by a further column.", metavar="KEY")
     ] = None,
@@ -48,10 +55,12 @@ def ranks(
     system, named after the file.
     """
     from adducir.evaluation.gold_ranks import CUTOFFS
+    from adducir.evaluation.seeds import by_system
     from adducir.tables.ranks import rank_table
 
+    found = _systems(files)
     table = rank_table(
-        _systems(files),
+        by_system(found) if pool_seeds else found,
         by=by,
         cutoffs=numbers_of(cutoffs) or CUTOFFS,
         ties=ties,

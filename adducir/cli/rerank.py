@@ -7,6 +7,7 @@ from adducir.cli import options
 from adducir.cli.effects import without
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
+from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,17 +57,21 @@ def rerank(
     device: options.Device = "auto",
     threads: options.Threads = None,
     tag: options.Tag = None,
+    *,
+    shards: ShardOptions,
 ) -> None:
     """Rerank the top documents of a run with a neural model.
 
     Documents below the depth keep their order, below. Scores are kept by model, query text and
-    document text: a deeper rerank, or one that was killed, computes only what is new.
+    document text: a deeper rerank computes only what is new. Topics are reranked in shards: work
+    that was killed resumes, and several processes, jobs of an array or a Ray cluster can do it.
     """
     if (index is None) == (corpus is None):
         raise UsageError("give one of --index and --corpus, which the texts come from.")
 
     from adducir.cli.console import near, open_progress
     from adducir.core.folders import study_folder
+    from adducir.core.sharding.gathering import Sharding
     from adducir.corpora.topics import load_topics
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker
@@ -76,7 +81,7 @@ def rerank(
 
     kept = None if no_cache else cache or study_folder(output) / "rerankers" / ".scores"
     candidates = read_run(run)
-    reranker = open_reranker(model, device=device)
+    reranker = open_reranker(model, device=device).in_batches(shards.batch_tokens)
     wanted = options.listed(fields) or list(reranker.fields)
     with open_progress() as progress, using_threads(threads):
         queries = load_topics(topics, field=topic_field, progress=progress)
@@ -89,6 +94,8 @@ def rerank(
             depth=depth,
             tag=options.tag_of(output, tag),
             cache=kept,
+            threads=threads,
+            sharding=Sharding(output, shards.execution()),
             progress=progress,
         )
         write_run(found.run, output, _metadata(run, found), topics=queries.qids)
@@ -133,9 +140,9 @@ def _metadata(run: Path, found: "Reranked") -> dict[str, Any]:
 
 def _described(output: str, found: "Reranked", reranker: "Reranker") -> str:
     what = "windows" if reranker.is_listwise else "pairs"
-    rate = found.computed / found.seconds if found.seconds else 0.0
+    rate = found.computed / found.work_seconds if found.work_seconds else 0.0
     return (
         f"{output}: {len(found.run.qids):,} topics, {found.computed:,} {what} computed, "
-        f"{found.cached:,} known, {found.seconds:.1f} s ({rate:,.0f} {what} a second); "
+        f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} {what} a second); "
         f"score: {reranker.scale}"
     )

@@ -1,18 +1,21 @@
 """``adducir retrieve``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import SOURCE, Writes
 from adducir.cli.parameters import option
+from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.encoders.model import DualEncoder
     from adducir.encoders.ranking import SpanTask
+    from adducir.encoders.settings import ContextPart
+    from adducir.encoders.sources import EncoderSource
 
 
 def retrieve(
@@ -52,11 +55,15 @@ def retrieve(
     precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     tag: options.Tag = None,
+    *,
+    shards: ShardOptions,
 ) -> None:
     """Rank the candidates of masked contexts with an encoder.
 
     Writes a run with the best candidates of each context, or the file that RELiC's leaderboard
-    takes for its hidden test set: the numbers of the 100 best passages of each quotation.
+    takes for its hidden test set: the numbers of the 100 best passages of each quotation. Contexts
+    and candidates are encoded in shards: work that was killed resumes, and several processes, jobs
+    of an array or a Ray cluster can do it.
     """
     if (relic is None) == (not spans):
         raise UsageError("give one of --spans and --relic.")
@@ -65,25 +72,40 @@ def retrieve(
         raise UsageError(f"a submission has {_submitted()} candidates of each, and no tag.")
 
     from adducir.cli.console import near, note, open_progress
+    from adducir.core.sharding.gathering import Sharding
     from adducir.encoders.ranking import relic_rankings, run_tasks
+    from adducir.encoders.sources import encoder_source
+    from adducir.encoders.span_work import SpanWork, scored_by_shards
     from adducir.models.machine import using_threads
 
-    encoder = _opened(model, left, right, device)
-    with open_progress() as progress, using_threads(threads):
-        how: dict[str, Any] = {"precision": precision, "progress": progress}
+    source = encoder_source(model)
+    work = SpanWork(
+        source,
+        partial(_tasks, tuple(spans or ()), tuple(candidates or ()), relic),
+        {"context": _context(source, left, right)},
+        precision,
+        device=device,
+        threads=threads,
+        tokens=shards.batch_tokens,
+    )
+    sharding = Sharding(output, shards.execution())
+    with (
+        open_progress() as progress,
+        using_threads(threads),
+        scored_by_shards(work, sharding, progress) as scored,
+    ):
         if relic is not None and submits:
             from adducir.datasets.quotations import read_relic, write_submission
 
             books = read_relic(relic)
-            count = write_submission(relic_rankings(encoder, books, depth, **how), books, output)
+            count = write_submission(relic_rankings(scored, depth), books, output)
         else:
             from adducir.runs.write import write_run
 
-            tasks = list(_tasks(spans or [], candidates or [], relic))
-            run = run_tasks(encoder, tasks, depth, tag=options.tag_of(output, tag), **how)
+            run = run_tasks(scored, depth, tag=options.tag_of(output, tag))
             about = {"name": model, "precision": precision, "depth": depth}
             write_run(run, output, {"method": {"retrieval": [about]}})
-            count = sum(len(task.spans) for task in tasks)
+            count = len(run.qids)
     note(f"{near(output)}: the best {depth} candidates of {count:,} contexts")
 
 
@@ -93,21 +115,18 @@ def _submitted() -> int:
     return DEPTH
 
 
-def _opened(model: str, left: int | None, right: int | None, device: str) -> "DualEncoder":
-    """The encoder, reading those sentences of a context that were asked for."""
-    from adducir.encoders.model import DualEncoder
+def _context(source: "EncoderSource", left: int | None, right: int | None) -> "ContextPart":
+    """What is read of a context: as the encoder does, but for what was asked for."""
     from adducir.encoders.settings import Settings
-    from adducir.encoders.sources import encoder_source
-    from adducir.models.machine import choose_device
 
-    source = encoder_source(model)
     lengths = {key: value for key, value in (("left", left), ("right", right)) if value is not None}
-    own = (source.settings or Settings()).context
-    encoder = DualEncoder.load(source, context=own.model_copy(update=lengths))
-    return encoder.to(choose_device(device))
+    return (source.settings or Settings()).context.model_copy(update=lengths)
 
 
-def _tasks(spans: list[Path], candidates: list[Path], relic: Path | None) -> "Iterator[SpanTask]":
+def _tasks(
+    spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
+) -> "Iterator[SpanTask]":
+    """The tasks, read anew; in other processes, too."""
     from adducir.datasets.spans.record import read_spans
     from adducir.encoders.ranking import book_tasks, collection_task
 

@@ -7,6 +7,7 @@ from adducir.cli import options
 from adducir.cli.hyperparameters import hyperparameters_of
 from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import option
+from adducir.cli.shards import ShardOptions
 from adducir.selectors.selector import SELECTORS
 
 
@@ -29,6 +30,7 @@ def select(
     precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     *,
+    shards: ShardOptions,
     hyperparameters: Annotated[
         dict[str, str], hyperparameters_of(SELECTORS, default="the model's")
     ],
@@ -36,23 +38,31 @@ def select(
     """Select the set of passages that together answer a question.
 
     Passages are encoded once a question; the set is found by beam search in the vector space. Where
-    nothing else is asked for, settings are those chosen on the recipe's validation questions.
+    nothing else is asked for, settings are those chosen on the recipe's validation questions. Work
+    that was killed resumes; several processes, jobs of an array or a Ray cluster can do it.
     """
     from adducir.cli.console import note, open_progress
+    from adducir.core.sharding.gathering import Sharding
+    from adducir.core.sharding.work import Local
     from adducir.datasets.evidence_sets.record_files import read_questions
     from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads
     from adducir.selectors import selecting
+    from adducir.selectors.work import SelectionWork, select_by_shards
 
     asked = [question for path in questions for question in read_questions(path)]
     with open_progress() as progress, using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device))
-        chosen = selecting.select(
-            loaded,
+        work = SelectionWork(
+            model,
             asked,
             selecting.changed(loaded.settings.selection, hyperparameters),
-            precision=precision,
-            progress=progress,
+            precision,
+            Local(loaded),
+            device,
+            threads,
+            shards.batch_tokens,
         )
+        chosen = select_by_shards(work, Sharding(output, shards.execution()), progress)
         count = write_selected(chosen, output)
     note(f"wrote {output}: sets for {count:,} questions")

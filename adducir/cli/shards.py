@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from typer.models import OptionInfo
@@ -22,8 +22,8 @@ _PART = "--part"
 
 
 @dataclass(frozen=True)
-class ShardOptions:
-    """How shards are made; nothing of it determines the result."""
+class PartOptions:
+    """Who makes shards; nothing of it determines the result."""
 
     workers: Annotated[
         int,
@@ -40,20 +40,6 @@ class ShardOptions:
     ray: Annotated[
         str | None,
         option("Make shards on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
-    ] = None
-    mixed_devices: Annotated[
-        bool,
-        option(
-            "Accept shards that unlike kinds of devices made; the manifest says which.",
-        ),
-    ] = False
-    batch_tokens: Annotated[
-        int | None,
-        option(
-            "Padded tokens in a batch. Figures depend on it in their last digits.",
-            min=1,
-            shown="2,048 on a CPU, 16,384 on a GPU",
-        ),
     ] = None
 
     def execution(self) -> "Execution":
@@ -72,10 +58,33 @@ class ShardOptions:
             self.workers,
             None if self.part is None else Part.parse(self.part),
             self.ray,
-            self.mixed_devices,
-            _only_finishes.get(),
-            without_part(words_of_command.get()),
+            only_finish=_only_finishes.get(),
+            command=without_part(words_of_command.get()),
         )
+
+
+@dataclass(frozen=True)
+class ShardOptions(PartOptions):
+    """How shards are made that a network computes."""
+
+    mixed_devices: Annotated[
+        bool,
+        option(
+            "Accept shards that unlike kinds of devices made; the manifest says which.",
+        ),
+    ] = False
+    batch_tokens: Annotated[
+        int | None,
+        option(
+            "Padded tokens in a batch. Figures depend on it in their last digits.",
+            min=1,
+            shown="2,048 on a CPU, 16,384 on a GPU",
+        ),
+    ] = None
+
+    def execution(self) -> "Execution":
+        """Who makes the shards; see :meth:`PartOptions.execution`."""
+        return replace(super().execution(), mixed_devices=self.mixed_devices)
 
 
 def shards_if(effect: Effect, panel: str, **others: Effect) -> Several:

@@ -29,6 +29,13 @@ def train(
             metavar="FOLDER",
         ),
     ] = None,
+    prepared: Annotated[
+        Path | None,
+        option("What `adducir prepare` made; made and kept there if missing.", metavar="FOLDER"),
+    ] = None,
+    workers: Annotated[
+        int, option("Processes that prepare the examples, where a kind does so in shards.", min=1)
+    ] = 1,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Train a model by its recipe: a term weighter, an encoder, a reranker.
@@ -41,9 +48,12 @@ def train(
     On several machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
     """
     from adducir.cli.console import near, note, open_progress, show
+    from adducir.core.origins import may_replace_anything
     from adducir.core.progress import SILENT
+    from adducir.core.sharding.execution import Execution
     from adducir.training.artifacts import train_model
     from adducir.training.kinds import open_training
+    from adducir.training.launching import launch
     from adducir.training.processes import is_first_launched, is_launched
 
     target = output or recipe.with_suffix("")
@@ -57,11 +67,22 @@ def train(
             None
             if starts
             else train_model(
-                plan, target, device=device, examples=examples, rebuild=rebuild, progress=progress
+                plan,
+                target,
+                device=device,
+                examples=examples,
+                prepared=prepared,
+                execution=Execution(workers=workers),
+                rebuild=rebuild,
+                progress=progress,
             )
         )
     if manifest is None:
-        _launch(recipe, target, changed, device, examples, rebuild, processes)
+        given = {"output": target, "device": device, "examples": examples, "prepared": prepared}
+        words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+        words += [f"--workers={workers}", *(f"--set={change}" for change in changed)]
+        words += ["--rebuild"] * rebuild + ["--force"] * may_replace_anything()
+        launch(["train", str(recipe), *words], processes)
         return
     if not is_shown:
         return
@@ -73,23 +94,3 @@ def train(
     for line in plan.report(counts):
         show(line)
     note(f"{near(target)}: {counts['steps']:,} steps{loss_text}")
-
-
-def _launch(
-    recipe: Path,
-    target: Path,
-    changes: list[str],
-    device: str,
-    examples: Path | None,
-    rebuild: bool,
-    count: int,
-) -> None:
-    """Run this command in several processes, of which the first says what it did."""
-    from adducir.core.origins import may_replace_anything
-    from adducir.training.launching import launch
-
-    arguments = [f"{recipe}", f"--output={target}", f"--device={device}"]
-    arguments += [f"--set={change}" for change in changes] + ["--rebuild"] * rebuild
-    arguments += [] if examples is None else [f"--examples={examples}"]
-    arguments += ["--force"] * may_replace_anything()
-    launch(["train", *arguments], count)

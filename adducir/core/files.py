@@ -12,6 +12,7 @@ import hashlib
 import io
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -346,3 +347,11 @@ def file_digest(path: Path) -> str:
             return hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
         raise reading_error(error, path) from error
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Have a file under another name, too; a copy where the file system has no hard links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

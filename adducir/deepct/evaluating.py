@@ -48,7 +48,7 @@ def evaluate_recovery(
     """
     place = choose_device(device)
     trained = TermWeighter.load(model).to(place)
-    with TemporaryDirectory() as folder, _stored(opened, trained, Path(folder), progress) as held:
+    with TemporaryDirectory() as folder, _stored(opened, Path(folder), progress) as held:
         store, parts = held
         some = [unpacked_example(store.get(number)) for number in parts.unseen]
         if not len(parts.measured):
@@ -66,12 +66,12 @@ def evaluate_recovery(
 
 @contextmanager
 def _stored(
-    opened: OpenedRecipe, weighter: TermWeighter, folder: Path, progress: Progress
+    opened: OpenedRecipe, folder: Path, progress: Progress
 ) -> Iterator[tuple[Store, Divided]]:
     """The examples on the disk, and their parts; only passages held out are measured on."""
     divider = Divider(opened.recipe)
     with StoreWriter(folder) as writer:
-        for one in opened.examples(weighter, Counts(), progress):
+        for one in opened.examples(opened.cutter, Counts(), progress):
             writer.add(**packed_example(one))
             divider.add(one.docno, one.number, one.group, has_target=any(one.targets))
     with Store(folder) as store:

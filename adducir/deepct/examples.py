@@ -6,7 +6,7 @@ the examples stand in the order of the corpus.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,14 +14,10 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
-from adducir.deepct.passages import CountPieces, Unit, passages
-from adducir.deepct.stopwords import StopWords
+from adducir.deepct.cutting import Cut, CutSettings, Cutter, number_of
 from adducir.deepct.supervision import FromFields, Supervision
-from adducir.deepct.targets import Keys, Matcher, Stemmer, porter
+from adducir.deepct.targets import Matcher, weights_of
 from adducir.training.leaks import NOBODY, Excluded
-
-PAPER_LENGTH = 500
-"""Word pieces of a passage in the DeepCT study of argument retrieval (section 3)."""
 
 
 class Example(NamedTuple):
@@ -30,6 +26,7 @@ class Example(NamedTuple):
     ``targets`` and ``is_stop`` have an entry for each of the words of ``text``: those of
     :func:`adducir.deepct.words.words`, or of ``basic_words`` where the keys are the original's.
     ``number`` counts a document's passages from 0. ``group`` is what a split keeps together.
+    ``row`` is the number of the passage among all, where those are prepared.
     """
 
     docno: str
@@ -38,18 +35,14 @@ class Example(NamedTuple):
     targets: tuple[float, ...]
     is_stop: tuple[bool, ...]
     group: str
+    row: int = 0
 
 
 @dataclass(frozen=True)
-class ExampleSettings:
+class ExampleSettings(CutSettings):
     """How documents become examples.
 
     Attributes:
-        text_fields: What the model reads, joined by newlines.
-        length: The most that a passage holds, in ``unit``.
-        overlap: How much of a passage comes again in the next.
-        unit: ``pieces`` or ``words``.
-        keys: How targets are found, see :mod:`adducir.deepct.targets`.
         keep_empty: Whether passages without a positive target are kept, as the original does for
             MS MARCO, and not for CAR.
         group: The field whose documents a split keeps together; by default each document is a
@@ -57,11 +50,6 @@ class ExampleSettings:
         drop_copies: Whether copies of documents left out are left out.
     """
 
-    text_fields: tuple[str, ...]
-    length: int = PAPER_LENGTH
-    overlap: int = 0
-    unit: Unit = "pieces"
-    keys: Keys = "words"
     keep_empty: bool = True
     group: str | None = None
     drop_copies: bool = True
@@ -116,18 +104,18 @@ def examples(
     corpus: Corpus,
     settings: ExampleSettings,
     supervision: Supervision,
-    count_pieces: CountPieces,
+    matcher: Matcher,
+    cut: Cutter,
     counts: Counts,
     *,
-    stop_words: StopWords,
     excluded: Excluded = NOBODY,
-    stemmer: Stemmer = porter,
     progress: Progress = SILENT,
 ) -> Iterator[Example]:
     """Make the training examples of a corpus, one after the other.
 
     Args:
-        count_pieces: Counts word pieces, see :mod:`adducir.deepct.passages`.
+        matcher: Recognises words of queries.
+        cut: Gives the passages of the documents, which are numbered in the order of the corpus.
 
     Raises:
         InputError: A document is malformed or there twice, no document has a field that is named,
@@ -135,8 +123,7 @@ def examples(
         UsageError: The text's fields hold the reference's, so that the answer stands in the
             question; or the settings make no sense.
     """
-    _refuse_reference_in_text(settings, supervision)
-    matcher = Matcher(stop_words, stemmer, settings.keys)
+    refuse_reference_in_text(settings, supervision)
     fields = _Fields(settings, supervision)
     progress.start("make examples", corpus.size_hint(), "documents")
     for document in _allowed(corpus, settings, excluded, counts, fields, progress):
@@ -144,7 +131,20 @@ def examples(
         if not recall:
             counts.without_reference += 1
             continue
-        yield from _examples_of(document, settings, matcher, recall, count_pieces, counts)
+        numbered = {number_of(stem): share for stem, share in recall.items()}
+        group = document.fields.get(settings.group or "", "") or document.docno
+        for one in cut(counts.documents - 1, document):
+            targets = weights_of(one.terms, numbered)
+            if _is_kept(one, targets, settings, counts):
+                yield Example(
+                    document.docno,
+                    one.number,
+                    one.text,
+                    tuple(targets),
+                    tuple(one.is_stop),
+                    group,
+                    one.row,
+                )
     progress.finish()
     fields.check(corpus.source)
     if not counts.examples:
@@ -181,35 +181,19 @@ def _allowed(
     counts.excluded_by_source = dict(found)
 
 
-def _examples_of(
-    document: Document,
-    settings: ExampleSettings,
-    matcher: Matcher,
-    recall: dict[str, float],
-    count_pieces: CountPieces,
-    counts: Counts,
-) -> Iterator[Example]:
-    """The examples of a document, counted."""
-    text = text_of(document, settings.text_fields)
-    group = document.fields.get(settings.group or "", "") or document.docno
-    for number, start, end in passages(
-        text, count_pieces, length=settings.length, overlap=settings.overlap, unit=settings.unit
-    ):
-        passage = text[start:end].strip()
-        targets = matcher.targets(passage, recall)
-        positives = sum(value > 0 for value in targets.values)
-        counts.passages += 1
-        counts.without_words += not targets.words
-        counts.without_positive += bool(targets.words) and not positives
-        if not targets.words or not (positives or settings.keep_empty):
-            continue
-        counts.examples += 1
-        counts.words += len(targets.words)
-        counts.stop_words += sum(targets.is_stop)
-        counts.positives += positives
-        yield Example(
-            document.docno, number, passage, tuple(targets.values), tuple(targets.is_stop), group
-        )
+def _is_kept(cut: Cut, targets: Sequence[float], settings: ExampleSettings, counts: Counts) -> bool:
+    """Whether a passage is an example; counts it."""
+    positives = sum(value > 0 for value in targets)
+    counts.passages += 1
+    counts.without_words += not targets
+    counts.without_positive += bool(targets) and not positives
+    if not targets or not (positives or settings.keep_empty):
+        return False
+    counts.examples += 1
+    counts.words += len(targets)
+    counts.stop_words += sum(cut.is_stop)
+    counts.positives += positives
+    return True
 
 
 def _texts(corpus: Corpus, settings: ExampleSettings, excluded: Excluded) -> frozenset[str]:
@@ -224,7 +208,12 @@ def _text_digest(document: Document, settings: ExampleSettings) -> str:
     return digest_of([" ".join(text_of(document, settings.text_fields).lower().split())])
 
 
-def _refuse_reference_in_text(settings: ExampleSettings, supervision: Supervision) -> None:
+def refuse_reference_in_text(settings: ExampleSettings, supervision: Supervision) -> None:
+    """Refuse a text that holds the reference.
+
+    Raises:
+        UsageError: It does.
+    """
     if not isinstance(supervision, FromFields):
         return
     shared = sorted(set(settings.text_fields) & set(supervision.fields))

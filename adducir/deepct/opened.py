@@ -6,21 +6,32 @@ from functools import partial
 from pathlib import Path
 
 from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.topics import load_topics
-from adducir.deepct.examples import Counts, Example, ExampleSettings, examples
+from adducir.deepct.cutting import Cutter, cutter
+from adducir.deepct.examples import (
+    Counts,
+    Example,
+    ExampleSettings,
+    examples,
+    refuse_reference_in_text,
+)
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import remembering
+from adducir.deepct.prepared import KIND, VERSION, PassageWork, settings_of, versions
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.settings import Settings
 from adducir.deepct.stopwords import NAMES, StopWords, stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
+from adducir.deepct.targets import Matcher
 from adducir.models.sources import ModelSource, model_source
 from adducir.training.leaks import Excluded
+from adducir.training.preparation import Preparation
 from adducir.training.recipe import listed
 
 
@@ -75,22 +86,11 @@ class OpenedRecipe:
         """The model as training starts."""
         return TermWeighter.untrained(self.base, self.settings, self.recipe.training.seed)
 
-    def examples(
-        self, weighter: TermWeighter, counts: Counts, progress: Progress = SILENT
-    ) -> Iterator[Example]:
-        """Make the examples, one after the other.
-
-        Raises:
-            InputError: The corpus cannot be read, or the passages do not fit the model.
-        """
+    @property
+    def example_settings(self) -> ExampleSettings:
+        """How documents become examples."""
         recipe, part = self.recipe, self.recipe.passages
-        if part.unit == "pieces" and part.length > weighter.most_pieces:
-            raise InputError(
-                f"passages of {part.length} pieces do not fit the model {recipe.base}, which reads "
-                f"{weighter.most_pieces}.",
-                hint="Lower `passages.length`.",
-            )
-        settings = ExampleSettings(
+        return ExampleSettings(
             listed(recipe.text),
             part.length,
             part.overlap,
@@ -100,18 +100,72 @@ class OpenedRecipe:
             recipe.held_out.by,
             recipe.without.copies,
         )
+
+    @property
+    def work(self) -> PassageWork:
+        """What cuts the corpus into passages."""
+        longest = self.recipe.training_length
+        return PassageWork(self.corpus, self.base, self.example_settings, self.stop_words, longest)
+
+    @property
+    def preparation(self) -> Preparation:
+        """The passages that the examples are made of.
+
+        Raises:
+            UsageError: The text holds the reference.
+        """
+        refuse_reference_in_text(self.example_settings, self.supervision)
+        work, corpus = self.work, self.corpus
+        inputs = {
+            "corpus": fingerprint(corpus.identity()),
+            "stop words": fingerprint(self.stop_words.identity()),
+            "tokenizer": self.base.reading_identity(),
+        }
+        return Preparation(
+            KIND,
+            settings_of(work),
+            inputs,
+            VERSION,
+            work,
+            {"corpus": [corpus.source]},
+            versions(),
+            bytes_of_corpus(corpus),
+        )
+
+    def examples(
+        self, cut: Cutter, counts: Counts, progress: Progress = SILENT
+    ) -> Iterator[Example]:
+        """Make the examples, one after the other.
+
+        Args:
+            cut: Gives the passages: :attr:`cutter`, or :attr:`.prepared.Prepared.cuts`.
+
+        Raises:
+            InputError: The corpus cannot be read, or the passages do not fit the model.
+        """
         yield from examples(
             self.corpus,
-            settings,
+            self.example_settings,
             self.supervision,
-            remembering(weighter.count_pieces),
+            self.matcher,
+            cut,
             counts,
-            stop_words=self.stop_words,
             excluded=self.without,
             progress=progress,
         )
         for warning in counts.warnings():
             progress.note(warning)
+
+    @property
+    def matcher(self) -> Matcher:
+        """Recognises words as terms."""
+        return Matcher(self.stop_words, keys=self.recipe.keys)
+
+    @property
+    def cutter(self) -> Cutter:
+        """Cuts documents as they are read."""
+        count_pieces = remembering(self.work.reader().count_pieces)
+        return cutter(self.example_settings, self.matcher, count_pieces)
 
 
 def _supervision(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Supervision:

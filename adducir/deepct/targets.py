@@ -43,6 +43,19 @@ class Targets(NamedTuple):
     is_stop: list[bool]
 
 
+class Terms(NamedTuple):
+    """A passage's words, the stem of each (None for one that is no term), which are stop words."""
+
+    words: list[Word]
+    stems: list[str | None]
+    is_stop: list[bool]
+
+
+def weights_of(terms: Iterable[Any], recall: Mapping[Any, float]) -> list[float]:
+    """The target of each of some terms: its recall; 0 for one that no query holds."""
+    return [recall.get(term, 0.0) for term in terms]
+
+
 @lru_cache(maxsize=1 << 20)
 def porter(word: str) -> str:
     """The stem of a lower-case word by NLTK's Porter stemmer with NLTK's extensions."""
@@ -87,22 +100,23 @@ class Matcher:
             passage: Its words are those of ``words``, or ``basic_words`` for the original keys.
             recall: The weight of each stem, from :meth:`recall`; a stem that it lacks has 0.
         """
-        if self.keys == "original":
-            return self._original_targets(passage, recall)
-        found = words(passage)
-        keys = [match_key(word.text) for word in found]
-        is_stop = [key in self.stop_words for key in keys]
-        values = [
-            0.0 if stop else recall.get(self.stemmer(key), 0.0)
-            for key, stop in zip(keys, is_stop, strict=True)
-        ]
-        return Targets(found, values, is_stop)
+        found = self.read(passage)
+        return Targets(found.words, weights_of(found.stems, recall), found.is_stop)
 
-    def _original_targets(self, passage: str, recall: Mapping[str, float]) -> Targets:
-        known = {form: recall.get(self.stemmer(form), 0.0) for form in self._forms(passage)}
-        found = basic_words(passage)
-        values = [known.get(word.text, 0.0) for word in found]
-        return Targets(found, values, [word.text in self.stop_words for word in found])
+    def read(self, passage: str) -> "Terms":
+        """The words of a passage, and the term that each is."""
+        if self.keys == "original":
+            known = set(self._forms(passage))
+            inside = basic_words(passage)
+            stems = [self.stemmer(one.text) if one.text in known else None for one in inside]
+            return Terms(inside, stems, [word.text in self.stop_words for word in inside])
+        inside = words(passage)
+        keys = [match_key(word.text) for word in inside]
+        is_stop = [key in self.stop_words for key in keys]
+        stems = [
+            None if stop else self.stemmer(key) for key, stop in zip(keys, is_stop, strict=True)
+        ]
+        return Terms(inside, stems, is_stop)
 
     def _forms(self, text: str) -> Iterable[str]:
         """The lower-case forms that are no stop words, not stemmed."""

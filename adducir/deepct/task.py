@@ -1,8 +1,11 @@
 """What a term weighter learns: mean squared error between its words' weights and their targets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,15 +14,16 @@ from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
 from adducir.deepct.examples import Counts, Example
-from adducir.deepct.model import Encoded, TermWeighter
+from adducir.deepct.model import TermWeighter
 from adducir.deepct.opened import OpenedRecipe
+from adducir.deepct.prepared import SHARED, Prepared
+from adducir.deepct.reading import Encoded
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
 from adducir.deepct.splitting import Divider
-from adducir.deepct.words import words
 from adducir.training.card import Card
 from adducir.training.recipe import listed
-from adducir.training.store import Array, StoreWriter, packed, unpacked
-from adducir.training.task import TrainingTask, in_chunks, write_parts
+from adducir.training.store import Array, Numbers, StoreWriter, packed, share_columns, unpacked
+from adducir.training.task import TrainingTask, write_parts
 
 _MEASURED, _KNOWN = 500, 20_000
 """Passages that a model is measured on when it is trained, and that tf-idf has its idf of."""
@@ -54,21 +58,23 @@ class DeepCTTask(TrainingTask):
         self._folder = Path()
 
     def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
-        """Write the passages with their token ids, their targets, and the text to measure with."""
+        """Lay targets on the passages, which come with token ids and text; see :mod:`.prepared`."""
         counts, divider = Counts(), Divider(self._opened.recipe)
-        made = self._opened.examples(self._weighter, counts, progress)
-        with StoreWriter(folder) as writer:
-            for some in in_chunks(made):
-                for one, arrays in zip(some, self.encoded(some), strict=True):
-                    writer.add(**arrays, **packed_example(one))
-                    divider.add(one.docno, one.number, one.group, has_target=any(one.targets))
+        with ExitStack() as stack:
+            prepared = self.prepared
+            if prepared is None:
+                place = stack.enter_context(TemporaryDirectory(dir=folder.parent))
+                prepared = Path(place) / "passages"
+                self._opened.preparation.make(prepared, progress=progress)
+            rows = self._write_targets(folder, prepared, counts, divider, progress)
+            share_columns(prepared, SHARED, folder)
         parts = divider.divided(_MEASURED, _KNOWN)
         write_parts(
             folder,
-            training=parts.training,
-            held_out=parts.held_out,
-            unseen=parts.measured,
-            known=parts.known,
+            training=rows[parts.training],
+            held_out=rows[parts.held_out],
+            unseen=rows[parts.measured],
+            known=rows[parts.known],
         )
         return counts.record() | {
             "training_examples": len(parts.training),
@@ -76,23 +82,23 @@ class DeepCTTask(TrainingTask):
             "test_examples": len(parts.test),
         }
 
-    def encoded(self, examples: Sequence[Example]) -> Iterator[dict[str, Array]]:
-        """What the network reads of passages, and the places and targets of words in the loss."""
-        recipe = self._opened.recipe
-        whole = self._weighter.settings.keys == "words"
-        texts = [example.text for example in examples]
-        inside = [words(text, whole=whole) for text in texts]
-        read = self._weighter.encode(texts, inside, recipe.training_length)
-        for one, example in zip(read, examples, strict=True):
-            counts = one.firsts >= 0
-            if not recipe.stop_words_in_loss:
-                counts &= ~np.array(example.is_stop, dtype=bool)
-            targets = np.array(example.targets, dtype=np.float32)[counts]
-            yield {
-                "ids": one.ids.astype(np.int32),
-                "places": one.firsts[counts].astype(np.int32),
-                "targets": targets,
-            }
+    def _write_targets(
+        self, folder: Path, prepared: Path, counts: Counts, divider: Divider, progress: Progress
+    ) -> Numbers:
+        """Write the targets of each passage's words, none for one that is no example.
+
+        Returns:
+            The numbers of the passages that are examples.
+        """
+        kept = array("q")
+        with Prepared(prepared) as passages, StoreWriter(folder) as writer:
+            for one in self._opened.examples(passages.cuts, counts, progress):
+                _skip(writer, one.row)
+                writer.add(values=np.array(one.targets, dtype=np.float64))
+                divider.add(one.docno, one.number, one.group, has_target=any(one.targets))
+                kept.append(one.row)
+            _skip(writer, len(passages))
+        return np.frombuffer(kept, dtype=np.int64)
 
     def read(self, folder: Path) -> None:
         """Open the passages."""
@@ -101,13 +107,19 @@ class DeepCTTask(TrainingTask):
 
     def losses_of(self, examples: list[dict[str, Array]]) -> tuple[torch.Tensor, int]:
         """The words' squared errors."""
-        none = np.zeros(0, dtype=np.int64)
-        read = [Encoded(one["ids"].astype(np.int64), none) for one in examples]
-        rows = np.repeat(np.arange(len(examples)), [len(one["places"]) for one in examples])
-        columns = np.concatenate([one["places"] for one in examples]).astype(np.int64)
-        targets = np.concatenate([one["targets"] for one in examples])
+        read = [Encoded(one["ids"].astype(np.int64), one["firsts"]) for one in examples]
+        counted = [self._counted(one) for one in examples]
+        rows = np.repeat(np.arange(len(examples)), [mask.sum() for mask in counted])
+        both = list(zip(examples, counted, strict=True))
+        columns = np.concatenate([one["firsts"][mask] for one, mask in both]).astype(np.int64)
+        targets = np.concatenate([one["values"][mask] for one, mask in both]).astype(np.float32)
         logits = self._weighter.logits(read)
         return squared_errors(self._weighter, logits, rows, columns, targets), len(rows)
+
+    def _counted(self, example: Mapping[str, Array]) -> NDArray[np.bool_]:
+        """Which of a passage's words are in the loss."""
+        read: NDArray[np.bool_] = example["firsts"] >= 0
+        return read if self._opened.recipe.stop_words_in_loss else read & ~example["is_stop"]
 
     def summary(self, counts: Mapping[str, Any]) -> str:
         """The documents, those left out, and the passages."""
@@ -170,6 +182,14 @@ class DeepCTTask(TrainingTask):
             recipe.model_dump(mode="json", include=_SHOWN),
             frozenset({"excluded_by_source", "recovery"}),
         )
+
+
+def _skip(writer: StoreWriter, row: int) -> None:
+    """Write passages without targets, up to the one of a number."""
+    count = row - len(writer)
+    if count:
+        none = np.zeros(0, dtype=np.float64)
+        writer.extend(count, {"values": (none, np.zeros(count, dtype=np.int64))})
 
 
 def squared_errors(

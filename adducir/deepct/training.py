@@ -16,6 +16,7 @@ from adducir.deepct.recovery import recovery_lines
 from adducir.deepct.settings import Settings
 from adducir.deepct.task import DeepCTTask
 from adducir.training.plan import TrainingPlan
+from adducir.training.preparation import Preparation
 
 _SOURCES = ("kind", "corpus", "topics", "without", "settings", "stopwords")
 
@@ -65,6 +66,11 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
             "stop words": fingerprint(opened.stop_words.identity()),
             "base": opened.base.identity(),
         }
+
+    @cached_property
+    def preparation(self) -> Preparation:
+        """The passages of the corpus."""
+        return self.opened.preparation
 
     @property
     def sources(self) -> dict[str, list[str]]:

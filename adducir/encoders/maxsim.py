@@ -8,7 +8,7 @@ adds nothing to the sum.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,14 +78,25 @@ class MultiVectors:
         return cls(np.concatenate([none, *parts]).astype(np.float32, copy=False), starts)
 
 
-def maxsim_packed(
-    queries: MultiVectors, documents: MultiVectors, *, products: int = PRODUCTS
-) -> Floats:
+class Packed(Protocol):
+    """The vectors of N texts, which are held elsewhere or here; see :class:`MultiVectors`."""
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(N + 1,) where the vectors of each text begin."""
+
+    def __len__(self) -> int: ...
+
+    def rows(self, first: int, last: int) -> MultiVectors:
+        """The texts ``first`` to ``last`` - 1."""
+
+
+def maxsim_packed(queries: MultiVectors, documents: Packed, *, products: int = PRODUCTS) -> Floats:
     """All queries with all documents, without any padding: what ranks a set of candidates in full.
 
     Args:
         queries: Q texts.
-        documents: N texts.
+        documents: N texts; a few are read at a time.
         products: How many inner products are held at a time; no score depends on it.
 
     Returns:

@@ -81,7 +81,7 @@ class Tower:
         own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
         chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
         network = Network(model, chosen, dense, normalise=layout.normalise)
-        longest = min(longest_input(model, tokenizer), layout.length or 1 << 30)
+        longest = min(longest_input(model.config, tokenizer), layout.length or 1 << 30)
         return cls(network, Reader(tokenizer, longest), layout)
 
     def save(self, folder: Path, length: int, similarity: Similarity) -> None:

@@ -18,7 +18,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.datasets.spans.record import MaskedSpan, candidates_of
-from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.encoders.maxsim import MultiVectors, Packed, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
@@ -211,11 +211,10 @@ def by_vectors(contexts: Floats, candidates: Floats) -> Callable[[int, int], Flo
     return lambda first, last: contexts[first:last] @ turned
 
 
-def by_maxsim(contexts: MultiVectors, candidates: MultiVectors) -> Callable[[int, int], Floats]:
+def by_maxsim(contexts: MultiVectors, candidates: Packed) -> Callable[[int, int], Floats]:
     """Scores by late interaction of Q contexts and the U different candidates.
 
-    All vectors of all candidates are held at once: this is for some ten thousand of them. Give
-    the functions that take it a small ``block``, the number of different candidates at least.
+    Give the functions that take it a small ``block``, the number of different candidates at least.
     """
     return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
 
@@ -252,6 +251,10 @@ def task_scores(
         progress.finish()
 
 
+Scored = tuple[SpanTask, Callable[[int, int], Floats], Distinct]
+"""A task with what scores its contexts against its different candidates."""
+
+
 def rank_task(encoder: DualEncoder, task: SpanTask, **options: Any) -> ContextRanks:
     """The rank of the gold item of each context of a task; options as for :func:`task_scores`."""
     scores, same = task_scores(encoder, task, **options)
@@ -273,16 +276,14 @@ def run_task(
     encoder: DualEncoder, task: SpanTask, depth: int = 1000, *, tag: str, **options: Any
 ) -> Run:
     """A run with the best candidates of each context; options as for :func:`task_scores`."""
-    return run_tasks(encoder, [task], depth, tag=tag, **options)
+    return run_tasks([(task, *task_scores(encoder, task, **options))], depth, tag=tag)
 
 
-def run_tasks(
-    encoder: DualEncoder, tasks: Iterable[SpanTask], depth: int = 1000, *, tag: str, **options: Any
-) -> Run:
+def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
     """One run for several tasks, whose contexts have different ids; see :func:`run_task`."""
     frames = []
-    for task in tasks:
-        numbers, found = best_of_task(encoder, task, depth, **options)
+    for task, scores, same in scored:
+        numbers, found = best(scores, len(task.spans), same, depth)
         rows = {
             "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
             "docno": np.array(task.docnos)[numbers.ravel()],
@@ -292,15 +293,16 @@ def run_tasks(
     return Run.ranked(pl.concat(frames), tag)
 
 
-def relic_rankings(
-    encoder: DualEncoder, books: Mapping[str, RelicBook], depth: int, **options: Any
-) -> dict[str, list[int]]:
-    """The numbers of the best candidates of every quotation, hidden or not, best first.
+def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
+    """The numbers of the best candidates of every quotation, best first.
 
     What :func:`adducir.datasets.quotations.submission.write_submission` takes.
+
+    Args:
+        scored: Tasks of :func:`book_tasks`, hidden quotations among them.
     """
     rankings: dict[str, list[int]] = {}
-    for task in book_tasks(books, hidden=True):
-        numbers, _ = best_of_task(encoder, task, depth, **options)
+    for task, scores, same in scored:
+        numbers, _ = best(scores, len(task.spans), same, depth)
         rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
     return rankings

@@ -1,15 +1,18 @@
 """Several runs of one trained system: which belong together, and their scores as one system's."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.core.texts import repeated
 from adducir.evaluation.judgements import Floats
 from adducir.evaluation.scores import Scores
 
+Run = TypeVar("Run")
 SEED = re.compile(r"[._ +-]?seed[-_=]?\d{1,9}", re.IGNORECASE)
 
 
@@ -18,23 +21,42 @@ def system_of(name: str) -> str:
     return SEED.sub("", name) or name
 
 
+def run_name(system: str, seed: int) -> str:
+    """The name of a system's run with a seed; :func:`system_of` gives the system's."""
+    return f"{system}.seed{seed}"
+
+
 def pool_seeds(scores: Sequence[Scores]) -> list[Scores]:
     """The scores of systems, from those of runs whose names differ in their seed only.
 
     A pooled system's value of a topic is the mean over its runs, which are kept beside it.
 
     Raises:
-        UsageError: No two runs belong together, or runs of a system have other topics or measures.
+        UsageError: Two runs have one name, no two runs belong together, or runs of a system have
+            other topics or measures.
     """
-    systems: dict[str, list[Scores]] = {}
-    for one in scores:
-        systems.setdefault(system_of(one.system), []).append(one)
-    if all(len(runs) == 1 for runs in systems.values()):
+    runs = {one.system: one for one in scores}
+    if len(runs) < len(scores):
+        twice = ", ".join(repeated([one.system for one in scores]))
+        raise UsageError(f"more than one run is called {twice}.", hint="Give each its own name.")
+    return [over_runs(name, list(own.values())) for name, own in by_system(runs).items()]
+
+
+def by_system(runs: Mapping[str, Run]) -> dict[str, dict[str, Run]]:
+    """The runs of each system: those whose names differ in their seed only.
+
+    Raises:
+        UsageError: No two runs belong together.
+    """
+    systems: dict[str, dict[str, Run]] = {}
+    for name, run in runs.items():
+        systems.setdefault(system_of(name), {})[name] = run
+    if all(len(own) == 1 for own in systems.values()):
         raise UsageError(
             "no two runs differ in their seed only.",
             hint="Call them X.seed1, X.seed2 and so on.",
         )
-    return [over_runs(name, runs) for name, runs in systems.items()]
+    return systems
 
 
 def over_runs(system: str, runs: Sequence[Scores]) -> Scores:

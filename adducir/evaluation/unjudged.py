@@ -262,6 +262,11 @@ def bound_statements(
     return sentences
 
 
+def deepest(measures: Sequence[Measure]) -> int:
+    """The most documents of a ranking that bounds of these measures look at; 0: none has bounds."""
+    return max((int(found[1]["k"]) for one in measures if (found := _bounded(one))), default=0)
+
+
 def _bounded(measure: Measure) -> tuple[Bounded, dict[str, Any]] | None:
     """The kind of bounds that a measure has, with its parameters; None without."""
     options = dict(measure.params)

@@ -96,7 +96,7 @@ def run_experiment(
         device: Where networks compute; see :func:`adducir.models.machine.choose_device`.
         rebuild: Make everything anew, as for a plan that says so.
         jobs: How many processes make steps that do not depend on one another.
-        workers: How many processes make the shards of one step (term weights, dense indexes).
+        workers: How many processes make the shards of one step, such as a reranked run.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
         progress: Notified of each step.

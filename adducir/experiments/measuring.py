@@ -228,6 +228,33 @@ def _networks(folder: Path, device: str) -> Measured:
     )
 
 
+def _passages(folder: Path, device: str) -> Measured:
+    """Cutting passages to train term weighters on, with MiniLM's tokenizer."""
+    del device
+    began = time.perf_counter()
+    from adducir.core.sharding.work import WorkerPlace
+    from adducir.deepct.cutting import CutSettings
+    from adducir.deepct.prepared import PassageWork
+    from adducir.deepct.stopwords import stop_words
+    from adducir.models.sources import MINILM, model_source
+
+    path, _ = _corpus(folder)
+    settings, corpus = CutSettings(("text",)), open_corpus(path)
+    work = PassageWork(corpus, model_source(MINILM), settings, stop_words("english"))
+    items = list(work.items(check=False))
+    builder = work.builder(WorkerPlace())
+    builder.make(items[:32], folder / "first")
+    start = time.perf_counter() - began
+    began = time.perf_counter()
+    builder.make(items, folder / "all")
+    size = path.stat().st_size
+    return Measured(
+        rates={"passage bytes": size / (time.perf_counter() - began)},
+        starts={"passages": start},
+        shares={"passages": (folder / "all").stat().st_size / size},
+    )
+
+
 def _training(folder: Path, device: str) -> Measured:
     """Training steps of MiniLM, in operations per second: three passes forward make a step."""
     del folder
@@ -330,6 +357,7 @@ PARTS: Mapping[str, Callable[[Path, str], Measured]] = {
     "runs": _runs,
     "memory": _memory,
     "lucene": _lucene,
+    "passages": _passages,
     "networks": _networks,
     "training": _training,
 }

@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import ErrorDetail, Recipe
 from adducir.core.texts import repeated
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
@@ -21,6 +22,7 @@ from adducir.statistics.choices import (
     PresetName,
     TestName,
 )
+from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
 from adducir.statistics.corrections import joint_error
 from adducir.statistics.presets import preset_of
 from adducir.tables.material import Snippets
@@ -93,6 +95,8 @@ class ComparisonRecipe(Recipe):
     best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
+    rope: Annotated[float, Field(ge=0)] | None = None
+    topics_for: Annotated[float, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
 
     @model_validator(mode="after")
@@ -104,6 +108,8 @@ class ComparisonRecipe(Recipe):
         why = joint_error(correction, test, self.family)
         if why:
             raise ValueError(why)
+        if self.rope is not None and not self.baselines:
+            raise ValueError("`rope` means nothing without `baseline`")
         return self
 
     @property
@@ -124,6 +130,26 @@ class ComparisonRecipe(Recipe):
         return bool(self.baselines) or self.family == "pairs"
 
 
+def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
+    """What of a comparison there is not for systems with several runs, and why."""
+    if comparison is None:
+        return
+    test, correction = comparison.test_and_correction
+    refused = refused_for_runs(
+        test=test,
+        correction=correction,
+        equivalence=comparison.equivalence,
+        equivalence_test=comparison.equivalence_test,
+        interval=comparison.interval,
+        rope=comparison.rope,
+        topics_for=comparison.topics_for,
+    )
+    for key, what in refused.items():
+        by_preset = comparison.preset and key in ("test", "correction")
+        place = "preset" if by_preset else key
+        yield ErrorDetail(("comparison", place), f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")
+
+
 class TableRecipe(Recipe):
     """How the table looks."""
 
@@ -140,9 +166,15 @@ class TableRecipe(Recipe):
 
 
 class RunTableRecipe(TableRecipe):
-    """How a table of runs looks, and which texts its report may quote."""
+    """How a table of runs looks.
+
+    Attributes:
+        snippets: Which texts its report may quote.
+        meta: Whether differences to the baseline are put together over all topic sets.
+    """
 
     snippets: Snippets = "none"
+    meta: bool = False
 
 
 def file_name(name: str) -> str:

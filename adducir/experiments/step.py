@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
 from adducir.core.yaml import KeyPath
-from adducir.experiments.work import Work, training
+from adducir.experiments.work import Work, preparing, training
 from adducir.training.artifacts import train_model
 from adducir.training.plan import TrainingPlan
+from adducir.training.preparation import Preparation
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -130,19 +131,64 @@ class Unknown(Step):
 
 
 @dataclass(eq=False)
+class PreparationStep(Step):
+    """What the examples of several models are made of, made once; see :class:`.Preparation`.
+
+    Attributes:
+        preparation: What is made.
+    """
+
+    path: Path
+    preparation: Preparation
+    reads: Sequence[KeyPath] = ()
+    verb = "cut"
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Its folder."""
+        return f"passages {shown(self.path)}"
+
+    def why(self) -> str | None:
+        """See :meth:`Step.why`."""
+        if not self.path.exists():
+            return MISSING
+        current = self.preparation.is_current(self.path)
+        return None if current else "those that are there were cut otherwise"
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        return preparing(self.preparation)
+
+    def make(self, context: "Context") -> None:
+        """Make it, by the workers."""
+        self.preparation.make(
+            self.path,
+            execution=context.execution,
+            rebuild=context.rebuild,
+            progress=context.progress,
+        )
+
+
+@dataclass(eq=False)
 class ModelStep(Step):
     """A model that the experiment trains from its recipe.
 
     Attributes:
         plan: Gives the recipe, opened: anew each time, since it may name a model that is trained
             before.
+        prepared: What it shares with other models. The weights do not hang on whether it is there.
     """
 
     path: Path
     plan: Callable[[], TrainingPlan[Any]]
-    inputs: Sequence[Step] = ()
+    before: Sequence[Step] = ()
     reads: Sequence[KeyPath] = ()
+    prepared: PreparationStep | None = None
     verb = "train"
+
+    @property
+    def inputs(self) -> Sequence[Step]:  # type: ignore[override]
+        """See :attr:`Step.inputs`."""
+        return [*self.before, *([] if self.prepared is None else [self.prepared])]
 
     def title(self, shown: Callable[[Path], str]) -> str:
         """Its folder."""
@@ -152,7 +198,7 @@ class ModelStep(Step):
         """See :meth:`Step.why`."""
         if not self.path.exists():
             return MISSING
-        before = because_of(self.inputs)
+        before = because_of(self.before)
         if before is not None:
             return before
         current = self.plan().is_current(self.path)
@@ -168,6 +214,8 @@ class ModelStep(Step):
             self.plan(),
             self.path,
             device=context.device,
+            prepared=None if self.prepared is None else self.prepared.path,
+            execution=context.execution,
             rebuild=context.rebuild,
             progress=context.progress,
         )

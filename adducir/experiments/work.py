@@ -16,6 +16,7 @@ from adducir.models.sources import model_source
 
 if TYPE_CHECKING:
     from adducir.training.plan import TrainingPlan
+    from adducir.training.preparation import Preparation
 
 BYTES_PER_TOKEN = 4.5
 QUERY_TOKENS = 16
@@ -93,6 +94,14 @@ def training(plan: "TrainingPlan[Any]") -> Work | None:
         memory=size.bytes * _COPIES + activations,
         disk=size.bytes + tokens * SINGLE,
     )
+
+
+def preparing(preparation: "Preparation") -> Work | None:
+    """The work of cutting passages; None where the size of the text is not known."""
+    text = preparation.text_bytes
+    if text is None:
+        return None
+    return Work(("passages",), {"passage bytes": text}, shares={"passages": text})
 
 
 def _length(recipe: Any) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from adducir.core.errors import InputError
+from adducir.core.text_file import read_texts
 from adducir.generators.generator import Decoding, Generator, Numbers, Texts
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer
@@ -29,7 +30,7 @@ class _Read:
 
     inputs: list[Numbers]
     targets: list[Numbers]
-    passages: list[Numbers]
+    passages: Sequence[Numbers]
 
 
 class Seq2Seq(Generator):
@@ -92,8 +93,11 @@ class Seq2Seq(Generator):
 
     def read(self, texts: Texts) -> _Read:
         """See :meth:`Generator.read`."""
-        passages = [ids[: self.lengths[1]] for ids in self._ids(texts.passages)]
+        passages = read_texts(texts.passages, self._passages)
         return self.other_contexts(_Read([], [], passages), texts.inputs, texts.targets)
+
+    def _passages(self, texts: Sequence[str]) -> list[Numbers]:
+        return [ids[: self.lengths[1]] for ids in self._ids(texts)]
 
     def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
         """See :meth:`Generator.other_contexts`."""

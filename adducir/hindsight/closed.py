@@ -6,6 +6,7 @@ contexts have candidates, the scores of these. So memory does not grow with the 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -100,9 +101,9 @@ def closed_sets(
     model.eval()
     of_retriever = data.inputs, data.retriever_passages
     of_guide = data.hindsight, data.guide_passages
-    how = contexts, precision, parts, progress
-    retriever = _Side(model.retriever, *of_retriever, "retriever", *how)
-    guide = _Side(model.guide, *of_guide, "guide", *how)
+    side = partial(_Side, contexts=contexts, precision=precision, parts=parts, progress=progress)
+    retriever = side(model.retriever, *of_retriever, "retriever")
+    guide = side(model.guide, *of_guide, "guide")
     # The guide begins as the retriever: then both read passages alike, and these are encoded once.
     encoder = retriever if retriever.reads_as(guide) else guide
     if candidates is None:

@@ -1,6 +1,7 @@
 """The vectors of texts, one or several each: kept ones of a frozen network, or with gradient."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
+from adducir.core.text_file import read_texts
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.model import DualEncoder
@@ -108,8 +110,11 @@ class Network(torch.nn.Module):
         """Where it computes."""
         return next(self.parameters()).device
 
-    def read(self, texts: Sequence[str], side: Side) -> list[Any]:
-        """Tokens; a long query keeps its end."""
+    def read(self, texts: Sequence[str], side: Side) -> Sequence[Any]:
+        """Tokens; a long query keeps its end. Those of texts in a file are read when needed."""
+        return read_texts(texts, partial(self._read, side=side))
+
+    def _read(self, texts: Sequence[str], side: Side) -> list[Any]:
         if not self._late:
             tower = self._dual.tower(side)
             if side == "document":

@@ -8,6 +8,7 @@ byte where each begins, and are read by those who want text: rerankers, reports,
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -65,6 +66,7 @@ class DocumentStore:
 
     @checked
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._texts = folder / TEXTS
         if not self._texts.is_file() or not (folder / OFFSETS).is_file():
             raise ArtifactError(
@@ -77,6 +79,9 @@ class DocumentStore:
         if not is_rising(self._offsets, self._offsets.size - 1, size):
             raise damaged(folder / OFFSETS)
         self._bytes = np.memmap(self._texts, mode="r") if size else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DocumentStore, (self._folder.absolute(),)  # another process opens it anew
 
     def __len__(self) -> int:
         return len(self._offsets) - 1

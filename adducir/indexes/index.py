@@ -79,6 +79,10 @@ class Index(Protocol):
         settings = recipe.get("analysis")
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process opens it anew.
+        return type(self), (self.path.absolute(),), {"accurate_length": self.accurate_length}
+
     def __len__(self) -> int:
         """How many documents can be found."""
 

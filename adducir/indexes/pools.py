@@ -8,17 +8,19 @@ Title and text are searched together, by Lucene's BM25 formula over all paragrap
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args, overload
 
 from adducir.core.errors import UsageError
+from adducir.core.progress import SILENT, Progress
 from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, passage_of, with_gold
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.sampling import NEGATIVES, with_sets
-from adducir.indexes.candidates import CandidateSet
+from adducir.indexes.candidates import rank_parts
+from adducir.indexes.candidates.vocabulary import QueriedWords
 from adducir.indexes.models import BM25
+from adducir.indexes.paragraphs import Paragraphs
 
 PASSAGES = 50
 Gold = Literal["always", "found"]
@@ -62,29 +64,49 @@ class PoolCounts(NamedTuple):
     made: int
 
 
-@dataclass(frozen=True)
-class Pools:
-    """The questions with their pools, and what became of them."""
+class Pools(Sequence[EvidenceQuestion]):
+    """The questions with their pools, each made when it is asked for, and what became of them.
 
-    questions: list[EvidenceQuestion]
-    counts: PoolCounts
+    Args:
+        counts: What became of the questions.
+        make: Makes the one of a place.
+    """
+
+    def __init__(self, counts: PoolCounts, make: Callable[[int], EvidenceQuestion]) -> None:
+        self.counts, self._make = counts, make
+
+    def __len__(self) -> int:
+        return self.counts.made
+
+    @overload
+    def __getitem__(self, place: int) -> EvidenceQuestion: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[EvidenceQuestion]: ...
+
+    def __getitem__(self, place: int | slice) -> EvidenceQuestion | list[EvidenceQuestion]:
+        found = range(len(self))[place]
+        return self._make(found) if isinstance(found, int) else [self._make(one) for one in found]
 
 
 def bm25_pools(
     questions: Sequence[HotpotQuestion],
-    paragraphs: Mapping[str, str],
+    paragraphs: Paragraphs,
     *,
     passages: int = PASSAGES,
     gold: Gold = "always",
     negatives: int = NEGATIVES,
     model: BM25 | None = None,
     seed: int = 0,
+    progress: Progress = SILENT,
 ) -> Pools:
     """Give each question the paragraphs that BM25 ranks first.
 
+    The paragraphs are searched part by part: what is held does not grow with their texts.
+
     Args:
         questions: The questions; those without supporting facts get a pool without gold sets.
-        paragraphs: Title to text: all that is searched.
+        paragraphs: All that is searched.
         passages: Paragraphs of a pool; where there are fewer, all.
         gold: ``found`` leaves the pool as BM25 makes it, as in the paper, and counts in
             ``missing`` what it lacks. ``always`` puts lacking true paragraphs into the last
@@ -92,39 +114,51 @@ def bm25_pools(
         negatives: Sets of false passages to train on, as many members as the gold set.
         model: BM25's parameters; Anserini's defaults where not given.
         seed: Decides the negative sets, with the question's id.
+        progress: Notified of each paragraph.
 
     Raises:
         UsageError: No paragraph at all, no place for the true ones, or no such choice.
     """
     if gold not in get_args(Gold):
         raise UsageError(f"gold must be 'always' or 'found', not {gold!r}.")
-    if not paragraphs:
+    if not len(paragraphs):
         raise UsageError("there is no paragraph to search.")
-    titles = list(paragraphs)
-    searched = CandidateSet.of_texts([f"{t}\n{paragraphs[t]}" for t in titles], bigram_terms)
     texts = [question.question for question in questions]
-    ranking = searched.rank(texts, model or BM25(), depth=passages)
-    made: list[EvidenceQuestion] = []
+    progress.start("searching", len(paragraphs), "paragraphs")
+    best = rank_parts(
+        paragraphs.searched,
+        texts,
+        model or BM25(),
+        passages,
+        vocabulary=QueriedWords(bigram_terms, texts),
+        progress=progress,
+    ).numbers
+    progress.finish()
+    kept: list[int] = []
     unknown = found = 0
-    for question, numbers in zip(questions, ranking.numbers, strict=True):
-        best = [titles[number] for number in numbers]
-        lost = any(title not in paragraphs for title in question.gold_titles)
-        unknown += lost
-        found += bool(question.facts) and set(question.gold_titles) <= set(best)
+    for place, question in enumerate(questions):
+        true = [paragraphs.number(title) for title in question.gold_titles]
+        unknown += None in true
+        found += bool(question.facts) and {*true} <= {*best[place].tolist()}
+        if gold == "always" and len(true) > passages and None not in true:
+            raise UsageError(f"{passages} passages have no place for {len(true)} true ones.")
+        if gold == "found" or None not in true:
+            kept.append(place)
+
+    def make(number: int) -> EvidenceQuestion:
+        question, numbers = questions[kept[number]], best[kept[number]].tolist()
         if gold == "always":
-            if lost:
-                continue
-            best = _with_all(question.gold_titles, best, passages)
-        pool = tuple(passage_of(title, paragraphs[title]) for title in best)
-        made.append(with_sets(with_gold(question, pool), negatives=negatives, seed=seed))
-    return Pools(made, PoolCounts(len(questions), unknown, found, len(made)))
+            true = [paragraphs.number(title) for title in question.gold_titles]
+            numbers = _with_all([one for one in true if one is not None], numbers, passages)
+        pool = tuple(passage_of(*paragraphs[one]) for one in numbers)
+        return with_sets(with_gold(question, pool), negatives=negatives, seed=seed)
+
+    return Pools(PoolCounts(len(questions), unknown, found, len(kept)), make)
 
 
-def _with_all(gold: Sequence[str], best: list[str], passages: int) -> list[str]:
+def _with_all(gold: Sequence[int], best: Sequence[int], passages: int) -> list[int]:
     """``best`` with all of ``gold``: what lacks takes the last places of the others."""
-    lacking = [title for title in gold if title not in best]
-    if len(gold) > passages:
-        raise UsageError(f"{passages} passages have no place for {len(gold)} true ones.")
-    others = [title for title in best if title not in gold]
-    kept = set(others[: max(0, passages - len(gold))])
-    return [title for title in best if title in kept or title in gold] + lacking
+    lacking = [number for number in gold if number not in best]
+    others = [number for number in best if number not in gold]
+    kept = {*others[: max(0, passages - len(gold))]}
+    return [number for number in best if number in kept or number in gold] + lacking

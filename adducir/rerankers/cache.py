@@ -1,16 +1,16 @@
 """Scores that were computed once: by model, query text and text.
 
-A model's scores lie in a folder of their own, in shards that are written whole and never changed:
+A model's scores lie in a folder of their own, in files that are written whole and never changed:
 
 ``keys``    (n, 2) uint64: 128 bits of a BLAKE2b digest of query and text
 ``values``  (n,) float64
 
-A shard knows its own digest; one that is damaged is left out, and its scores are computed anew.
+A file knows its own digest; one that is damaged is left out, and its scores are computed anew.
 
-A kill loses what is not yet in a shard: some thousand scores or half a minute. Processes that score
-at the same time write shards of other names, so that none spoils another's work; what one computes
-the others see when they next open the cache. Many small shards are made one when nobody else is at
-work here.
+Each rerank adds one file when all its shards are made, and looks up what was there before the
+first one was: so what it computes does not depend on who else scores at the same time. Processes
+write files of other names, so that none spoils another's work. Many files are made one when nobody
+else is at work here.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,8 @@ from adducir.core.locks import locked_if_free
 from adducir.core.progress import SILENT, Progress
 from adducir.models.shards import read_shard, write_shard
 
-SHARD = 4096
-"""Scores in a shard, at most: what a kill can lose."""
-SHARD_SECONDS = 30.0
-"""Seconds after which a shard is written though it is small."""
-
 _MANY = 64
-"""Shards after which they are made one."""
+"""Files after which they are made one."""
 _DIGITS = 16
 
 Keys = NDArray[np.uint64]
@@ -60,36 +55,24 @@ def pair_keys(pairs: Iterable[tuple[str, str]]) -> Keys:
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
 
-class ScoreCache:
-    """The scores of one model.
+class KnownScores:
+    """Scores by key.
 
     Args:
-        folder: The folder of all models' scores; made when there is something to keep.
-        identity: All that determines the model's scores, as plain values.
-        progress: Notified of shards that cannot be read; their scores are computed anew.
+        keys: (n, 2), in any order and several times.
+        values: (n,).
     """
 
-    def __init__(
-        self, folder: Path, identity: Mapping[str, Any], progress: Progress = SILENT
-    ) -> None:
-        self.folder = folder / fingerprint(identity)[:_DIGITS]
-        self._identity = dict(identity)
-        self._progress = progress
-        self._keys: Keys = np.zeros((0, 2), dtype=np.uint64)
-        self._values = np.zeros(0)
-        self._new: list[tuple[Keys, NDArray[np.float64]]] = []
-        self._waiting = 0
-        self._written = time.monotonic()
-        self._load()
+    def __init__(self, keys: Keys | None = None, values: NDArray[np.float64] | None = None) -> None:
+        keys = np.zeros((0, 2), dtype=np.uint64) if keys is None else keys
+        _, first = np.unique(keys[:, 0], return_index=True)
+        self._keys, self._values = keys[first], (np.zeros(0) if values is None else values)[first]
 
     def __len__(self) -> int:
         return len(self._values)
 
     def look_up(self, keys: Keys) -> NDArray[np.float64]:
-        """(n,) the scores of keys; not a number where there is none.
-
-        What was put since the cache was opened is not looked up.
-        """
+        """(n,) the scores of keys; not a number where there is none."""
         found = np.full(len(keys), np.nan)
         if not len(self) or not len(keys):
             return found
@@ -99,26 +82,68 @@ class ScoreCache:
         found[hit] = self._values[places[hit]]
         return found
 
-    def put(self, keys: Keys, values: NDArray[np.float64]) -> None:
-        """Keep scores; they are on the disk when a shard is full, or after :meth:`flush`.
+    def save(self, path: Path) -> None:
+        """Write them to a file."""
+        write_shard(path, {"keys": self._keys, "values": self._values})
+
+    @classmethod
+    def of(cls, paths: Sequence[Path], unread: Callable[[Path], object]) -> "KnownScores":
+        """The scores of some files.
+
+        Args:
+            unread: Told of each file that is damaged, and left out.
+        """
+        keys, values = [np.zeros((0, 2), dtype=np.uint64)], [np.zeros(0)]
+        for path in paths:
+            try:
+                arrays = read_shard(path)
+            except FileNotFoundError:  # another process has just united the files
+                continue
+            except ArtifactError:
+                unread(path)
+                continue
+            keys.append(arrays["keys"])
+            values.append(arrays["values"])
+        return cls(np.concatenate(keys), np.concatenate(values))
+
+
+class ScoreCache:
+    """The files of the scores of one model.
+
+    Args:
+        folder: The folder of all models' scores; made when there is something to keep.
+        identity: All that determines the model's scores, as plain values.
+        progress: Notified of files that cannot be read; their scores are computed anew.
+    """
+
+    def __init__(
+        self, folder: Path, identity: Mapping[str, Any], progress: Progress = SILENT
+    ) -> None:
+        self.folder = folder / fingerprint(identity)[:_DIGITS]
+        self._identity = dict(identity)
+        self._progress = progress
+
+    def load(self) -> KnownScores:
+        """All scores that are there."""
+        paths = self._files()
+        if len(paths) > _MANY:
+            with locked_if_free(self.folder) as is_held:
+                if is_held:
+                    KnownScores.of(paths, self._damaged).save(self._new_file())
+                    for path in paths:
+                        path.unlink(missing_ok=True)
+            paths = self._files()
+        return KnownScores.of(paths, self._damaged)
+
+    def add(self, keys: Keys, values: NDArray[np.float64]) -> None:
+        """Keep scores.
 
         Raises:
             MachineError: The disk is full, or the place cannot be written.
         """
-        self._new.append((keys, values))
-        self._waiting += len(values)
-        if self._waiting >= SHARD or time.monotonic() - self._written >= SHARD_SECONDS:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what was put and is not on the disk."""
-        if self._waiting:
-            keys = np.concatenate([one for one, _ in self._new])
-            values = np.concatenate([one for _, one in self._new])
+        if len(values):
             self._describe()
-            self._write(keys, values)
-            self._new, self._waiting = [], 0
-        self._written = time.monotonic()
+            KnownScores(keys, values).save(self._new_file())
 
     def _describe(self) -> None:
         """Say beside the shards whose scores they are."""
@@ -127,43 +152,12 @@ class ScoreCache:
             with writing_text(path) as handle:
                 handle.write(json.dumps(self._identity, indent=2, sort_keys=True) + "\n")
 
-    def _write(self, keys: Keys, values: NDArray[np.float64]) -> None:
-        name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
-        write_shard(self.folder / name, {"keys": np.ascontiguousarray(keys), "values": values})
-
-    def _load(self) -> None:
-        paths = self._shards()
-        if len(paths) > _MANY:
-            with locked_if_free(self.folder) as is_held:
-                if is_held:
-                    self._unite(paths)
-            paths = self._shards()
-        self._keys, self._values = _sorted([self._read(path) for path in paths])
-
-    def _shards(self) -> list[Path]:
+    def _files(self) -> list[Path]:
         return sorted(self.folder.glob("scores-*.safetensors"))
 
-    def _unite(self, paths: list[Path]) -> None:
-        """Make one shard of several; the old ones go when the new one is on the disk."""
-        keys, values = _sorted([self._read(path) for path in paths])
-        self._write(keys, values)
-        for path in paths:
-            path.unlink(missing_ok=True)
+    def _new_file(self) -> Path:
+        name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
+        return self.folder / name
 
-    def _read(self, path: Path) -> tuple[Keys, NDArray[np.float64]]:
-        try:
-            arrays = read_shard(path)
-            return arrays["keys"], arrays["values"]
-        except FileNotFoundError:  # another process has just united the shards
-            pass
-        except ArtifactError:
-            self._progress.note(f"{path}: these scores are damaged and are computed anew.")
-        return np.zeros((0, 2), dtype=np.uint64), np.zeros(0)
-
-
-def _sorted(parts: list[tuple[Keys, NDArray[np.float64]]]) -> tuple[Keys, NDArray[np.float64]]:
-    """All keys in order, each once, with their values."""
-    keys = np.concatenate([np.zeros((0, 2), dtype=np.uint64), *(one for one, _ in parts)])
-    values = np.concatenate([np.zeros(0), *(one for _, one in parts)])
-    _, first = np.unique(keys[:, 0], return_index=True)
-    return keys[first], values[first]
+    def _damaged(self, path: Path) -> None:
+        self._progress.note(f"{path}: these scores are damaged and are computed anew.")

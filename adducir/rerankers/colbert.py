@@ -152,7 +152,7 @@ class LateInteraction(Pointwise):
         self._opening, self._closing = _specials(tokenizer)
         self._markers = [_marker(tokenizer, one) for one in reading.markers or ()]
         self._punctuation = _punctuation(tokenizer) if reading.skip_punctuation else np.zeros(0)
-        longest = longest_input(network, tokenizer)
+        longest = longest_input(network.config, tokenizer)
         self._lengths = (
             min(reading.query_length, longest),
             min(reading.document_length or longest, longest),

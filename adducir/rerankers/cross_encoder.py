@@ -80,7 +80,7 @@ class CrossEncoder(Joint):
     ) -> None:
         self.network = network
         self.tokenizer = tokenizer
-        self.length = longest_input(network, tokenizer, length)
+        self.length = longest_input(network.config, tokenizer, length)
         self.labels = int(network.config.num_labels)
         if label is None and self.labels > 2:
             names = dict(sorted(network.config.id2label.items()))

@@ -101,7 +101,7 @@ class MonoT5(Joint):
     ) -> None:
         self.network = network
         self.tokenizer = tokenizer
-        self.length = longest_input(network, tokenizer, length)
+        self.length = longest_input(network.config, tokenizer, length)
         known = tokenizer.get_vocab()
         for token in tokens:
             if token not in known:

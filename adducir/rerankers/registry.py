@@ -1,7 +1,7 @@
 """Rerankers by name: a recipe, a model that was trained here, or a pretrained one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,10 @@ class Reranker:
     source: ModelSource
     device: str = "auto"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process loads the model itself.
+        return Reranker, (self.name, self.recipe, self.source, self.device)
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that determines the score of a pair."""
@@ -80,6 +84,12 @@ class Reranker:
     def batch_tokens(self) -> int:
         """Padded tokens in a batch: as the recipe says, or as suits the device."""
         return self.recipe.batch_tokens or tokens_for(choose_device(self.device))
+
+    def in_batches(self, tokens: int | None) -> "Reranker":
+        """The same with so many padded tokens in a batch; None: with its own."""
+        if tokens is None:
+            return self
+        return replace(self, recipe=self.recipe.model_copy(update={"batch_tokens": tokens}))
 
     @property
     def is_listwise(self) -> bool:

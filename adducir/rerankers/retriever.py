@@ -7,12 +7,13 @@ import pandas as pd
 import pyterrier as pt
 
 from adducir.core.checking import checked
+from adducir.core.sharding.gathering import sharding_or_temporary
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engine import open_index
 from adducir.indexes.index import Index
-from adducir.rerankers.cached import cached
 from adducir.rerankers.registry import Reranker, open_reranker
-from adducir.rerankers.texts import StoredTexts
+from adducir.rerankers.texts import KnownTexts, StoredTexts
+from adducir.rerankers.work import Candidates, reorder
 
 
 class RerankingTransformer(pt.Transformer):
@@ -62,15 +63,21 @@ class RerankingTransformer(pt.Transformer):
         groups = [frame for _, frame in inp.groupby("qid", sort=False)]
         if not groups:
             return inp.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
-        asked = ((str(frame["query"].iloc[0]), self._of(frame)) for frame in groups)
-        by = cached(self.reranker, self.cache)
-        try:
-            ranked = [
-                frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
-                for frame, (order, scores) in zip(groups, by.ranked(asked), strict=True)
-            ]
-        finally:
-            by.close()
+        # A document may have another text for each query: a row is called by its number.
+        texts = [text for frame in groups for text in self._of(frame)]
+        known = KnownTexts({f"{row}": text for row, text in enumerate(texts)})
+        rows = iter(range(len(texts)))
+        asked = [
+            Candidates(qid, query, [f"{next(rows)}" for _ in range(len(frame))])
+            for frame in groups
+            for qid, query in [(str(frame[name].iloc[0]) for name in ("qid", "query"))]
+        ]
+        with sharding_or_temporary(None) as sharding:
+            found = reorder(asked, known, self.reranker, sharding, cache=self.cache)
+        ranked = [
+            frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
+            for frame, (order, scores) in zip(groups, found.ranked, strict=True)
+        ]
         return pd.concat(ranked, ignore_index=True)
 
     def _of(self, frame: pd.DataFrame) -> list[str]:

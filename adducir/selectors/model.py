@@ -64,7 +64,7 @@ class EvidenceModel(torch.nn.Module, Generic[Made]):
         super().__init__()
         self.settings = settings
         self._tokenizer = tokenizer
-        most = longest_input(encoder.network, tokenizer)
+        most = longest_input(encoder.network.config, tokenizer)
         length = most if settings.length is None else min(settings.length, most)
         self._reader = Reader(tokenizer, length)
 

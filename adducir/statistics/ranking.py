@@ -36,6 +36,7 @@ from adducir.statistics.tests.bootstrap import sample_counts
 from adducir.statistics.tests.randomisation import check_draws
 
 IntArray = NDArray[np.int64]
+Places = NDArray[np.intp]
 
 _ROWS = 2048
 """Samples at a time: what belongs to one system stays in the processor's nearest cache."""
@@ -108,8 +109,8 @@ def ranking(
     better, worse = _surely(scores, means, alpha, samples, seed)
     return Ranking(
         rank=1 + (means[None, :] > means[:, None] + equal).sum(axis=1),
-        low=_quantile(ranks, alpha / 2),
-        high=_quantile(ranks, 1 - alpha / 2),
+        low=quantile(ranks, alpha / 2),
+        high=quantile(ranks, 1 - alpha / 2),
         surely_low=1 + better,
         surely_high=systems - worse,
         p_best=p_best,
@@ -182,11 +183,11 @@ def _resampled(
                 gap *= scale[one, other]
                 np.maximum(largest, gap, out=largest)
             reached[step] += np.count_nonzero(largest >= limits[step])
-        ranks += _rank_counts(sampled.T, equal)
+        ranks += rank_counts(sampled.T, equal)
     return reached, ranks
 
 
-def _rank_counts(means: FloatArray, equal: float) -> IntArray:
+def rank_counts(means: FloatArray, equal: float) -> IntArray:
     """(S, S) how often each system has each rank in rows (N, S) of means."""
     systems = means.shape[1]
     order = np.argsort(-means, axis=1)
@@ -201,22 +202,30 @@ def _rank_counts(means: FloatArray, equal: float) -> IntArray:
 def _surely(
     scores: FloatArray, means: FloatArray, alpha: float, samples: int, seed: int
 ) -> tuple[IntArray, IntArray]:
-    """How many systems are significantly better, and worse, than each: two (S,) counts."""
-    systems = len(means)
-    better, worse = np.zeros(systems, dtype=np.int64), np.zeros(systems, dtype=np.int64)
-    first, second = np.triu_indices(systems, 1)
-    if not first.size:
-        return better, worse
+    """:func:`surely` by step-down max-T over topics."""
+    first, second = np.triu_indices(len(means), 1)
     family = PairFamily(np.ones(first.size), scores, first, second)
-    p = MaxT(permutations=samples, seed=seed).of_pairs(family)
-    for i, j in zip(first[p <= alpha], second[p <= alpha], strict=True):
+    p = MaxT(permutations=samples, seed=seed).of_pairs(family) if first.size else np.ones(0)
+    return surely(means, first[p <= alpha], second[p <= alpha])
+
+
+def surely(means: FloatArray, first: Places, second: Places) -> tuple[IntArray, IntArray]:
+    """How many systems are significantly better, and worse, than each: two (S,) counts.
+
+    Args:
+        means: Of S systems.
+        first: Of each pair that differs significantly, one system.
+        second: The other.
+    """
+    better, worse = np.zeros((2, len(means)), dtype=np.int64)
+    for i, j in zip(first, second, strict=True):
         winner, loser = (i, j) if means[i] > means[j] else (j, i)
         better[loser] += 1
         worse[winner] += 1
     return better, worse
 
 
-def _quantile(ranks: IntArray, share: float) -> IntArray:
+def quantile(ranks: IntArray, share: float) -> IntArray:
     """(S,) the smallest rank that this share of the samples does not exceed."""
     cumulated = np.cumsum(ranks, axis=1) / ranks.sum(axis=1, keepdims=True)
     return np.asarray(1 + (cumulated < share - 1e-12).sum(axis=1), dtype=np.int64)

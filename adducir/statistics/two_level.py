@@ -93,6 +93,11 @@ def two_level(first: Floats, second: Floats) -> TwoLevel:
     return TwoLevel(difference, error, float(df), t, p, parts[0][0] / variance)
 
 
+def run_variance(values: Floats) -> float:
+    """What a system's runs add to the variance of its mean over T topics and R runs, (R, T)."""
+    return sum(sign * part for part, _, sign in _of_runs(values))
+
+
 def _of_runs(values: Floats) -> list[tuple[float, float, float]]:
     """What a system's runs add to the variance: parts, their degrees of freedom and signs."""
     runs, topics = values.shape

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
+from adducir.statistics.comparison.notes import meta_notes, shared_topics
 from adducir.tables.cells import is_summed, references, table_cell
 from adducir.tables.footer import footer
 from adducir.tables.material import Material
@@ -80,10 +81,12 @@ def build_table(
         layout: Names, order and style.
 
     Raises:
-        UsageError: No comparison; scores of another form or of other systems or topics.
+        UsageError: No comparison; scores of another form or of other systems or topics; a
+            meta-analysis of one topic set, or of systems with several runs.
     """
     layout = layout or Layout()
     sources = _sources(comparison, scores)
+    notes = [*layout.notes, *(_meta_notes(sources, layout) if layout.style.meta else ())]
     columns = tuple(
         _column(source, measure, layout)
         for source in sources
@@ -106,7 +109,7 @@ def build_table(
             {source.name: (source.comparison, source.scores) for source in sources},
             layout.measure_names,
             layout.system_names,
-            layout.notes,
+            notes,
             evaluated=layout.evaluated,
         ),
         facts={"topic_sets": [_facts(source) for source in sources]},
@@ -144,6 +147,13 @@ def _sources(
                 )
         sources.append(_Source(name, one, by_system))
     return sources
+
+
+def _meta_notes(sources: Sequence[_Source], layout: Layout) -> list[str]:
+    """What the differences on all topic sets say together."""
+    compared = {one.name: one.comparison for one in sources}
+    topics = {one.name: list(one.scores.values()) for one in sources if one.scores}
+    return [*meta_notes(compared, layout.system_names), *shared_topics(topics)]
 
 
 def _column(source: _Source, measure: Hashable, layout: Layout) -> Column:

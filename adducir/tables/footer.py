@@ -83,7 +83,7 @@ def _sentences(
 
 
 def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
-    """A comparison whose settings, runs and missing topics go by the systems' printed names."""
+    """A comparison whose parts that the footer is made of go by the systems' printed names."""
     settings = replace(
         comparison.settings,
         baselines=tuple(names.get(name, name) for name in comparison.settings.baselines),
@@ -91,7 +91,15 @@ def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
     )
     missing = {names.get(name, name): qids for name, qids in comparison.missing.items()}
     runs = {names.get(name, name): count for name, count in comparison.runs.items()}
-    return replace(comparison, settings=settings, missing=missing, runs=runs)
+    posteriors = tuple(
+        replace(
+            one,
+            reference=names.get(one.reference, one.reference),
+            odds={names.get(name, name): odds for name, odds in one.odds.items()},
+        )
+        for one in comparison.posteriors
+    )
+    return replace(comparison, settings=settings, missing=missing, runs=runs, posteriors=posteriors)
 
 
 def _extra(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:

@@ -18,9 +18,13 @@ from adducir.evaluation.gold_ranks import (
     rank_scores,
 )
 from adducir.evaluation.scores import Scores
+from adducir.evaluation.seeds import over_runs
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.table import Column, ResultTable, Row, TableCell
+
+Runs = Mapping[str, GoldRanks]
+"""The ranks of each run of a system: one run, or one for each seed of its training."""
 
 RANDOM = "random"
 NAMES = {str(RANK): "Mean rank", str(RECIPROCAL): "MRR"}
@@ -32,7 +36,7 @@ _TIES = {
 
 
 def rank_table(
-    systems: Mapping[str, GoldRanks],
+    systems: Mapping[str, GoldRanks | Runs],
     *,
     by: str | None = None,
     cutoffs: Sequence[int] = CUTOFFS,
@@ -44,7 +48,9 @@ def rank_table(
     """A table of systems, over all queries or by groups of them.
 
     Args:
-        systems: The ranks of each system, of the same queries.
+        systems: The ranks of each system, or of each of its runs, of the same queries. Of several
+            runs the figures are means over them, and tested over queries and runs; the median rank
+            is the mean of the runs' medians, for which there is no such test.
         by: A key of the queries: each of its values becomes a group of columns.
         cutoffs: The k of R@k.
         ties: The rule of ties; see :mod:`adducir.evaluation.gold_ranks`.
@@ -60,18 +66,28 @@ def rank_table(
     """
     if not systems:
         raise UsageError("there is no system.")
-    first = next(iter(systems.values()))
-    aligned = {name: _aligned(first, ranks, name) for name, ranks in systems.items()}
+    runs = {name: {name: x} if isinstance(x, GoldRanks) else x for name, x in systems.items()}
+    first = _any(runs)
+    aligned = {
+        name: {run: _aligned(first, ranks, run) for run, ranks in own.items()}
+        for name, own in runs.items()
+    }
     if random and RANDOM in aligned:
         raise UsageError(f"a system is called {RANDOM!r} already.")
     groups = {
-        name: {system: ranks.rows(places) for system, ranks in aligned.items()}
+        name: {
+            system: {run: ranks.rows(places) for run, ranks in own.items()}
+            for system, own in aligned.items()
+        }
         for name, places in _groups(first, by).items()
     }
     scores = {
         name: [
-            rank_scores(system, ranks, cutoffs=cutoffs, ties=ties)
-            for system, ranks in group.items()
+            over_runs(
+                system,
+                [rank_scores(run, one, cutoffs=cutoffs, ties=ties) for run, one in own.items()],
+            )
+            for system, own in group.items()
         ]
         for name, group in groups.items()
     }
@@ -85,7 +101,10 @@ def rank_table(
     table = build_table(comparisons, scores, layout=layout)
     if random:
         table = replace(table, rows=(_random_row(groups, cutoffs), *table.rows))
-        groups = {name: {RANDOM: _any(group), **group} for name, group in groups.items()}
+        groups = {
+            name: {RANDOM: {RANDOM: at_random(_any(group))}, **group}
+            for name, group in groups.items()
+        }
     return _with_medians(table, groups, ties)
 
 
@@ -142,12 +161,12 @@ def _compared(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Any:
     return compare(scores, lower_is_better=(RANK,), **arguments)
 
 
-def _any(group: Mapping[str, GoldRanks]) -> GoldRanks:
-    """The ranks of any system of a group: all have the same queries and candidates."""
-    return next(iter(group.values()))
+def _any(group: Mapping[str, Runs]) -> GoldRanks:
+    """The ranks of any run of a group: all have the same queries and candidates."""
+    return next(ranks for runs in group.values() for ranks in runs.values())
 
 
-def _random_row(groups: Mapping[str, Mapping[str, GoldRanks]], cutoffs: Sequence[int]) -> Row:
+def _random_row(groups: Mapping[str, Mapping[str, Runs]], cutoffs: Sequence[int]) -> Row:
     """The expectations of a random ranking, without marks."""
     cells: list[TableCell] = []
     for group in groups.values():
@@ -160,8 +179,8 @@ def _random_row(groups: Mapping[str, Mapping[str, GoldRanks]], cutoffs: Sequence
 
 
 def _notes(
-    groups: Mapping[str, Mapping[str, GoldRanks]],
-    systems: Mapping[str, GoldRanks],
+    groups: Mapping[str, Mapping[str, Runs]],
+    systems: Mapping[str, Runs],
     ties: Ties,
     random: bool,
 ) -> list[str]:
@@ -173,7 +192,7 @@ def _notes(
         begin = f"{name}: " if name else ""
         sentences.append(f"{begin}{number.mean():,.1f} candidates per query on average{spread}.")
     sentences.append(_TIES[ties])
-    for name, ranks in systems.items():
+    for name, ranks in (pair for runs in systems.values() for pair in runs.items()):
         missing = 0 if ranks.unranked is None else int(ranks.unranked.sum())
         if missing:
             sentences.append(
@@ -181,12 +200,14 @@ def _notes(
             )
     if random:
         sentences.append(f"{RANDOM}: the exact expectation of a random ranking; it is not tested.")
-    sentences.append(f"{MEDIAN} is over queries, and not tested.")
+    several = any(len(runs) > 1 for runs in systems.values())
+    what = "is over queries, of several runs the mean of their medians," if several else ""
+    sentences.append(f"{MEDIAN} {what or 'is over queries,'} and not tested.")
     return sentences
 
 
 def _with_medians(
-    table: ResultTable, groups: Mapping[str, Mapping[str, GoldRanks]], ties: Ties
+    table: ResultTable, groups: Mapping[str, Mapping[str, Runs]], ties: Ties
 ) -> ResultTable:
     """The table with the median rank as last column of every group."""
     columns: list[Column] = []
@@ -196,13 +217,10 @@ def _with_medians(
         columns += [table.columns[place] for place in places]
         columns.append(Column(MEDIAN, name, higher_is_better=False, descriptive=True))
         for row, filled in zip(table.rows, cells, strict=True):
-            ranks = group[row.system]
             filled += [row.cells[place] for place in places]
-            if row.system == RANDOM:
-                median = median_rank(at_random(ranks), "expected")
-            else:
-                median = median_rank(ranks, ties)
-            filled.append(TableCell(median, len(ranks.qids)))
+            counted: Ties = "expected" if row.system == RANDOM else ties
+            medians = [median_rank(ranks, counted) for ranks in group[row.system].values()]
+            filled.append(TableCell(float(np.mean(medians)), len(_any(group).qids)))
     rows = tuple(
         replace(row, cells=tuple(filled)) for row, filled in zip(table.rows, cells, strict=True)
     )

@@ -5,8 +5,10 @@ for it, and train with it.
 """
 
 import json
+import shutil
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from adducir.core.artifacts import Manifest, build, read_manifest
 from adducir.core.checking import checked
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.execution import HERE, Execution
 from adducir.models.artifacts import build_by_parts
 from adducir.models.machine import choose_device, using_threads
 from adducir.training.card import model_card
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = "examples"
 _COUNTS = "counts.json"
-_EXAMPLES_VERSION = 1
+_EXAMPLES_VERSION = 2
 _DIGITS = 16
 _TRAIN, _DONE, _FAILED = "train", "done", "failed"
 
@@ -39,6 +42,8 @@ def train_model(
     *,
     device: str = "auto",
     examples: Path | None = None,
+    prepared: Path | None = None,
+    execution: Execution = HERE,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -67,7 +72,8 @@ def train_model(
     with joined(here) as processes:
         _refuse_others(plan, processes)
         if processes.is_first:
-            return _lead(plan, output, processes, here, examples, rebuild, progress)
+            places = _Places(plan, examples, prepared, execution, progress)
+            return _lead(plan, output, processes, here, places, rebuild, progress)
         return _follow(plan, output, processes, here)
 
 
@@ -76,7 +82,7 @@ def _lead(
     output: Path,
     processes: Processes,
     device: "torch.device",
-    examples: Path | None,
+    places: "_Places",
     rebuild: bool,
     progress: Progress,
 ) -> Manifest:
@@ -86,9 +92,7 @@ def _lead(
     def make(folder: Path, parts: Path) -> dict[str, Any]:
         nonlocal training
         task = _task(plan, device, progress)
-        name = plan.examples_fingerprint
-        place = parts / EXAMPLES if examples is None else examples / name[:_DIGITS]
-        counts = _written(task, place, name, progress)
+        place, counts = places.written(task, parts)
         training = True
         processes.broadcast((_TRAIN, f"{parts}", f"{place.resolve()}"))
         with processes.agreeing():
@@ -194,25 +198,51 @@ def _make(
     return counts | history.record()
 
 
-def _written(
-    task: TrainingTask, folder: Path, fingerprint: str, progress: Progress
-) -> dict[str, Any]:
-    """Write the examples unless they are there already; returns the counts."""
+@dataclass(frozen=True)
+class _Places:
+    """Where examples lie and what they are made of; see :func:`train_model`."""
 
-    def make(place: Path) -> Mapping[str, Any]:
-        counts = task.write(place, progress)
-        # In their order, which the manifest does not keep.
-        (place / _COUNTS).write_text(json.dumps(counts), encoding="utf-8")
-        return {}
+    plan: TrainingPlan[Any]
+    examples: Path | None
+    prepared: Path | None
+    execution: Execution
+    progress: Progress
 
-    build(
-        folder,
-        kind="training-examples",
-        recipe={},
-        inputs={"examples": fingerprint},
-        builder_version=_EXAMPLES_VERSION,
-        make=make,
-        progress=progress,
-    )
-    counts: dict[str, Any] = json.loads((folder / _COUNTS).read_text(encoding="utf-8"))
-    return counts
+    def written(self, task: TrainingTask, parts: Path) -> tuple[Path, dict[str, Any]]:
+        """The examples, written unless they are there already, and their counts.
+
+        Args:
+            parts: A folder for what is not to be kept.
+        """
+        name = self.plan.examples_fingerprint
+        place = parts / EXAMPLES if self.examples is None else self.examples / name[:_DIGITS]
+
+        def make(folder: Path) -> Mapping[str, Any]:
+            counts = self._write(task, folder, parts)
+            # In their order, which the manifest does not keep.
+            (folder / _COUNTS).write_text(json.dumps(counts), encoding="utf-8")
+            return {}
+
+        build(
+            place,
+            kind="training-examples",
+            recipe={},
+            inputs={"examples": name},
+            builder_version=_EXAMPLES_VERSION,
+            make=make,
+            progress=self.progress,
+        )
+        counts: dict[str, Any] = json.loads((place / _COUNTS).read_text(encoding="utf-8"))
+        return place, counts
+
+    def _write(self, task: TrainingTask, folder: Path, parts: Path) -> Mapping[str, Any]:
+        preparation = self.plan.preparation
+        if preparation is None:
+            return task.write(folder, self.progress)
+        kept = self.prepared or (self.examples and preparation.place_in(self.examples))
+        task.prepared = kept or parts / "prepared"
+        preparation.make(task.prepared, execution=self.execution, progress=self.progress)
+        counts = task.write(folder, self.progress)
+        if kept is None:
+            shutil.rmtree(task.prepared, ignore_errors=True)
+        return counts

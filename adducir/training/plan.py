@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from adducir.core.artifacts import Sources, artifact_fingerprint, is_current
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.sizes import bytes_of_files
+from adducir.training.preparation import Preparation
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
@@ -93,6 +94,11 @@ class TrainingPlan(ABC, Generic[R]):
         """The fingerprint of the examples that it makes."""
         kind = f"examples of {self.artifact}"
         return artifact_fingerprint(kind, self.examples_settings, self.inputs, self.version)
+
+    @property
+    def preparation(self) -> Preparation | None:
+        """What the examples are made of and other trainings may share; None: nothing is shared."""
+        return None
 
     @property
     def canonical(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import ArtifactError
+from adducir.core.files import link_or_copy
 
 Array = NDArray[Any]
 Numbers = NDArray[np.int64]
@@ -72,30 +73,51 @@ class StoreWriter:
             ValueError: It has other names, types or widths than the first one.
         """
         arrays = {name: np.asarray(value) for name, value in example.items()}
-        if not self._count:
-            for name, value in arrays.items():
-                self._open(name, value)
-        if arrays.keys() != self._columns.keys():
-            raise ValueError(f"an example has {sorted(arrays)}, not {sorted(self._columns)}")
-        for name, value in arrays.items():
-            column = self._columns[name]
-            if value.dtype.str != column["type"] or list(value.shape[1:]) != column["width"]:
-                raise ValueError(f"{name} is {value.dtype} {value.shape}, not {column}")
-            self._values[name].write(np.ascontiguousarray(value).data.cast("B"))
-            if column["ragged"]:
-                self._ends[name] += len(value)
-                self._offsets[name].write(self._ends[name].to_bytes(8, "little"))
-        self._count += 1
+        self.extend(
+            1,
+            {
+                name: (value, np.array([len(value)])) if value.ndim else (value[None], None)
+                for name, value in arrays.items()
+            },
+        )
         return self._count - 1
 
-    def _open(self, name: str, value: Array) -> None:
+    def extend(self, count: int, columns: Mapping[str, tuple[Array, Numbers | None]]) -> None:
+        """Write several examples.
+
+        Args:
+            count: How many.
+            columns: By name their values one behind the other, and (count,) the length of each
+                example's array; None for one number each.
+
+        Raises:
+            ValueError: As for :meth:`add`.
+        """
+        if not self._count:
+            for name, (values, lengths) in columns.items():
+                self._open(name, values, is_ragged=lengths is not None)
+        if columns.keys() != self._columns.keys():
+            raise ValueError(f"an example has {sorted(columns)}, not {sorted(self._columns)}")
+        for name, (values, lengths) in columns.items():
+            column = self._columns[name]
+            if (values.dtype.str, list(values.shape[1:])) != (column["type"], column["width"]):
+                raise ValueError(f"{name} is {values.dtype} {values.shape}, not {column}")
+            if values.size:  # a view of nothing cannot be cast
+                self._values[name].write(np.ascontiguousarray(values).data.cast("B"))
+            if lengths is not None:
+                ends = self._ends[name] + np.cumsum(lengths, dtype=np.int64)
+                self._ends[name] = int(ends[-1]) if len(ends) else self._ends[name]
+                self._offsets[name].write(ends.tobytes())
+        self._count += count
+
+    def _open(self, name: str, values: Array, *, is_ragged: bool) -> None:
         self._columns[name] = {
-            "type": value.dtype.str,
-            "ragged": value.ndim > 0,
-            "width": list(value.shape[1:]),
+            "type": values.dtype.str,
+            "ragged": is_ragged,
+            "width": list(values.shape[1:]),
         }
         self._values[name] = (self._folder / f"{name}.values").open("wb", buffering=_BUFFER)
-        if value.ndim:
+        if is_ragged:
             self._offsets[name] = (self._folder / f"{name}.offsets").open("wb", buffering=_BUFFER)
             self._offsets[name].write(bytes(8))
             self._ends[name] = 0
@@ -237,6 +259,27 @@ class ColumnFiller:
             column = {"type": "<f4", "ragged": True, "width": [self._width]}
             details["columns"][self._name] = column
             (folder / COLUMNS).write_text(json.dumps(details), encoding="utf-8")
+
+
+def share_columns(source: Path, names: Sequence[str], target: Path) -> None:
+    """Give a store columns of another, which holds as many examples; their files are linked.
+
+    Args:
+        source: The folder of the other.
+        names: The columns.
+        target: The folder of the store.
+    """
+    details, shared = (
+        json.loads((folder / COLUMNS).read_text(encoding="utf-8")) for folder in (target, source)
+    )
+    if details["count"] != shared["count"]:
+        raise ValueError(f"{target} has {details['count']} examples, {source} {shared['count']}")
+    for name in names:
+        if name in shared["columns"]:
+            details["columns"][name] = shared["columns"][name]
+            for path in source.glob(f"{name}.*"):
+                link_or_copy(path, target / path.name)
+    (target / COLUMNS).write_text(json.dumps(details), encoding="utf-8")
 
 
 def _check_size(path: Path, wanted: int) -> None:

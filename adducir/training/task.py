@@ -62,6 +62,7 @@ class TrainingTask(ABC):
         held_out: Those for validation; there may be none.
         tokens: Padded tokens of held-out examples that are computed at a time.
         unit: What an example is called in the progress.
+        prepared: What :attr:`.TrainingPlan.preparation` made, if it has been made.
         adds_up: Whether a batch's loss is that of its pieces; false for in-batch negatives.
     """
 
@@ -72,6 +73,7 @@ class TrainingTask(ABC):
     training: Examples
     held_out: Examples
     tokens: int | None = None
+    prepared: Path | None = None
     _lengths: Numbers | None = None
 
     @abstractmethod

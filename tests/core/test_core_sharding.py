@@ -3,15 +3,15 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from random import Random
 
 import pytest
 from fake_work import FakeWork, build, digest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from troubled import Troubled, in_the_end
 
 from adducir.core.errors import (
     ArtifactError,
@@ -21,13 +21,10 @@ from adducir.core.errors import (
     UsageError,
 )
 from adducir.core.progress import Silent
-from adducir.core.sharding.building import PartMade
 from adducir.core.sharding.commands import command_of
 from adducir.core.sharding.execution import Execution
 from adducir.core.sharding.executors.part import Part
-from adducir.core.sharding.parts import Failed, Lost
-from adducir.core.sharding.work import WorkerPlace
-from adducir.core.sharding.worker import Worker
+from adducir.core.sharding.gathering import PartMade
 
 
 class Notes(Silent):
@@ -38,48 +35,8 @@ class Notes(Silent):
         self.lines.append(message)
 
 
-@dataclass(frozen=True)
-class Troubled(Execution):
-    """Makes shards in any order; loses some, fails at some, makes some twice or damages them."""
-
-    seed: int = 0
-
-    def executor(self):
-        return _TroubledExecutor(self.seed)
-
-
-class _TroubledExecutor:
-    def __init__(self, seed):
-        self.random = Random(seed)
-
-    def run(self, job, shards) -> Iterator:
-        shards = self.random.sample(shards, len(shards))
-        workers = [Worker(job, WorkerPlace()) for _ in range(3)]
-        for shard in shards:
-            match self.random.randrange(6):
-                case 0:
-                    yield Lost(shard)
-                case 1:
-                    yield Failed(shard, "surprise", is_final=False)
-                case 2:  # lost when all was done
-                    self.random.choice(workers).make(shard)
-                    yield Lost(shard)
-                case 3:
-                    outcome = self.random.choice(workers).make(shard)
-                    (job.folder / outcome.file).write_text("x" * outcome.bytes)
-                    yield outcome
-                case _:
-                    yield self.random.choice(workers).make(shard)
-
-
 def finished(path, work, execution):
-    """What comes of it in the end, however often it must be begun again."""
-    for attempt in range(30):
-        try:
-            return build(path, work, replace(execution, seed=execution.seed + attempt))
-        except (IncompleteError, MachineError):
-            continue
-    raise AssertionError("it never ends")
+    return in_the_end(partial(build, path, work), execution)
 
 
 def with_examples(number):
@@ -138,7 +95,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from fake_work import FakeWork, build
-from adducir.core.sharding.building import PartMade
+from adducir.core.sharding.gathering import PartMade
 from adducir.core.sharding.execution import Execution
 from adducir.core.sharding.executors.part import Part
 try:

@@ -17,11 +17,13 @@ from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics
+from adducir.deepct.cutting import cutter
 from adducir.deepct.examples import Counts, Example, ExampleSettings, examples
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.splitting import Divided, Divider
 from adducir.deepct.stopwords import stop_words
 from adducir.deepct.supervision import FromFields, FromTopics, Supervision
+from adducir.deepct.targets import Matcher
 from adducir.deepct.words import basic_words, words
 from adducir.models.machine import seed_of
 from adducir.training.leaks import NOBODY, Excluded, Without, excluded
@@ -47,9 +49,9 @@ def made(
     out: Excluded = NOBODY,
 ) -> SimpleNamespace:
     counts = Counts()
-    found = examples(
-        corpus, settings, supervision, pieces_of_three, counts, stop_words=ENGLISH, excluded=out
-    )
+    matcher = Matcher(ENGLISH, keys=settings.keys)
+    cut = cutter(settings, matcher, pieces_of_three)
+    found = examples(corpus, settings, supervision, matcher, cut, counts, excluded=out)
     return SimpleNamespace(examples=list(found), counts=counts)
 
 

@@ -1,6 +1,7 @@
 """Training from a recipe: what is learned, what is left out, what a kill costs (nothing)."""
 
 import json
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ from adducir.core.errors import InputError
 from adducir.core.progress import Silent
 from adducir.core.recipe import validate
 from adducir.core.yaml import load
-from adducir.deepct.examples import Counts
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.weighting import predict_weights
@@ -166,19 +166,26 @@ def test_errors_of_a_recipe_come_with_their_lines(study):
     assert "`stopwords`" in str(caught.value)
 
 
-def test_training_reads_so_many_tokens_of_a_passage_and_weights_all_of_it(study):
+def test_training_reads_so_many_tokens_of_a_passage_and_weights_all_of_it(study, tmp_path):
     opened = training_plan(
         study, "training_length=8", "held_out.share=0", "stop_words_in_loss=true"
     )
     plain = training_plan(study, "held_out.share=0", "stop_words_in_loss=true")
-    made = list(opened.opened.examples(opened.opened.untrained(), Counts()))
-    cpu = torch.device("cpu")
-    whole, cut = (list(plan.task(cpu).encoded(made)) for plan in (plain, opened))
+
+    def read(plan, folder):
+        folder.mkdir()
+        task = plan.task(torch.device("cpu"))
+        task.write(folder)
+        task.read(folder)
+        with closing(task):
+            return [task.training.store.get(number) for number in task.training.numbers]
+
+    whole, cut = read(plain, tmp_path / "whole"), read(opened, tmp_path / "cut")
     assert max(len(one["ids"]) for one in whole) > 8 == max(len(one["ids"]) for one in cut)
     for one, other in zip(whole, cut, strict=True):
         assert one["ids"][[0, -1]].tolist() == other["ids"][[0, -1]].tolist()  # [CLS], [SEP] stay
-        kept = [place for place in one["places"] if place < len(other["ids"]) - 1]
-        assert other["places"].tolist() == kept
+        kept = [place for place in one["firsts"] if place < len(other["ids"]) - 1]
+        assert [place for place in other["firsts"] if place >= 0] == kept
     output = study / "deepct" / "tiny"
     train_model(opened, output)
     (found,) = predict_weights(TermWeighter.load(output), ["cats " * 15])

@@ -1,10 +1,13 @@
 """A study of evidence sets: two data sets, two rounds, two seeds, on a tiny model."""
 
+import csv
 import json
 import shutil
 import sys
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
@@ -19,6 +22,7 @@ from adducir.core.errors import InputError
 from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.evidence_sets.selected import read_selected
 from adducir.experiments.experiment import plan_experiment
+from adducir.statistics.two_level import two_level
 
 FILE = """task: evidence-sets
 description: A study.
@@ -66,19 +70,27 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
     table = json.loads(capsys.readouterr().out)
     assert [row["system"] for row in table["rows"]] == ["upper bound", "ranker", "ours"]
     a, b = some_questions(8, seed=0), some_questions(7, seed=1)
-    hits = []
-    for seed in (3, 5):
+    hits = {"ours": np.zeros((2, 15)), "ranker": np.zeros((2, 15))}
+    for system, run in product(hits, (0, 1)):
+        hit = []
         for number, questions in ((1, b), (2, a)):
-            path = place / "runs" / "sets" / f"A-{number}-ours-{seed}" / "chosen.jsonl"
-            found = list(read_selected(path))
+            name = f"A-{number}-{system}-{(3, 5)[run]}"
+            found = list(read_selected(place / "runs" / "sets" / name / "chosen.jsonl"))
             assert [one.id for one in found] == [question.id for question in questions]
             pairs = zip(found, questions, strict=True)
-            hits += [set(one.chosen) == question.gold_ids[0] for one, question in pairs]
-    assert len(hits) == 2 * 15
-    assert table["rows"][2]["cells"][0]["mean"] == pytest.approx(sum(hits) / 30)
+            hit += [set(one.chosen) == question.gold_ids[0] for one, question in pairs]
+        hits[system][run] = hit
+    cell = table["rows"][2]["cells"][0]
+    assert cell["mean"] == pytest.approx(hits["ours"].mean())
+    # Tests are over questions and seeds.
+    (test,), by_hand = cell["versus"], two_level(hits["ours"], hits["ranker"])
+    assert (test["p"], test["ci"]) == (by_hand.p, list(by_hand.interval(0.95)))
     text = (place / "experiments" / "sets" / "table.md").read_text()
     assert "EM of ours on A by seed" in text
-    assert len((place / "experiments/sets/per-question.csv").read_text().splitlines()) > 15
+    assert "Runs of a system: ranker 2, ours 2" in text
+    with (place / "experiments/sets/per-question.csv").open() as handle:
+        systems = {row["system"] for row in csv.DictReader(handle)}
+    assert systems == {f"{name}.seed{seed}" for name in hits for seed in (3, 5)}
     assert json.loads((place / "rerankers/sets/A-2-ours-5/evidence.json").read_text())
     # What is there is not made again.
     models = sorted((place / "rerankers" / "sets").glob("*/manifest.json"))
@@ -102,6 +114,11 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
         ("baseline: ranker", "baseline: other", "'other' is no system"),
         ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
         ("seeds: [3, 5]", "seeds: []", "seeds"),
+        (
+            "{baseline: ranker}",
+            "{baseline: ranker, test: sign}",
+            "no sign test .*several",
+        ),
         ("diversity: 0", "diversity: -1", "diversity"),
         ("rerankers/ours.yaml\n", "rerankers/none.yaml\n", "none.yaml"),
         ("test: d.jsonl", "test: none.jsonl", "none.jsonl"),

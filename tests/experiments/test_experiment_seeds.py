@@ -91,6 +91,7 @@ def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
     lines = planned(study, dry_run=True).lines()
     made = [line.split(" of ")[0].split(" by ")[0] for line in lines]
     assert made == [
+        "cut    passages deepct/tiny.prepared",
         "train  deepct/tiny.seed0",
         "weight deepct/tiny.seed0.pets.weights",
         "train  deepct/tiny.seed1",
@@ -115,7 +116,7 @@ def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
         "test   differences, against BM25: t, holm over each measure, alpha 0.05",
         "write  experiments/pets/",
     ]
-    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[10]
+    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[11]
 
 
 def test_a_tuned_fusion_names_its_members_of_a_seed(study):
@@ -275,10 +276,10 @@ def test_errors_name_their_line(study, old, new, place, what):
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ("comparison.equivalence=0.1", "comparison.equivalence"),
-        ("comparison.test=sign", "comparison.test"),
-        ("comparison.preset=wilcoxon-bh", "comparison.preset"),
-        ("comparison.best=set", "comparison.best"),
+        ("comparison={baseline: BM25, equivalence: 0.1, equivalence_test: exact}", "equivalence_t"),
+        ("comparison.test=sign", "test"),
+        ("comparison.preset=wilcoxon-bh", "preset"),
+        ("comparison.interval=bootstrap", "interval"),
     ],
 )
 def test_what_cannot_be_tested_of_several_runs_is_refused_before_anything_runs(
@@ -286,7 +287,7 @@ def test_what_cannot_be_tested_of_several_runs_is_refused_before_anything_runs(
 ):
     with pytest.raises(InputError, match="for systems with several runs") as caught:
         planned(study, change)
-    assert f"at `{place}`" in str(caught.value)
+    assert f"at `comparison.{place}" in str(caught.value)
 
 
 def test_a_recipe_whose_model_would_have_the_folder_of_a_seed_is_refused(study):

@@ -26,6 +26,7 @@ from adducir.experiments.grounded_generation.data import DataRecipe, GroundedDat
 from adducir.experiments.grounded_generation.steps import PhaseStep
 from adducir.hindsight.recipe import RetrieverRecipe
 from adducir.hindsight.vectors import Network
+from adducir.statistics.two_level import two_level
 
 WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
 BED = ArgumentsRecipe(
@@ -109,6 +110,8 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     bound = [cell["mean"] for cell in table["rows"][0]["cells"]]
     assert bound[1:] == [pytest.approx(1 / 8), pytest.approx(5 / 8)]  # Success@1 and 5 of 8
     assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
+    assert "Runs of a system: marginal 2, elbo 2." in " ".join(table["footer"])
+    check_runs(place, table)
     texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
     groups = ["answers", "msmarco", "knowledge", "grounding"]
     assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
@@ -121,6 +124,30 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
     verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
     assert verbs == {"keep", "test", "write"}
+
+
+def check_runs(place: Path, table: dict) -> None:
+    """Tests are over conclusions and seeds."""
+    bed = build_bed(place / "arguments.jsonl", BED)
+    numbers = {docno: number for number, docno in enumerate(bed.passages)}
+    contexts = bed.contexts["test"]
+    groups = list(dict.fromkeys(one.group for one in contexts))
+
+    def found(system: str) -> np.ndarray:
+        """Success@5 of each conclusion, (runs, conclusions)."""
+        runs = []
+        for seed in (3, 5):
+            closed = load_file(place / f"runs/bed/{system}-k3-{seed}/closed.safetensors")
+            own: list[list[bool]] = [[] for _ in groups]
+            for one, row in zip(contexts, closed["retriever"], strict=True):
+                gold = {numbers[docno] for docno in one.gold}
+                own[groups.index(one.group)].append(bool(gold & set(row[:5].tolist())))
+            runs.append([np.mean(some) for some in own])
+        return np.array(runs)
+
+    row = next(r for r in table["rows"] if (r["section"], r["system"]) == ("k = 3", "elbo"))
+    (test,) = row["cells"][2]["versus"]
+    assert test["p"] == pytest.approx(two_level(found("elbo"), found("marginal")).p, rel=1e-9)
 
 
 def check_pages(place: Path) -> None:

@@ -11,6 +11,7 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 
 from tiny import tiny_bert
 
+from adducir.core.text_file import TextFile
 from adducir.datasets.grounded import GroundedContext
 from adducir.hindsight import candidates
 from adducir.hindsight.building import Problem
@@ -95,3 +96,17 @@ def test_retriever_and_guide_have_candidates_of_their_own(tmp_path, order) -> No
     of_p, of_q = Candidates.load(tmp_path / "candidates.safetensors").of(np.array([2, 0]))
     assert np.array_equal(of_p, found.retriever[[2, 0]])
     assert np.array_equal(of_q, found.guide[[2, 0]])
+
+
+@pytest.mark.parametrize("vectors", ["one", "tokens"])
+def test_texts_in_a_file_are_read_as_those_in_memory(tmp_path, vectors) -> None:
+    tiny_bert(tmp_path / "tiny")
+    network = Network(RetrieverRecipe(base="tiny", vectors=vectors), tmp_path).eval()
+    held, filed = (Live(network, one, "document") for one in (PASSAGES, TextFile(None, PASSAGES)))
+    assert isinstance(held.inputs, list)
+    assert not isinstance(filed.inputs, list)
+    assert len(filed) == len(held)
+    numbers = np.array([3, 41, 0, 36])
+    with torch.inference_mode():
+        for one, other in zip(held.batch(numbers), filed.batch(numbers), strict=True):
+            assert torch.equal(one, other)

@@ -10,7 +10,7 @@ from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import CandidateSet, Ranking, lower_split, rank_parts
 from adducir.indexes.candidates.parts import Best
-from adducir.indexes.candidates.vocabulary import LuceneTerms
+from adducir.indexes.candidates.vocabulary import LuceneTerms, QueriedWords
 from adducir.indexes.models import ATIRE, BM25, QLD, BM25Plus, InL2, Okapi
 
 
@@ -97,3 +97,12 @@ def test_java_keeps_nothing_of_the_threads_that_called_it() -> None:
     counts, bytes_used = zip(*seen, strict=True)
     assert counts[-1] <= counts[0]
     assert bytes_used[-1] < bytes_used[0] + 5_000_000  # each thread held 6 MB
+
+
+@pytest.mark.parametrize("size", [7, 320])
+def test_terms_that_no_query_holds_need_no_numbers(size: int) -> None:
+    whole = CandidateSet.of_texts(TEXTS, lower_split).rank(QUERIES, BM25(), 25)
+    words = QueriedWords(lower_split, QUERIES)
+    found = rank_parts(TEXTS, QUERIES, BM25(), 25, size=size, vocabulary=words)
+    assert np.array_equal(found.numbers, whole.numbers)
+    assert np.array_equal(found.scores, whole.scores)

@@ -9,6 +9,7 @@ from adducir.core.errors import UsageError
 from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, paragraphs_of, read_hotpotqa
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.models import BM25
+from adducir.indexes.paragraphs import Paragraphs
 from adducir.indexes.pools import STOP_WORDS, bigram_terms, bm25_pools
 
 PARAGRAPHS = {
@@ -18,6 +19,7 @@ PARAGRAPHS = {
     "Rivers": "Water runs in them.",
     "Fish": "They swim.",
 }
+KEPT = Paragraphs(paragraphs=PARAGRAPHS.items())
 
 
 def question(name: str, text: str, *gold: str) -> HotpotQuestion:
@@ -58,13 +60,13 @@ def plain_order(text: str, k1: float, b: float) -> list[str]:
 
 @pytest.mark.parametrize(("k1", "b"), [(0.9, 0.4), (1.5, 0.75)])
 def test_the_order_is_that_of_bm25_over_bigrams(k1: float, b: float) -> None:
-    (one,) = bm25_pools([FIGHT], PARAGRAPHS, model=BM25(k1=k1, b=b), gold="found").questions
+    (one,) = bm25_pools([FIGHT], KEPT, model=BM25(k1=k1, b=b), gold="found")
     assert [passage.title for passage in one.passages] == plain_order(FIGHT.question, k1, b)
 
 
 def test_found_leaves_the_pool_as_it_is() -> None:
-    made = bm25_pools([FIGHT], PARAGRAPHS, passages=2, gold="found")
-    (one,) = made.questions
+    made = bm25_pools([FIGHT], KEPT, passages=2, gold="found")
+    (one,) = made
     assert [passage.title for passage in one.passages] == plain_order(FIGHT.question, 0.9, 0.4)[:2]
     assert one.gold == (frozenset({0}),)
     assert one.missing == (1,)
@@ -73,8 +75,8 @@ def test_found_leaves_the_pool_as_it_is() -> None:
 
 
 def test_always_puts_the_gold_into_the_last_places() -> None:
-    made = bm25_pools([FIGHT], PARAGRAPHS, passages=3)
-    (one,) = made.questions
+    made = bm25_pools([FIGHT], KEPT, passages=3)
+    (one,) = made
     assert [passage.title for passage in one.passages] == [
         *plain_order(FIGHT.question, 0.9, 0.4)[:2],
         "Fish",
@@ -83,25 +85,25 @@ def test_always_puts_the_gold_into_the_last_places() -> None:
     assert one.missing == (0,)
     assert one.sets[0] == ((0, 2), True)
     assert made.counts == (1, 0, 0, 1)
-    (pair,) = bm25_pools([FIGHT], PARAGRAPHS, passages=2).questions
+    (pair,) = bm25_pools([FIGHT], KEPT, passages=2)
     assert [passage.title for passage in pair.passages] == ["Kansas Song", "Fish"]
     with pytest.raises(UsageError, match="no place for 2"):
-        bm25_pools([FIGHT], PARAGRAPHS, passages=1)
+        bm25_pools([FIGHT], KEPT, passages=1)
 
 
 def test_gold_that_is_not_at_hand() -> None:
     unknown = question("q2", "Where do fish swim?", "Fish", "Sea")
-    made = bm25_pools([FIGHT, unknown], PARAGRAPHS, passages=3)
-    assert [one.id for one in made.questions] == ["q1"]
+    made = bm25_pools([FIGHT, unknown], KEPT, passages=3)
+    assert [one.id for one in made] == ["q1"]
     assert made.counts == (2, 1, 0, 1)
-    left = bm25_pools([FIGHT, unknown], PARAGRAPHS, passages=3, gold="found")
-    assert left.questions[1].missing == (1,)
+    left = bm25_pools([FIGHT, unknown], KEPT, passages=3, gold="found")
+    assert left[1].missing == (1,)
     assert left.counts == (2, 1, 0, 2)
 
 
 def test_questions_without_facts_get_a_pool() -> None:
-    made = bm25_pools([question("q3", "Fish?")], PARAGRAPHS, passages=2)
-    (one,) = made.questions
+    made = bm25_pools([question("q3", "Fish?")], KEPT, passages=2)
+    (one,) = made
     assert one.passages[0].title == "Fish"
     assert (one.gold, one.sets, one.missing) == ((), (), ())
     assert made.counts == (1, 0, 0, 1)
@@ -109,11 +111,11 @@ def test_questions_without_facts_get_a_pool() -> None:
 
 def test_nonsense_is_refused() -> None:
     with pytest.raises(UsageError, match="no paragraph"):
-        bm25_pools([FIGHT], {})
+        bm25_pools([FIGHT], Paragraphs())
     with pytest.raises(UsageError, match="'always' or 'found'"):
-        bm25_pools([FIGHT], PARAGRAPHS, gold="never")  # type: ignore[arg-type]
+        bm25_pools([FIGHT], KEPT, gold="never")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="depth"):
-        bm25_pools([FIGHT], PARAGRAPHS, passages=0)
+        bm25_pools([FIGHT], KEPT, passages=0)
 
 
 @pytest.mark.slow
@@ -121,18 +123,18 @@ def test_hotpotqa(collections: Path) -> None:
     questions = list(read_hotpotqa(collections / "hotpotqa" / "hotpotqa.subset.jsonl"))
     paragraphs = paragraphs_of(questions)
     assert len(paragraphs) == 8811
-    found = bm25_pools(questions, paragraphs, gold="found")
-    always = bm25_pools(questions, paragraphs)
+    found = bm25_pools(questions, Paragraphs(paragraphs=paragraphs.items()), gold="found")
+    always = bm25_pools(questions, Paragraphs(paragraphs=paragraphs.items()))
     for made in (found, always):
-        assert all(len(one.passages) == 50 for one in made.questions)
+        assert all(len(one.passages) == 50 for one in made)
         assert made.counts.questions == 900
         assert made.counts.unknown == 344  # 556 have both true paragraphs among the 8,811
-    assert len(found.questions) == 900
-    assert sum(one.missing == (0,) for one in found.questions) == found.counts.found
+    assert len(found) == 900
+    assert sum(one.missing == (0,) for one in found) == found.counts.found
     assert 344 < found.counts.found <= 556
-    assert len(always.questions) == always.counts.made == 556
+    assert len(always) == always.counts.made == 556
     texts = {one.id: one for one in questions}
-    for one in always.questions:
+    for one in always:
         (gold,) = one.gold
         assert {one.passages[n].title for n in gold} == set(texts[one.id].gold_titles)
         assert one.missing == (0,)

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from adducir.core.errors import IncompleteError, MachineError, UsageError
-from adducir.core.sharding.building import PartMade
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.executors.part import Part
+from adducir.core.sharding.gathering import PartMade
 from adducir.core.sharding.work import WorkerPlace
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.model import TermWeighter

@@ -22,19 +22,17 @@ class Notes(Silent):
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
-def test_a_damaged_shard_gives_no_other_scores(tmp_path: Path, count: int) -> None:
+def test_a_damaged_file_gives_no_other_scores(tmp_path: Path, count: int) -> None:
     keys, scores = pair_keys(PAIRS), np.random.default_rng(1).normal(size=len(PAIRS))
     cache = ScoreCache(tmp_path, {"model": 1})
-    cache.put(keys[:100], scores[:100])
-    cache.flush()
-    cache.put(keys[100:], scores[100:])
-    cache.flush()
+    cache.add(keys[:100], scores[:100])
+    cache.add(keys[100:], scores[100:])
     _, second = sorted(cache.folder.glob("scores-*.safetensors"))
     whole, draw, lost = second.read_bytes(), random.Random(2), 0
     for _ in range(count):
         damage(second, draw)
         notes = Notes()
-        found = ScoreCache(tmp_path, {"model": 1}, notes).look_up(keys)
+        found = ScoreCache(tmp_path, {"model": 1}, notes).load().look_up(keys)
         known = ~np.isnan(found)
         assert (found[known] == scores[known]).all()
         assert known[:100].all()
@@ -46,11 +44,11 @@ def test_a_damaged_shard_gives_no_other_scores(tmp_path: Path, count: int) -> No
     assert lost >= 0.9 * count
 
 
-def test_a_shard_that_does_not_tell_its_digest_is_left_out(tmp_path: Path) -> None:
+def test_a_file_that_does_not_tell_its_digest_is_left_out(tmp_path: Path) -> None:
     from safetensors.numpy import save_file
 
     cache = ScoreCache(tmp_path, {"model": 1})
     cache.folder.mkdir()
     keys = pair_keys(PAIRS)
     save_file({"keys": keys, "values": np.zeros(200)}, cache.folder / "scores-1.safetensors")
-    assert not len(ScoreCache(tmp_path, {"model": 1}))
+    assert not len(cache.load())

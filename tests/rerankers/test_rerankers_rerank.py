@@ -1,4 +1,4 @@
-"""Reranking runs: order below the depth, the cache, kills, passages, what the metadata records."""
+"""Reranking runs: order below the depth, the cache, passages, what the metadata records."""
 
 import multiprocessing
 from pathlib import Path
@@ -8,12 +8,11 @@ import polars as pl
 import pytest
 from rerank_texts import QUERIES, TEXTS
 
-from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.errors import IncompleteError, InputError, UsageError
 from adducir.core.progress import Silent
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.batches import CPU_TOKENS
-from adducir.rerankers import cache as cache_module
 from adducir.rerankers.cache import ScoreCache, pair_keys
 from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.rerank import rerank
@@ -134,50 +133,11 @@ def test_keys_tell_where_the_query_ends():
     assert pair_keys([]).shape == (0, 2)
 
 
-class Killed(Silent):
-    """Ends the work as a kill would, after some pairs."""
-
-    def __init__(self, after):
-        self.after = after
-
-    def advance(self, count):
-        self.after -= count
-        if self.after < 0:
-            raise KeyboardInterrupt
-
-
-def test_what_was_computed_before_a_kill_is_not_computed_again(
-    classifier, run, topics, tmp_path, monkeypatch, counted
-):
-    monkeypatch.setattr(cache_module, "SHARD", 4)
-    # As a kill leaves it: what is in no shard is lost.
-    monkeypatch.setattr(ScoreCache, "flush", _only_full(ScoreCache.flush))
-    path = tmp_path / "one-by-one.yaml"
-    path.write_text(f"model: cross-encoder\nbase: {classifier}\nbatch_tokens: 1\n")
-    cache = tmp_path / "scores"
-    with pytest.raises(KeyboardInterrupt):
-        rerank(run, topics, KNOWN, open_reranker(path), cache=cache, progress=Killed(10))
-    monkeypatch.undo()
-    found = rerank(run, topics, KNOWN, open_reranker(path), cache=cache)
-    assert (found.cached, found.computed) == (8, 13)
-    whole = rerank(run, topics, KNOWN, open_reranker(path))
-    assert found.run.frame.equals(whole.run.frame)
-
-
-def _only_full(flush):
-    def full(self):
-        if self._waiting >= 4:
-            flush(self)
-
-    return full
-
-
 def _put(folder: Path, first: int) -> None:
     keys = pair_keys([("q", f"text {number}") for number in range(first, first + 500)])
     cache = ScoreCache(folder, {"model": 1})
     for start in range(0, 500, 10):
-        cache.put(keys[start : start + 10], np.arange(first + start, first + start + 10.0))
-        cache.flush()
+        cache.add(keys[start : start + 10], np.arange(first + start, first + start + 10.0))
 
 
 def test_processes_that_score_at_once_spoil_nothing(tmp_path):
@@ -188,30 +148,29 @@ def test_processes_that_score_at_once_spoil_nothing(tmp_path):
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    for _ in range(2):  # the second time in few shards: many are made one
-        cache = ScoreCache(tmp_path, {"model": 1})
+    for _ in range(2):  # the second time in few files: many are made one
+        kept = ScoreCache(tmp_path, {"model": 1})
+        cache = kept.load()
         keys = pair_keys([("q", f"text {number}") for number in range(1000)])
         assert cache.look_up(keys).tolist() == [*range(1000)]
         assert len(cache) == 1000
         assert np.isnan(cache.look_up(pair_keys([("q", "other")]))).all()
     # A worker that began late may have united what the others had written by then.
-    assert len(list(cache.folder.glob("*.safetensors"))) <= 64
-    assert not len(ScoreCache(tmp_path, {"model": 2}))
+    assert len(list(kept.folder.glob("*.safetensors"))) <= 64
+    assert not len(ScoreCache(tmp_path, {"model": 2}).load())
 
 
-def test_many_shards_are_made_one(tmp_path):
+def test_many_files_are_made_one(tmp_path):
     writer = ScoreCache(tmp_path, {"model": 1})
     for first in range(0, 700, 10):
         keys = pair_keys([("q", f"text {number}") for number in range(first, first + 10)])
-        writer.put(keys, np.arange(first, first + 10.0))
-        writer.flush()
+        writer.add(keys, np.arange(first, first + 10.0))
     assert len(list(writer.folder.glob("*.safetensors"))) == 70
-    cache = ScoreCache(tmp_path, {"model": 1})
-    assert len(cache) == 700
-    assert len(list(cache.folder.glob("*.safetensors"))) == 1
+    assert len(writer.load()) == 700
+    assert len(list(writer.folder.glob("*.safetensors"))) == 1
 
 
-def test_a_damaged_shard_is_reported_and_ignored(tmp_path):
+def test_a_damaged_file_is_reported_and_ignored(tmp_path):
     class Recorded(Silent):
         def __init__(self):
             self.lines = []
@@ -223,7 +182,7 @@ def test_a_damaged_shard_is_reported_and_ignored(tmp_path):
     shard = min(tmp_path.glob("*/*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:50])
     message = Recorded()
-    assert len(ScoreCache(tmp_path, {"model": 1}, message)) == 490
+    assert len(ScoreCache(tmp_path, {"model": 1}, message).load()) == 490
     assert "are damaged and are computed anew" in message.lines[0]
 
 
@@ -252,26 +211,20 @@ def test_long_documents_by_passages(classifier, tmp_path, take):
     assert rerank(run, topics, texts, reranker, cache=tmp_path / "scores").computed == 0
 
 
-def test_progress_counts_documents_once(classifier, run, topics, tmp_path):
+def test_progress_counts_topics(classifier, run, topics, tmp_path):
     class Recorded(Silent):
         def __init__(self):
-            self.done, self.total = 0, None
+            self.parts = []
 
         def start(self, what, total, unit):
-            self.total = total
+            self.parts.append([what, total, unit, 0])
 
         def advance(self, count):
-            self.done += count
+            self.parts[-1][-1] += count
 
-    path = tmp_path / "passages.yaml"
-    part = "passages: {take: best, length: 2}"
-    path.write_text(f"model: cross-encoder\nbase: {classifier}\n{part}\n")
-    for depth in (2, 5):
-        message = Recorded()
-        rerank(
-            run, topics, KNOWN, open_reranker(path), depth=depth, cache=tmp_path, progress=message
-        )
-        assert (message.done, message.total) == (3 * depth, 3 * depth)
+    message = Recorded()
+    rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2, progress=message)
+    assert message.parts == [["planning", 3, "topics", 3], ["reranking", 3, "topics", 3]]
 
 
 def test_the_metadata_shows_how_it_was_made(classifier, run, topics, tmp_path):
@@ -317,7 +270,7 @@ def test_a_score_that_is_no_number_is_reported(classifier, run, topics, monkeypa
 
     broken = CrossEncoder.values
     monkeypatch.setattr(CrossEncoder, "values", lambda self, batch: broken(self, batch) * np.nan)
-    with pytest.raises(MachineError, match="no finite number"):
+    with pytest.raises(IncompleteError, match=r"shard 0 \(1, 2, 3\): .*no finite number"):
         rerank(run, topics, KNOWN, open_reranker(str(classifier)))
 
 

@@ -133,3 +133,19 @@ def test_what_has_no_variance_is_refused() -> None:
         two_way_anova([[0.1, 0.2]])
     with pytest.raises(UsageError, match="up to a constant"):
         two_way_anova([[0.1, 0.2], [0.2, 0.3]])
+
+
+def test_the_analysis_of_variance_stands_in_the_footer() -> None:
+    values = values_of(3, 20)
+    found = compare(scores_of(values), family="pairs", correction="tukey")
+    one = two_way_anova(values)
+    sentence = (
+        f"Two-way analysis of variance (systems, topics): AP F(2, 38) = {one.f:.4g}, "
+        f"p = {one.p:.3g}, shares of the sum of squares: systems {one.systems:.3f}, "
+        f"topics {one.topics:.3f}."
+    )
+    assert sentence in statements(found)
+    assert "variance" not in " ".join(statements(compare(scores_of(values), family="pairs")))
+    shifted = values[:1] + np.array([[0.0], [0.1], [0.2]])  # no error, and so no analysis
+    footer = " ".join(statements(compare(scores_of(shifted), family="pairs", correction="tukey")))
+    assert "Two-way" not in footer

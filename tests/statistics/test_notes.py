@@ -10,12 +10,8 @@ from numpy.typing import NDArray
 from adducir.cli.app import main
 from adducir.core.errors import UsageError
 from adducir.statistics.comparison.comparison import compare
-from adducir.statistics.comparison.notes import (
-    design_notes,
-    powered_notes,
-    rope_notes,
-    shared_topics,
-)
+from adducir.statistics.comparison.notes import powered_notes, shared_topics
+from adducir.statistics.comparison.statements import statements
 from adducir.statistics.power import score_variance, topics_needed
 from adducir.statistics.prediction_powered import powered_mean
 from adducir.statistics.rope import rope
@@ -41,7 +37,8 @@ def many(topics: int, systems: int = 3, prefix: str = "t") -> list[Values]:
 
 def test_posteriors_are_those_of_rope() -> None:
     scores = many(20)
-    found = rope_notes(compare(scores, baseline="s1"), scores, 0.05)
+    said = statements(compare(scores, baseline="s1", rope=0.05))
+    found = [one for one in said if one.startswith("Posterior")]
     assert len(found) == 2
     for column, measure in enumerate(("AP", "P@5")):
         sentence = next(one for one in found if f"to s1 on {measure} " in one)
@@ -55,19 +52,22 @@ def test_a_difference_that_is_the_same_on_every_topic_has_no_posterior() -> None
     first, second, _ = many(6)
     nearly = first.values + 0.1 + np.resize([0.0, 1e-16], first.values.shape)
     scores = [first, Values("same", nearly, first.qids), second]
-    found, _ = rope_notes(compare(scores, baseline="s0"), scores, 0.01)
+    said = statements(compare(scores, baseline="s0", rope=0.01))
+    found, _ = (one for one in said if one.startswith("Posterior"))
     assert "same has no posterior" in found
+    with pytest.raises(UsageError, match="without a baseline"):
+        compare(scores, rope=0.01)
 
 
 def test_topics_are_those_of_the_design() -> None:
     scores = many(12)
-    (found,) = design_notes(compare(scores), scores, 0.1)
+    *_, found = statements(compare(scores, topics_for=0.1))
     for column, measure in enumerate(("AP", "P@5")):
         variance = score_variance([one.values[:, column] for one in scores])
         assert f"{measure} {topics_needed(0.1, (2 * variance) ** 0.5):,}" in found
     with pytest.raises(UsageError, match="must lie above 0"):
-        design_notes(compare(scores), scores, 0.0)
-    (alone,) = design_notes(compare(scores[:1]), scores[:1], 0.1)
+        compare(scores, topics_for=0.0)
+    *_, alone = statements(compare(scores[:1], topics_for=0.1))
     assert "AP unknown (an analysis of variance takes two systems at least)" in alone
 
 

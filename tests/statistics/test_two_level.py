@@ -130,14 +130,8 @@ def test_runs_of_a_system_in_a_comparison() -> None:
     assert cell.test.interval == pytest.approx(expected.interval(0.9), rel=1e-12)
     assert cell.test.result.method == "two-level"
     assert "Runs of a system: new 3, old 3." in " ".join(statements(found))
-    for wrong, what in (
-        ({"test": "sign"}, "sign test"),
-        ({"correction": "maxt"}, "maxt correction"),
-        ({"equivalence": 0.1}, "test of equivalence"),
-        ({"best": "set"}, "set of best systems"),
-    ):
-        with pytest.raises(UsageError, match=f"no {what} for systems with several runs"):
-            compare(pooled, baseline="old", **wrong)
+    with pytest.raises(UsageError, match=r"more than one run is called new\.seed0"):
+        pool_seeds([scores[0], *scores])
     with pytest.raises(UsageError, match="seed only"):
         pool_seeds(scores[:1])
     turned = replace(scores[1], qids=qids[::-1], values=scores[1].values[::-1])

@@ -227,7 +227,9 @@ def test_examples_are_kept_for_trainings_that_learn_from_the_same(study, kind, m
         made = type(plan.task(CPU))
         monkeypatch.setattr(made, "write", lambda *_: pytest.fail("examples were made again"))
     train_model(plan, study / "second", examples=shared)
-    assert len([path for path in shared.iterdir() if path.is_dir()]) == (1 if is_shared else 2)
+    kept = [read_manifest(path).kind for path in shared.iterdir() if path.is_dir()]
+    assert kept.count("training-examples") == (1 if is_shared else 2)
+    assert kept.count("term-passages") == (1 if kind == "deepct" else 0)
     for alone, together in (("one", "first"), ("two", "second")):
         before, after = weights(study / alone), weights(study / together)
         assert all(torch.equal(before[name], after[name]) for name in before)

@@ -24,6 +24,20 @@ class WorkerPlace:
     is_alone: bool = False
 
 
+@dataclass(frozen=True)
+class Local:
+    """What only this process has, such as a model that is loaded: another process gets none."""
+
+    value: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Local, ()
+
+
+NOT_LOADED = Local()
+"""Nothing: each worker loads what it needs."""
+
+
 class Builder(Protocol):
     """What makes shards, with all that it needs (a model) loaded."""
 

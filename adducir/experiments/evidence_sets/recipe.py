@@ -54,7 +54,8 @@ class EvidenceSets(Task):
         task: ``evidence-sets``.
         data: Data sets, each with its rounds: with several, each question is tested in one of them.
         systems: What is compared.
-        seeds: Of training. A question's figure is the mean over them.
+        seeds: Of training: a run of each system for each. Figures are means over runs, tested over
+            questions and runs.
         precision: What networks compute in when sets are selected.
     """
 

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from adducir.core.absent import gathering
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import name_in_study
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import Local
 from adducir.core.source_digests import source_digests
 from adducir.core.unread import may_read
 from adducir.core.yaml import load
@@ -22,16 +22,18 @@ from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.record_files import read_questions
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.scores import Scores
+from adducir.evaluation.seeds import over_runs, run_name
 from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe, listed
 from adducir.experiments.layout import layout_of
 from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, Study, tests_of
-from adducir.experiments.sections import file_name
+from adducir.experiments.sections import file_name, untestable
 from adducir.experiments.step import ArtifactStep, ModelStep, Step, Unknown
 from adducir.models.machine import choose_device, using_threads
-from adducir.selectors.selecting import load_evidence_model, select
+from adducir.selectors.selecting import load_evidence_model
 from adducir.selectors.training import EvidencePlan
+from adducir.selectors.work import SelectionWork, select_by_shards
 from adducir.tables.sets import set_table
 from adducir.training.kinds import open_training
 from adducir.version import __version__
@@ -89,12 +91,21 @@ class SelectionStep(ArtifactStep):
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Select, and write the sets."""
-        precision, progress = self.study.recipe.precision, context.progress
-        questions = (one for path in self._tests for one in read_questions(path))
+        questions = [one for path in self._tests for one in read_questions(path)]
         with using_threads(context.threads):
             model = load_evidence_model(self.model, choose_device(context.device))
-            chosen = select(model, questions, precision=precision, progress=progress)
-            return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
+            work = SelectionWork(
+                self.model,
+                questions,
+                model.settings.selection,
+                self.study.recipe.precision,
+                Local(model),
+                context.device,
+                context.threads,
+            )
+            sharding = Sharding(self.path, context.execution, is_locked=True)
+            chosen = select_by_shards(work, sharding, context.progress)
+        return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
         """The sets that stand in its file, by question."""
@@ -125,6 +136,8 @@ class EvidenceStudy(Study):
     def open(self) -> None:
         """Open questions and recipes; what is wrong is left with the planner."""
         planner, folder = self.planner, self.folder
+        if len(self.recipe.seeds) > 1:
+            planner.errors.extend(untestable(self.recipe.comparison))
         for data, rounds in self.recipe.data.items():
             find = partial(_questions, rounds, folder)
             tested = planner.opening(("data", data), find)
@@ -190,13 +203,11 @@ class EvidenceStudy(Study):
             scores[name] = []
             for system in recipe.systems:
                 each = [self._seed_scores(system, data, seed) for seed in recipe.seeds]
-                scores[name].append(_mean(each))
+                scores[name].append(over_runs(system, each))
                 if len(each) > 1:
                     rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
                     notes.append(f"EM of {system} on {data} by seed: {rates}.")
             bounds[name] = gold.bound(self._size(data))
-        if len(recipe.seeds) > 1:
-            notes.insert(0, f"Figures of a question are means over {len(recipe.seeds)} seeds.")
         requested = recipe.comparison
         table = set_table(
             scores,
@@ -221,7 +232,7 @@ class EvidenceStudy(Study):
         for step in self._selections():
             if (step.trial.system, step.trial.data, step.trial.seed) == (system, data, seed):
                 chosen |= step.read(gold)
-        return gold.scores(system, chosen)
+        return gold.scores(run_name(system, seed), chosen)
 
     def _size(self, data: str) -> int:
         """The passages of the largest set that is selected."""
@@ -243,14 +254,6 @@ def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:
     study = EvidenceStudy(recipe, planner)
     study.open()
     return study
-
-
-def _mean(each: list[Scores]) -> Scores:
-    """The mean over seeds, question by question."""
-    first = each[0]
-    values = np.mean([one.values for one in each], axis=0)
-    values.setflags(write=False)
-    return Scores(first.system, first.qids, first.measures, values, first.missing, first.extra)
 
 
 def _questions(rounds: Sequence[RoundRecipe], folder: Path) -> list[list[EvidenceQuestion] | None]:

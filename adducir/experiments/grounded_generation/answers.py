@@ -8,6 +8,7 @@ import orjson
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.files import writing_text
+from adducir.evaluation.seeds import run_name
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.grounded_generation.steps import (
     CLOSED,
@@ -31,6 +32,9 @@ class AnswerStep(ClosedStep):
 
     Args:
         system: The system.
+
+    Attributes:
+        run: The name of this run of the system: with its seed where it is trained.
     """
 
     kind: ClassVar[str] = "grounded-answers"
@@ -50,6 +54,7 @@ class AnswerStep(ClosedStep):
         by_model = system.ranks_by == "model"
         super().__init__(study, path, place, before, seed, by_model=by_model)
         self.system = system
+        self.run = place[-1] if before is None else run_name(place[-1], seed)
 
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""

@@ -1,6 +1,6 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.source_digests import source_digest
+from adducir.core.text_file import TextFile
 from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.sources import open_corpus
@@ -122,7 +123,8 @@ class GroundedData:
                 path=self._arguments,
                 hint="Take another `seed` or other `shares` of the `bed`, or more arguments.",
             )
-        return _problem(contexts, bed.passages, bed.relevant, self._arguments)
+        docnos, texts = [*bed.passages], [*bed.passages.values()]
+        return _problem(contexts, docnos, texts, bed.relevant, self._arguments)
 
     def _of_files(self) -> Problem:
         contexts = {
@@ -130,13 +132,14 @@ class GroundedData:
             for part in PARTS
         }
         fields = ("title", "text") if self.recipe.title else ("text",)
-        passages, pages = dict[str, str](), dict[str, str]()
+        docnos, passages, pages = list[str](), TextFile(self.folder), dict[str, str]()
         for document in refuse_duplicates(self._corpus):
             texts = (document.fields.get(name, "") for name in fields)
-            passages[document.docno] = " | ".join(text for text in texts if text)
+            docnos.append(document.docno)
+            passages.append(" | ".join(text for text in texts if text))
             if page := document.fields.get("wikipedia_id"):
                 pages[document.docno] = page
-        problem = _problem(contexts, passages, {}, Path(self.recipe.passages))
+        problem = _problem(contexts, docnos, passages, {}, Path(self.recipe.passages))
         return replace(problem, pages=pages)
 
 
@@ -146,16 +149,19 @@ def _corpus(name: str, folder: Path) -> Corpus:
 
 def _problem(
     contexts: dict[str, list[GroundedContext]],
-    passages: dict[str, str],
+    docnos: Sequence[str],
+    passages: Sequence[str],
     relevant: dict[str, int],
     path: Path,
 ) -> Problem:
     every = [one for part in PARTS for one in contexts[part]]
     if len({one.id for one in every}) < len(every):
         raise InputError("a context is in two parts, or twice in one.", path=path)
-    lacking = next((d for one in every for d in one.gold if d not in passages), None)
-    if lacking is not None:
-        raise InputError(f"the gold passage {lacking!r} is not in the corpus.", path=path)
+    gold = dict.fromkeys(docno for one in every for docno in one.gold)
+    lacking = {*gold}.difference(docnos)
+    if lacking:
+        first = next(docno for docno in gold if docno in lacking)
+        raise InputError(f"the gold passage {first!r} is not in the corpus.", path=path)
     if not contexts["test"]:
         raise InputError("there is no context to test on.", path=path)
     if bare := next((one.id for part in PARTS[:2] for one in contexts[part] if not one.target), ""):
@@ -166,4 +172,4 @@ def _problem(
         )
     ends = np.cumsum([0, *(len(contexts[part]) for part in PARTS)])
     parts = {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(PARTS)}
-    return Problem(every, parts, tuple(passages), tuple(passages.values()), relevant)
+    return Problem(every, parts, tuple(docnos), passages, relevant)

@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 
 
 class Answered(Protocol):
-    """What a system answers, with one seed."""
+    """What a system answers, with one seed.
+
+    Attributes:
+        path: Where it is.
+        run: The name of this run of the system.
+    """
 
     path: Path
+    run: str
 
     def read(self) -> "ClosedSets":
         """What it ranks."""

@@ -35,7 +35,8 @@ class GroundedGeneration(Task):
         systems: What is compared.
         k: Sampled passages: every trained system is trained with each number, and each has a
             section in the tables. By default as the phases say.
-        seeds: Of training. A context's figure is the mean over them.
+        seeds: Of training: a run of each trained system for each. Figures are means over runs,
+            tested over contexts and runs.
         decode: How texts are written; without it none are.
         common: The share of the training targets' words that common words make up; Novel-F1 leaves
             these words out.

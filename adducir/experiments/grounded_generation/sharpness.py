@@ -28,8 +28,10 @@ def sharpness_table(study: Opened, layout: Callable[..., Layout], k: int | None)
             for answer, scored in zip(steps, study.likelihoods(name, k), strict=True)
         ]
         for who in each[0] if each else ():
-            masses = [_masses(study, name, one[who]) for one in each]
-            scores.setdefault(who, []).append(over_seeds(study, masses))
+            masses = [
+                _masses(study, step.run, one[who]) for step, one in zip(steps, each, strict=True)
+            ]
+            scores.setdefault(who, []).append(over_seeds(study, name, masses))
     notes = [
         "Mass@k: the probability of the k most probable passages of a context's closed set; a "
         "sharp distribution is no better for it. BM25's scores are no logarithms of probabilities, "

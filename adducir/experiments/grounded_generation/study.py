@@ -21,7 +21,7 @@ from adducir.experiments.grounded_generation.steps import (
 from adducir.experiments.grounded_generation.tables import tables
 from adducir.experiments.layout import layout_of
 from adducir.experiments.plan import Finding, Study, tests_of
-from adducir.experiments.sections import file_name
+from adducir.experiments.sections import file_name, untestable
 from adducir.experiments.step import Step, Unknown
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.machine import choose_device, seed_of
@@ -84,6 +84,8 @@ class GroundedStudy(Study):
     def open(self) -> None:
         """Open data and models; what is wrong is left with the planner."""
         planner, recipe = self.planner, self.recipe
+        if len(recipe.seeds) > 1 and any(system.phases for system in recipe.systems.values()):
+            planner.errors.extend(untestable(recipe.comparison))
         data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
         known = [
             planner.opening(("retriever", "base"), self._retriever_identity),

@@ -12,7 +12,7 @@ from adducir.evaluation.scores import Scores
 from adducir.experiments.grounded_generation.opened import Answered, Opened
 from adducir.experiments.grounded_generation.sharpness import sharpness_table
 from adducir.experiments.grounded_generation.texts import text_table
-from adducir.experiments.grounded_generation.units import of_units, testing
+from adducir.experiments.grounded_generation.units import over_seeds, testing
 from adducir.experiments.plan import Finding
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
@@ -49,7 +49,7 @@ def _ranked_table(
 ) -> ResultTable:
     """The table of one section."""
     problem = study.data.problem()
-    each = (_mean(study, system, k, who, problem) for system in study.recipe.systems)
+    each = (_over_runs(study, system, k, who, problem) for system in study.recipe.systems)
     scores = [one for one in each if one is not None]
     titled = layout(of=_WHO[who], notes=_notes(study, who))
     compared = compare(scores, **testing(study, scores))
@@ -62,13 +62,14 @@ def sectioned(study: Opened, of: Callable[[int | None], ResultTable]) -> ResultT
     return stacked(tables, study.recipe.table.system_names)
 
 
-def _mean(study: Opened, system: str, k: int | None, who: str, problem: "Problem") -> Scores | None:
-    """The mean over seeds, context by context, or of the groups of contexts."""
-    each = [_scores(study, step, who, problem) for step in study.answers(system, k)]
-    if not each:
-        return None
-    qids, measures, values = each[0][0], each[0][1], np.mean([one[2] for one in each], axis=0)
-    return of_units(study, Scores(system, qids, measures, values))
+def _over_runs(
+    study: Opened, system: str, k: int | None, who: str, problem: "Problem"
+) -> Scores | None:
+    """The scores of a system over its runs, of contexts or of groups of them."""
+    each = [
+        Scores(step.run, *_scores(study, step, who, problem)) for step in study.answers(system, k)
+    ]
+    return over_seeds(study, system, each) if each else None
 
 
 def _scores(
@@ -124,8 +125,6 @@ def _notes(study: Opened, who: str) -> list[str]:
     notes = [f"{contexts:,} test contexts, {len(problem.passages):,} passages."]
     if lacking:
         notes.append(f"{lacking:,} contexts without a gold passage are left out.")
-    if len(recipe.seeds) > 1:
-        notes.append(f"Figures of a context are means over {len(recipe.seeds)} seeds.")
     if recipe.unit == "group":
         notes.append("Figures are means over groups of contexts, and so are differences tested.")
     if who == "retriever" and problem.relevant:

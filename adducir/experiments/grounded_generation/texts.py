@@ -1,6 +1,6 @@
 """The table of what systems write: against targets, gold passages, and their own passages."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from adducir.evaluation.scores import Scores
 from adducir.experiments.grounded_generation.answers import TEXTS
 from adducir.experiments.grounded_generation.opened import Answered, Opened
 from adducir.experiments.grounded_generation.units import over_seeds, testing
+from adducir.hindsight.building import Problem
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.generated import with_collections
@@ -39,8 +40,11 @@ def text_table(study: Opened, layout: Callable[..., Layout], k: int | None) -> R
     for system in study.recipe.systems:
         found = [_written(study, step) for step in study.answers(system, k)]
         for one in measures if found else ():
-            each = [one.scores(system, references, some) for some in found]
-            scores[one.name].append(over_seeds(study, each))
+            each = [
+                one.scores(step.run, references, some)
+                for step, some in zip(study.answers(system, k), found, strict=True)
+            ]
+            scores[one.name].append(over_seeds(study, system, each))
             wholes[one.name][system] = _mean([one.collection(references, some) for some in found])
     compared = {name: compare(some, **testing(study, some)) for name, some in scores.items()}
     counted = {one.name: len(one.counted(references)) for one in measures}
@@ -80,7 +84,7 @@ def _measures(
     """All that there are data for."""
     problem, decode = study.data.problem(), study.recipe.decode
     depth = decode.passages if decode else 1
-    passages = dict(zip(problem.docnos, problem.passages, strict=True))
+    passages = _Passages(problem)
     right = references.values()
     are_answered = any(one.answers for one in right)
     are_gold = any(one.gold for one in right)
@@ -92,6 +96,23 @@ def _measures(
         (_OnPages(), any(one.evidence for one in right)),
     ]
     return [measures for measures, is_known in there if is_known]
+
+
+class _Passages(Mapping[str, str]):
+    """The texts of passages by docno, which may lie in a file."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._texts = problem.passages
+        self._numbers = {docno: number for number, docno in enumerate(problem.docnos)}
+
+    def __getitem__(self, docno: str) -> str:
+        return self._texts[self._numbers[docno]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 class _OnPages(Kilt):

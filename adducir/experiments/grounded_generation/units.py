@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from adducir.evaluation.scores import Scores
+from adducir.evaluation.seeds import over_runs
 from adducir.experiments.grounded_generation.opened import Opened
 
 
@@ -14,8 +15,7 @@ def testing(study: Opened, scores: Sequence[Scores]) -> dict[str, Any]:
     requested, names = study.recipe.comparison, {one.system for one in scores}
     if requested is None or not set(requested.baselines) <= names:
         return {}
-    enough = len(names) > 1 and len(scores[0].qids) > 1
-    return requested.model_dump(exclude_none=True) if enough else {}
+    return requested.model_dump(exclude_none=True) if len(scores[0].qids) > 1 else {}
 
 
 def of_units(study: Opened, scores: Scores) -> Scores:
@@ -33,8 +33,6 @@ def of_units(study: Opened, scores: Scores) -> Scores:
     return Scores(scores.system, qids, scores.measures, values)
 
 
-def over_seeds(study: Opened, each: Sequence[Scores]) -> Scores:
-    """The mean over seeds, context by context, or of the groups of contexts."""
-    first = each[0]
-    values = np.mean([one.values for one in each], axis=0)
-    return of_units(study, Scores(first.system, first.qids, first.measures, values))
+def over_seeds(study: Opened, system: str, each: Sequence[Scores]) -> Scores:
+    """The scores of a system over its runs, of contexts or of groups of them."""
+    return over_runs(system, [of_units(study, one) for one in each])

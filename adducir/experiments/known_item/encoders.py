@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -14,14 +15,17 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.core.unread import may_read
 from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
-from adducir.encoders.ranking import Floats, SpanTask, by_vectors
+from adducir.encoders.ranking import Distinct, Floats, SpanTask, by_vectors
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.encoders.span_work import Rows, Sides, SpanWork
 from adducir.encoders.training import EncoderPlan
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
@@ -30,12 +34,8 @@ from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, choose_device
 from adducir.models.sources import RECIPES
 from adducir.training.recipe import Several, listed
-
-if TYPE_CHECKING:
-    from adducir.encoders.model import DualEncoder
 
 Pooling = Literal["first", "mean", "pooler"]
 
@@ -88,16 +88,24 @@ class _Encoder(RankingSystem):
 
         source, (lengths, pooling) = self.source(step), self.read_as()
         masked = source.settings.context.mask if source.settings else False
-        encoder = DualEncoder.load(
+        how: dict[str, Any] = {
+            "context": ContextPart(**step.reads_of_context.model_dump(), mask=masked),
+            "lengths": None if lengths == LengthPart() else lengths,
+            "pooling": pooling,
+        }
+        is_alone = context.workers == 1
+        work = SpanWork(
             source,
-            context=ContextPart(**step.reads_of_context.model_dump(), mask=masked),
-            lengths=None if lengths == LengthPart() else lengths,
-            pooling=pooling,
+            partial(list, tasks) if is_alone else step.data.tasks,
+            how,
+            step.study.recipe.precision,
+            loaded=Local(DualEncoder.load(source, **how)) if is_alone else NOT_LOADED,
+            device=context.device,
+            threads=context.threads,
         )
-        encoder.to(choose_device(context.device))
         kept: Texts = context.latest("vectors", (step.data.recipe, self.kept_for(step)), dict)
-        precision = step.study.recipe.precision
-        return by_encoder(encoder, tasks, kept, precision=precision, progress=context.progress)
+        sharding = Sharding(step.path, context.execution, is_locked=True)
+        return by_encoder(work, tasks, kept, sharding, context.progress)
 
 
 class Pretrained(_Encoder):
@@ -146,6 +154,11 @@ class Trained(_Encoder):
         if not listed(self.train):
             raise ValueError("`train` names no recipe")
         return self
+
+    def is_trained(self, folder: Path) -> bool:
+        """See :meth:`.Linked.is_trained`."""
+        del folder
+        return True
 
     def open(self, name: str, study: Opened) -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
@@ -271,7 +284,13 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
     """The trainings of a system with one context."""
     recipes = listed(system.train)
     given = study.recipe.contexts[context].model_dump(mode="json")
-    changes = (*system.set, *(f"context.{key}={json.dumps(value)}" for key, value in given.items()))
+    seed = study.seed_of("systems", name)
+    own = () if seed is None else (f"training.seed={seed}",)
+    changes = (
+        *system.set,
+        *own,
+        *(f"context.{key}={json.dumps(value)}" for key, value in given.items()),
+    )
     found: list[_Training] = []
     for number, recipe in enumerate(recipes, 1):
         document = load(file_path(recipe, study.folder))
@@ -287,27 +306,35 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
 
 
 def by_encoder(
-    encoder: "DualEncoder",
+    work: SpanWork,
     tasks: Sequence[SpanTask],
     kept: Texts,
-    *,
-    precision: Precision = "float32",
+    sharding: Sharding,
     progress: Progress = SILENT,
 ) -> GoldRanks:
-    """The ranks that a dual encoder gives; its settings say what is read of contexts.
+    """The ranks that a dual encoder gives.
 
     Args:
-        encoder: The encoder.
+        work: The encoder and what it reads of contexts.
         tasks: What is ranked.
         kept: The candidates' vectors, as far as they are there; those that are not are added.
-        precision: What the network computes in.
-        progress: Notified of each text.
+        sharding: Who encodes.
+        progress: Notified of each shard.
     """
-    options: dict[str, Any] = {"precision": precision, "on_batch": progress.advance}
+    with ExitStack() as stack:
 
-    def scores(place: int, task: SpanTask, texts: list[str]) -> Callable[[int, int], Floats]:
-        if place not in kept:
-            kept[place] = encoder.encode_documents(texts, **options)
-        return by_vectors(encoder.encode_contexts(task.spans, **options), kept[place])
+        def rows(sides: Sides) -> Rows:
+            one = replace(work, sides=sides)
+            made = sharding.made(sharding.folder(one), one, progress)
+            return Rows(stack.enter_context(made).files)
 
-    return ranked(tasks, kept, scores, progress)
+        if not kept:
+            of_candidates = rows("candidates")
+            for place, task in enumerate(tasks):
+                kept[place] = of_candidates.take(len(Distinct(task.texts).firsts))
+        of_contexts = rows("contexts")
+
+        def scores(place: int, task: SpanTask, _: list[str]) -> Callable[[int, int], Floats]:
+            return by_vectors(of_contexts.take(len(task.spans)), kept[place])
+
+        return ranked(tasks, kept, scores, SILENT)

@@ -1,8 +1,11 @@
 """``colbert:`` and ``maxsim:``: late interaction of every context with every candidate."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.references import expanded
@@ -11,19 +14,20 @@ from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.ranking import Floats, SpanTask, by_maxsim
 from adducir.encoders.reading import shared_room
 from adducir.encoders.settings import LengthPart
+from adducir.encoders.vector_file import FiledVectors, VectorFile
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.ranking import Texts, ranked
+from adducir.experiments.known_item.ranking import ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import computed, token_batches
 from adducir.models.machine import choose_device
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource, model_source
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading, Tokens
 
-if TYPE_CHECKING:
-    from adducir.rerankers.colbert import Tokens
+_READ = 1024
+"""Documents that are cut into tokens at a time."""
 
 
 class _Late(RankingSystem):
@@ -83,7 +87,8 @@ class _Late(RankingSystem):
         """See :meth:`RankingSystem.ranks`."""
         model = self.load(step.study)
         model.to(choose_device(context.device))
-        kept: Texts = context.latest("vectors", (step.data.recipe, step.system), dict)
+        where = (step.data.recipe, step.system)
+        kept = context.latest("vectors", where, lambda: VectorFile(step.study.folder))
         read = step.reads_of_context
         return by_late_interaction(model, tasks, kept, read, progress=context.progress)
 
@@ -148,21 +153,22 @@ class MaxSim(_Late):
 
 
 def by_late_interaction(
-    model: "LateInteraction",
+    model: LateInteraction,
     tasks: Sequence[SpanTask],
-    kept: Texts,
+    kept: VectorFile,
     read: ContextRecipe,
     *,
     progress: Progress = SILENT,
 ) -> GoldRanks:
     """The ranks that late interaction gives to all candidates; see :func:`by_encoder`.
 
+    The candidates' vectors lie in a file, and are scored as they are read from it, some at a time.
     A context that is longer than a query may be is cut at its outer ends.
     """
 
     def scores(place: int, task: SpanTask, texts: list[str]) -> Callable[[int, int], Floats]:
         if place not in kept:
-            kept[place] = _vectors(model, model.documents(texts), progress)
+            kept[place] = _filed(model, texts, kept, progress)
         pairs = [context(span, read.left, read.right, read.words) for span in task.spans]
         room = model.room_of_queries
         queries = [nearest(model.tokenizer, *pair, room, read.tokens) for pair in pairs]
@@ -171,28 +177,79 @@ def by_late_interaction(
     return ranked(tasks, kept, scores, progress)
 
 
-def _vectors(
-    model: "LateInteraction", encoded: "Sequence[Tokens]", progress: Progress
-) -> MultiVectors:
-    """The vectors that count, of each text."""
-    import torch
+class _Inputs(Sequence[Tokens]):
+    """Documents as a model reads them, five bytes of memory for each token.
 
-    parts: list[Any] = [None] * len(encoded)
-    width = 0
+    Args:
+        model: The model.
+        texts: The documents.
+
+    Attributes:
+        lengths: (N,) tokens of each.
+        counted: (N,) how many of them count.
+    """
+
+    def __init__(self, model: LateInteraction, texts: Sequence[str]) -> None:
+        ids, counts = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.bool_)]
+        lengths, counted = [], []
+        for first in range(0, len(texts), _READ):
+            some = model.documents(texts[first : first + _READ])
+            ids.append(np.concatenate([one.ids for one in some]).astype(np.int32))
+            counts.append(np.concatenate([one.counts for one in some]).astype(np.bool_))
+            lengths += [len(one) for one in some]
+            counted += [int(one.counts.sum()) for one in some]
+        self._ids, self._counts = np.concatenate(ids), np.concatenate(counts)
+        self.lengths = np.array(lengths, dtype=np.int64)
+        self.counted = np.array(counted, dtype=np.int64)
+        self._starts = np.append(0, np.cumsum(self.lengths))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, place: Any) -> Any:
+        some = slice(self._starts[place], self._starts[place + 1])
+        ids = self._ids[some].astype(np.int64)
+        return Tokens(ids, np.ones_like(ids), self._counts[some].astype(np.int64))
+
+
+def _filed(
+    model: LateInteraction, texts: Sequence[str], kept: VectorFile, progress: Progress
+) -> FiledVectors:
+    """The vectors of documents that count, in a file."""
+    encoded = _Inputs(model, texts)
+    found = FiledVectors(kept, encoded.counted)
+    for number, vectors in _computed(model, encoded, encoded.lengths, progress):
+        found.put(number, vectors)
+    return found
+
+
+def _vectors(model: LateInteraction, encoded: Sequence[Tokens], progress: Progress) -> MultiVectors:
+    """The vectors that count, of each text."""
+    found = dict(_computed(model, encoded, list(map(len, encoded)), progress))
+    width = found[0].shape[1] if found else 0
+    return MultiVectors.of([found[number] for number in range(len(found))], width)
+
+
+def _computed(
+    model: LateInteraction,
+    encoded: Sequence[Tokens],
+    lengths: Sequence[int] | NDArray[np.int64],
+    progress: Progress,
+) -> Iterator[tuple[int, Floats]]:
+    """The number of each text, and its vectors that count."""
+    import torch
 
     def compute(numbers: Any) -> Any:
         with torch.inference_mode(), computing_in(model.precision, model.network):
             return model.vectors([encoded[number] for number in numbers]).cpu().numpy()
 
     model.network.eval()
-    batches = token_batches([len(one) for one in encoded], device=model.network.device)
+    batches = token_batches(lengths, device=model.network.device)
     for numbers, values in computed(batches, compute):
-        width = values.shape[2]
         for row, number in enumerate(numbers):
             counts = encoded[number].counts.astype(bool)
-            parts[number] = values[row, : len(counts)][counts]
+            yield int(number), values[row, : len(counts)][counts]
         progress.advance(len(numbers))
-    return MultiVectors.of(parts, width)
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:

@@ -1,6 +1,6 @@
 """From the scores of candidates to the rank of each gold item."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ Texts = dict[int, Any]
 
 def ranked(
     tasks: Sequence[SpanTask],
-    kept: Texts,
+    kept: Container[int],
     scores: Callable[[int, SpanTask, list[str]], Callable[[int, int], Floats]],
     progress: Progress,
 ) -> GoldRanks:
@@ -25,7 +25,7 @@ def ranked(
 
     Args:
         tasks: What is ranked.
-        kept: What was made of the candidates, as far as it is there.
+        kept: The tasks, by their place, of whose candidates what is needed is there.
         scores: Of a task, by its place, and its distinct candidates: what scores a block of them.
         progress: Notified of each text.
     """

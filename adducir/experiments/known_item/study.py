@@ -14,13 +14,15 @@ from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.known_item.data import SpanData, open_data
 from adducir.experiments.known_item.recipe import KnownItem
 from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
-from adducir.experiments.known_item.tables import by_key, rank_tables, without_values
+from adducir.experiments.known_item.tables import Sections, by_key, rank_tables, without_values
 from adducir.experiments.layout import layout_of
 from adducir.experiments.packages import packages
-from adducir.experiments.plan import Finding, Study, tests_of
+from adducir.experiments.plan import Finding, tests_of
+from adducir.experiments.seeds import SeededStudy
 from adducir.experiments.step import ArtifactStep, Step, Unknown
 from adducir.experiments.work import Work
 from adducir.models.machine import using_threads
+from adducir.tables.ranks import Runs
 from adducir.tables.table import ResultTable
 from adducir.version import __version__
 
@@ -109,11 +111,10 @@ class RankStep(ArtifactStep):
         return ranks
 
 
-class KnownItemStudy(Study):
-    """A study of known-item search, opened.
+class KnownItemStudy(SeededStudy):
+    """A study of known-item search, opened; see :class:`.SeededStudy` as well.
 
     Attributes:
-        recipe: What the file says.
         folder: The study's folder.
         name: The name of the folders that it gets.
         data: The data sets.
@@ -121,9 +122,11 @@ class KnownItemStudy(Study):
     """
 
     makes: ClassVar[str] = "rankings"
+    written: KnownItem
+    recipe: KnownItem
 
     def __init__(self, recipe: KnownItem, planner: "Planner") -> None:
-        self.recipe, self.planner = recipe, planner
+        super().__init__(recipe, planner)
         self.folder, self.name = planner.folder, planner.name
         self.data: dict[str, SpanData] = {}
         self.learnt: dict[str, list[str]] = {}
@@ -139,10 +142,13 @@ class KnownItemStudy(Study):
             opened = planner.opening(("data", name), partial(open_data, one, self.folder))
             if opened is not None:
                 self.data[name] = opened
-        for name, system in self.recipe.systems.items():
+        for name, system in self.written.systems.items():
             done = planner.opening(("systems", name), partial(self._open, name, system))
             if done is None:
                 self._unopened.add(name)
+        self.add_seeds("systems")
+        rows = self.rows.items()
+        self._unopened = {one for name, runs in rows for one in runs if name in self._unopened}
 
     def _open(self, name: str, system: RankingSystem) -> bool:
         system.open(name, self)
@@ -201,14 +207,16 @@ class KnownItemStudy(Study):
     def _rankings(self, data: str) -> list[RankStep]:
         return [s for s in self.goals() if isinstance(s, RankStep) and s.data_name == data]
 
-    def _sections(self, data: str) -> dict[str, dict[str, GoldRanks]]:
-        """The ranks of a data set's systems, by context."""
-        found: dict[str, dict[str, GoldRanks]] = {}
+    def _sections(self, data: str) -> dict[str, dict[str, Runs]]:
+        """The ranks of each run of a data set's systems, by context."""
+        row_of = {run: row for row, runs in self.rows.items() for run in runs}
+        found: dict[str, dict[str, dict[str, GoldRanks]]] = {}
         for step in self._rankings(data):
-            found.setdefault(step.context_name, {})[step.system] = step.read()
-        return {name: found[name] for name in self.recipe.contexts if name in found}
+            rows = found.setdefault(step.context_name, {})
+            rows.setdefault(row_of[step.system], {})[step.system] = step.read()
+        return {name: dict(found[name]) for name in self.recipe.contexts if name in found}
 
-    def _table(self, data: str, sections: Mapping[str, Mapping[str, GoldRanks]]) -> ResultTable:
+    def _table(self, data: str, sections: Sections) -> ResultTable:
         ranks = {
             f"{step.system}, {step.context_name}": read_manifest(step.path).fingerprint
             for step in self._rankings(data)
@@ -218,7 +226,7 @@ class KnownItemStudy(Study):
             self.name,
             description=self.recipe.description,
             of=data if len(self.data) > 1 else "",
-            notes=self.learnt.get(data, []),
+            notes=[*self.seed_notes(), *self.learnt.get(data, [])],
             provenance={
                 "adducir": __version__,
                 "file": name_in_study(self.planner.path),

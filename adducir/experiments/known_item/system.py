@@ -14,6 +14,7 @@ from adducir.encoders.settings import Some
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.data import SpanData
+from adducir.experiments.linked import SystemEntry
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
 from adducir.experiments.work import Work
@@ -49,6 +50,9 @@ class Opened(Protocol):
     data: dict[str, SpanData]
     learnt: dict[str, list[str]]
 
+    def seed_of(self, section: str, name: str) -> int | None:
+        """The seed of the trainings of an entry; None for those of the recipes."""
+
     def details(self, what: str, make: Callable[[], T]) -> T:
         """What systems share, made when it is first asked for."""
 
@@ -70,7 +74,7 @@ class Ranking(Protocol):
         """What is read of contexts."""
 
 
-class RankingSystem(Recipe):
+class RankingSystem(SystemEntry):
     """A row of the tables: what ranks the candidates of contexts.
 
     Attributes:

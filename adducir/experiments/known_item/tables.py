@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.recipe import KnownItem
 from adducir.tables.builder import Layout
-from adducir.tables.ranks import rank_table
+from adducir.tables.ranks import Runs, rank_table
 from adducir.tables.stacking import stacked
 from adducir.tables.table import ResultTable
 
-Sections = Mapping[str, Mapping[str, GoldRanks]]
-"""The ranks of each system, by section."""
+Sections = Mapping[str, Mapping[str, Runs]]
+"""The ranks of each run of each system, by section."""
 
 
 def rank_tables(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable:
@@ -29,7 +28,7 @@ def rank_tables(sections: Sections, study: KnownItem, layout: Layout) -> ResultT
     tables: dict[str, ResultTable] = {}
     for name, systems in sections.items():
         testing: dict[str, Any] = {}
-        if requested is not None and set(requested.baselines) <= set(systems) and len(systems) > 1:
+        if requested is not None and set(requested.baselines) <= set(systems):
             testing = requested.model_dump(exclude_none=True)
         tables[name] = rank_table(
             systems,
@@ -42,22 +41,25 @@ def rank_tables(sections: Sections, study: KnownItem, layout: Layout) -> ResultT
     return stacked(tables, layout.system_names)
 
 
-def by_key(sections: Sections, key: str) -> dict[str, dict[str, GoldRanks]]:
+def by_key(sections: Sections, key: str) -> dict[str, dict[str, Runs]]:
     """The ranks of each group of contexts, such as those of a length, as sections."""
-    found: dict[str, dict[str, GoldRanks]] = {}
+    found: dict[str, dict[str, Runs]] = {}
     for name, systems in sections.items():
-        values = next(iter(systems.values())).keys[key]
+        values = next(ranks for runs in systems.values() for ranks in runs.values()).keys[key]
         for value in sorted(set(values), key=lambda one: (not one.isdigit(), len(one), one)):
             places = np.flatnonzero([one == value for one in values])
             title = f"{name}, {key} {value} ({len(places):,})"
-            found[title] = {system: ranks.rows(places) for system, ranks in systems.items()}
+            found[title] = {
+                system: {run: ranks.rows(places) for run, ranks in runs.items()}
+                for system, runs in systems.items()
+            }
     return found
 
 
 def without_values(table: ResultTable) -> ResultTable:
     """The table without the values of each query: its sections are of different ones."""
     rows = tuple(
-        replace(row, cells=tuple(replace(cell, values=()) for cell in row.cells))
+        replace(row, cells=tuple(replace(cell, values=(), runs={}) for cell in row.cells))
         for row in table.rows
     )
     columns = tuple(replace(column, topics=()) for column in table.columns)

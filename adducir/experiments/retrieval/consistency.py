@@ -10,6 +10,7 @@ from adducir.core.yaml import KeyPath
 from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.study import Entries
 from adducir.experiments.sections import ComparisonRecipe, on_disk
+from adducir.statistics.comparison.notes import SHARED_RUNS
 
 
 def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
@@ -39,7 +40,8 @@ def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDet
         for key in ("against", "equivalence_test", "non_inferiority"):
             if key in comparison.model_fields_set:
                 yield ErrorDetail(("comparison", key), "means nothing without `equivalence`")
-        if not comparison.differences and comparison.best == "mean":
+        is_plain = comparison.best == "mean" and comparison.topics_for is None
+        if not comparison.differences and is_plain:
             ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
             what = f"nothing is compared: {ways}"
             yield ErrorDetail(("comparison",), what)
@@ -49,6 +51,13 @@ def _table(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     for name in recipe.table.system_names:
         yield from names.check(("table", "system_names", name), "systems", name)
     comparison = recipe.comparison
+    if recipe.table.meta:
+        if len(recipe.topics) < 2 or comparison is None or not comparison.baselines:
+            what = "needs two topic sets or more, and a `baseline` in `comparison`"
+            yield ErrorDetail(("table", "meta"), what)
+        if any(len(system.seeds) > 1 for system in recipe.systems.values()):
+            what = f"there is no meta-analysis of systems with several runs: {SHARED_RUNS}"
+            yield ErrorDetail(("table", "meta"), what)
     for number, detail in enumerate(recipe.table.show):
         is_there = comparison is not None and comparison.differences
         needed = "`baseline` or `family: pairs`"

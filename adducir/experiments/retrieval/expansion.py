@@ -124,6 +124,7 @@ def _open_model(name: str, folder: Path, seed: int | None, progress: Progress) -
         plan, model = open_recipe(path, seed, progress)
         if not isinstance(plan, DeepCTPlan):
             raise InputError("this is no recipe of a term weighter.", path=path)
+        _ = plan.preparation  # its errors belong to this entry
         return _Model(model, plan.model_settings, plan.fingerprint, plan)
     if not path.is_dir():
         raise InputError(

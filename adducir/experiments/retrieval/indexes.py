@@ -21,8 +21,8 @@ from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
+from adducir.experiments.linked import Linked
 from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
-from adducir.experiments.retrieval.linked import Linked
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name

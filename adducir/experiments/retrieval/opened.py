@@ -34,13 +34,18 @@ class OpenedCorpus:
 
 @dataclass(frozen=True)
 class TopicSet:
-    """Topics, their judgements, and what evaluates runs of them: one group of columns."""
+    """Topics, their judgements, and what evaluates runs of them: one group of columns.
+
+    ``model`` evaluates by the judgements of a model, called ``judge``, if there are some.
+    """
 
     name: str
     topics: Topics
     qrels: Qrels
     evaluator: Evaluator
     sources: tuple[str, str]
+    model: Evaluator | None = None
+    judge: str = ""
 
     def identity(self) -> dict[str, str]:
         """The fingerprints of topics and judgements."""

@@ -10,7 +10,6 @@ from adducir.experiments.planner import Planner
 from adducir.experiments.retrieval.consistency import clashing_files, inconsistencies
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.index_step import IndexStep, index_path
-from adducir.experiments.retrieval.seeds import SECTIONS, Seeded
 from adducir.experiments.retrieval.study import Entries, RetrievalStudy
 from adducir.experiments.retrieval.table import result_table
 from adducir.experiments.retrieval.topics import open_topics
@@ -28,7 +27,8 @@ def open_study(recipe: Entries, planner: Planner) -> RetrievalStudy:
     planner.errors.extend(inconsistencies(recipe, study.names))
     for name, system in recipe.systems.items():
         planner.errors.extend(system.check(name, study))
-    _add_seeds(study)
+    if study.add_seeds("corpora", "indexes", "systems"):
+        planner.errors.extend(clashing_files(study.recipe))
     recipe = study.recipe
     for name, corpus in sorted(recipe.corpora.items(), key=lambda item: item[1].stage):
         corpus.open(name, study)
@@ -37,21 +37,6 @@ def open_study(recipe: Entries, planner: Planner) -> RetrievalStudy:
     for name, system in recipe.systems.items():
         system.open(name, study)
     return study
-
-
-def _add_seeds(study: RetrievalStudy) -> None:
-    """Plan the systems that have seeds as one for each seed."""
-    written, errors = study.written, study.planner.errors
-    sections = {name: getattr(written, name) for name in SECTIONS}
-    seeded = Seeded(study.planner.folder, sections)
-    found = list(seeded.errors(written.comparison))
-    errors.extend(found)
-    if not seeded.origins or found:
-        return
-    study.recipe = written.model_copy(update=seeded.entries)
-    study.rows, study.origins = seeded.rows, seeded.origins
-    errors.origins = {key: one.name for key, one in seeded.origins.items()}
-    errors.extend(clashing_files(study.recipe))
 
 
 def _settle_indexes(study: RetrievalStudy) -> None:

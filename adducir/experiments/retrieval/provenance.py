@@ -110,6 +110,7 @@ def _topic_set(study: RetrievalStudy, name: str) -> dict[str, Any]:
         "number of topics": len(topic_set.topics),
         "topics sha256": topic_set.topics.identity()["topics"],
         "qrels": recipe.qrels,
+        **({"model's qrels": recipe.model_qrels, "judge": recipe.judge} if recipe.judge else {}),
         "number of judged topics": len(topic_set.qrels.qids),
         "number of judgements": len(topic_set.qrels),
         "qrels sha256": topic_set.qrels.identity()["qrels"],

@@ -49,6 +49,7 @@ class Retrieval(Task):
         depth: How many documents per topic each run that is made holds.
         measures: The columns.
         negative_grades: How judgements below 0 count.
+        unjudged: Whether the footer states how far unjudged documents could move figures.
         table: How it looks, and what its report quotes.
     """
 
@@ -61,6 +62,7 @@ class Retrieval(Task):
     depth: Natural | Literal["all"] = 1000
     measures: tuple[str, ...] = DEFAULT_MEASURES
     negative_grades: Literal["zero", "trec_eval"] = "zero"
+    unjudged: bool = False
     table: RunTableRecipe = RunTableRecipe()
 
     @property

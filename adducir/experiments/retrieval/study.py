@@ -5,30 +5,24 @@ Everything is opened before anything runs, and every error is kept for one messa
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
-from adducir.experiments.plan import Study, tests_of
+from adducir.experiments.plan import tests_of
 from adducir.experiments.planner import Planner
 from adducir.experiments.retrieval.answers import Answer, GivenRun
 from adducir.experiments.retrieval.index_step import IndexStep, index_path
 from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
 from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
-from adducir.experiments.step import ModelStep, Step, Unknown, Waiting
+from adducir.experiments.seeds import SeededStudy
+from adducir.experiments.step import ModelStep, PreparationStep, Step, Unknown, Waiting
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import Pool
 from adducir.runs.findings import some
 from adducir.runs.run import Run
 from adducir.training.plan import TrainingPlan
-
-
-class Origin(NamedTuple):
-    """The entry of the file that an entry of a seed is made of, and the seed."""
-
-    name: str
-    seed: int
 
 
 class Entry(Protocol):
@@ -77,6 +71,7 @@ class Entries(Protocol):
     depth: int | str
     measures: tuple[str, ...]
     negative_grades: Any
+    unjudged: bool
     comparison: ComparisonRecipe | None
     table: RunTableRecipe
 
@@ -91,15 +86,10 @@ class Entries(Protocol):
         """The file as plain values."""
 
 
-class RetrievalStudy(Study):
-    """A retrieval experiment, opened.
+class RetrievalStudy(SeededStudy):
+    """A retrieval experiment, opened; see :class:`SeededStudy` as well.
 
     Attributes:
-        written: What the file says.
-        recipe: The same with the entries of each seed in place of the systems that have seeds.
-        rows: The systems that each system of the file is planned as: one for each seed.
-        origins: What entries of a seed are made of, by section and name.
-        planner: Where it lies, and what takes errors.
         names: The names that the file defines.
         corpora: By name.
         indexes: The steps of those indexes that a system searches or reads documents of.
@@ -112,11 +102,11 @@ class RetrievalStudy(Study):
     """
 
     makes: ClassVar[str] = "runs"
+    written: Entries
+    recipe: Entries
 
     def __init__(self, recipe: Entries, planner: Planner) -> None:
-        self.written, self.recipe, self.planner = recipe, recipe, planner
-        self.rows: Mapping[str, tuple[str, ...]] = {name: (name,) for name in recipe.systems}
-        self.origins: Mapping[tuple[str, str], Origin] = {}
+        super().__init__(recipe, planner)
         self.names = Names(planner.data)
         self.corpora: dict[str, OpenedCorpus] = {}
         self.indexes: dict[str, IndexStep] = {}
@@ -126,11 +116,7 @@ class RetrievalStudy(Study):
         self.folds: dict[str, Folds] = {}
         self.runs: dict[tuple[str, str], Answer | Unknown] = {}
         self._trainings: dict[Path, ModelStep] = {}
-
-    def seed_of(self, section: str, name: str) -> int | None:
-        """The seed of the trainings of an entry; None for those of the recipes."""
-        origin = self.origins.get((section, name))
-        return None if origin is None else origin.seed
+        self._prepared: dict[str, list[ModelStep]] = {}
 
     @property
     def topic_sets(self) -> dict[str, TopicSet]:
@@ -170,9 +156,26 @@ class RetrievalStudy(Study):
 
     def training(self, plan: TrainingPlan[Any], path: Path, place: KeyPath) -> ModelStep:
         """The step that trains a model: one, however many entries of the file name its recipe."""
-        step = self._trainings.setdefault(path, ModelStep(path, lambda: plan, reads=[]))
+        step = self._trainings.get(path)
+        if step is None:
+            step = self._trainings[path] = ModelStep(path, lambda: plan, reads=[])
+            self._share(step, plan)
         step.reads = [*step.reads, place]
         return step
+
+    def _share(self, step: ModelStep, plan: TrainingPlan[Any]) -> None:
+        """Let a training have in common with others what their examples are made of."""
+        preparation = plan.preparation
+        if preparation is None:
+            return
+        same = self._prepared.setdefault(preparation.fingerprint, [])
+        same.append(step)
+        if len(same) > 1:
+            first = same[0]
+            shared = first.prepared or PreparationStep(
+                first.path.with_name(f"{first.path.name}.prepared"), preparation, first.reads
+            )
+            first.prepared = step.prepared = shared
 
     def run_of(self, system: str, topic_set: str) -> Answer:
         """The run of a system on a topic set.

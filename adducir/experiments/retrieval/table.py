@@ -1,8 +1,10 @@
 """Evaluates the runs of a retrieval experiment, and makes its table."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from adducir.evaluation.run_notes import RunNotes
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs
 from adducir.experiments.context import Context
@@ -25,19 +27,35 @@ MOST_FOLDS_SHOWN = 3
 
 def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
     """The table of an experiment whose runs are all made."""
-    collected = collectors(study)
-    scores, recipe = _evaluate(study, context, collected), study.recipe
+    collected, recipe = collectors(study), study.recipe
+    further = {
+        name: RunNotes(
+            one.qrels,
+            one.evaluator.measures,
+            unjudged=recipe.unjudged,
+            model=one.model,
+            judge=one.judge,
+        )
+        for name, one in study.topic_sets.items()
+    }
+    scores = _evaluate(study, context, collected, further)
+    comparisons = {name: _compare(study, many) for name, many in scores.items()}
+    notes = [
+        f"{name}: {note}" if len(scores) > 1 else note
+        for name, one in further.items()
+        for note in one.notes(comparisons[name], scores[name], recipe.table.system_names)
+    ]
     layout = layout_of(
         recipe.table,
         study.planner.name,
         description=recipe.description,
-        notes=[*_depths(study), *_seeds(study), *_remarks(study), *_tuned(study)],
+        notes=[*_depths(study), *study.seed_notes(), *_remarks(study), *_tuned(study), *notes],
         provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
         sections={name: one.group for name, one in study.written.systems.items() if one.group},
         material=material(study, collected),
     )
-    comparisons = {name: _compare(study, many) for name, many in scores.items()}
+    layout = replace(layout, style=replace(layout.style, meta=recipe.table.meta))
     if len(scores) == 1:
         (name,) = scores
         return build_table(comparisons[name], scores[name], layout=layout)
@@ -45,7 +63,10 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
 
 
 def _evaluate(
-    study: RetrievalStudy, context: Context, collected: Mapping[str, HitCollector]
+    study: RetrievalStudy,
+    context: Context,
+    collected: Mapping[str, HitCollector],
+    further: Mapping[str, RunNotes],
 ) -> dict[str, list[Scores]]:
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
@@ -59,6 +80,7 @@ def _evaluate(
                     evaluator = study.topic_sets[name].evaluator
                     each[name].append(evaluator.score(run, system=system))
                     collected[name].add(row, run)
+                    further[name].add(run, system)
                     context.progress.advance(1)
             for name, runs in each.items():
                 scores[name].append(over_runs(row, runs))
@@ -112,18 +134,6 @@ def _depths(study: RetrievalStudy) -> list[str]:
         elif are_searches and depth is not None and run.depth > depth:
             notes.append(f"{ranks}, the searches {depth:,}.")
     return notes
-
-
-def _seeds(study: RetrievalStudy) -> list[str]:
-    """The seeds of systems of several runs; those of the same ones in one sentence."""
-    names, alike = study.recipe.table.system_names, dict[tuple[int, ...], list[str]]()
-    for name, system in study.written.systems.items():
-        if system.seeds:
-            alike.setdefault(system.seeds, []).append(names.get(name, name))
-    return [
-        f"Seeds of the trainings of {', '.join(systems)}: {', '.join(map(str, seeds))}."
-        for seeds, systems in alike.items()
-    ]
 
 
 def _remarks(study: RetrievalStudy) -> list[str]:

@@ -3,6 +3,7 @@
 from functools import partial
 
 import polars as pl
+from pydantic import model_validator
 
 from adducir.core.recipe import Recipe
 from adducir.core.yaml import KeyPath
@@ -11,22 +12,44 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.evaluation import providers, vectorised
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure, parse_measure, parse_measures
+from adducir.evaluation.unjudged import deepest
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.runs.run import Run
+from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
 
 
 class TopicsRecipe(Recipe):
-    """A set of topics with its judgements: one group of columns in the table."""
+    """A set of topics with its judgements: one group of columns in the table.
+
+    Attributes:
+        source: The topics.
+        qrels: Their judgements.
+        field: The field that is searched with.
+        model_qrels: Judgements of a model, of these topics and others: the footer has
+            prediction-powered means.
+        judge: Name and version of the model.
+    """
 
     source: str
     qrels: str | tuple[str, ...]
     field: str | None = None
+    model_qrels: str | tuple[str, ...] = ()
+    judge: str = ""
+
+    @model_validator(mode="after")
+    def _is_named(self) -> "TopicsRecipe":
+        if bool(self.model_qrels) != bool(self.judge.strip()):
+            raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
+        return self
 
 
 def open_topics(study: RetrievalStudy) -> None:
     """Open measures, topics and judgements, and put them into ``study.opened``."""
     _measures(study)
+    if study.recipe.unjudged and not deepest(study.opened.measures):
+        what = "there are bounds of nDCG@k, AP@k and RBP(rel=1), and `measures` has none of them"
+        study.planner.errors.add(("unjudged",), what)
     for text, name in study.recipe.table.measure_names.items():
         # Names of other measures do no harm: --set measures=... may have left those out.
         place = ("table", "measure_names", text)
@@ -61,7 +84,7 @@ def _topic_set(name: str, recipe: TopicsRecipe, study: RetrievalStudy) -> None:
     """Load topics and judgements that fit together."""
     place, planner = ("topics", name), study.planner
     found = _topics((*place, "source"), recipe, study)
-    qrels = _qrels((*place, "qrels"), recipe, study)
+    qrels = _qrels((*place, "qrels"), recipe.qrels, study)
     if found is None or qrels is None:
         return
     if set(found.qids).isdisjoint(qrels.qids):
@@ -74,7 +97,10 @@ def _topic_set(name: str, recipe: TopicsRecipe, study: RetrievalStudy) -> None:
     evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
     if evaluator is not None:
         named = recipe.qrels if isinstance(recipe.qrels, str) else " + ".join(recipe.qrels)
-        study.topic_sets[name] = TopicSet(name, found, qrels, evaluator, (recipe.source, named))
+        by_model = _by_model((*place, "model_qrels"), recipe, (found, qrels), study)
+        sources = recipe.source, named
+        opened = TopicSet(name, found, qrels, evaluator, sources, by_model, recipe.judge)
+        study.topic_sets[name] = opened
 
 
 def _topics(place: KeyPath, recipe: TopicsRecipe, study: RetrievalStudy) -> Topics | None:
@@ -85,8 +111,29 @@ def _topics(place: KeyPath, recipe: TopicsRecipe, study: RetrievalStudy) -> Topi
     return study.planner.opening(place, load)
 
 
-def _qrels(place: KeyPath, recipe: TopicsRecipe, study: RetrievalStudy) -> Qrels | None:
-    named = (recipe.qrels,) if isinstance(recipe.qrels, str) else recipe.qrels
+def _by_model(
+    place: KeyPath, recipe: TopicsRecipe, human: tuple[Topics, Qrels], study: RetrievalStudy
+) -> Evaluator | None:
+    """What evaluates by the judgements of a model; None without, or with an error that is kept."""
+    if not recipe.model_qrels:
+        return None
+    planner, (topics, qrels) = study.planner, human
+    if any(len(runs) > 1 for runs in study.rows.values()):
+        what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
+        planner.errors.add(place, f"{what}: {TOPICS_ALONE}")
+    judged = _qrels(place, recipe.model_qrels, study)
+    if judged is None:
+        return None
+    unknown = set(judged.qids).difference(topics.qids)
+    if unknown:
+        what = f"{len(unknown)} topics that it judges are not in `source`, such as {min(unknown)!r}"
+        planner.errors.add(place, what)
+    planner.opening(place, partial(check_judged, qrels.qids, judged.qids, recipe.judge))
+    return planner.opening(place, partial(_evaluator, judged, study))
+
+
+def _qrels(place: KeyPath, names: str | tuple[str, ...], study: RetrievalStudy) -> Qrels | None:
+    named = (names,) if isinstance(names, str) else names
     sources = [one for name in named if (one := study.planner.source(place, name)) is not None]
     if len(sources) < len(named):
         return None

@@ -1,5 +1,6 @@
 """Tuning what is done with runs that are there already: fusion, and the depth of reranking."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -101,6 +102,10 @@ class Fusion:
             "depth": self._depth or "all",
         }
 
+    def identity(self) -> dict[str, Any]:
+        """The facts, and the runs' rows."""
+        return self.facts() | {"runs": [_digest(run.frame) for run in self._runs.values()]}
+
     def _weights(self, setting: Setting) -> list[float]:
         values = {**self._fixed, **setting}
         return [float(values.get(f"weights.{name}", 1)) for name in self._runs]
@@ -182,6 +187,14 @@ class RerankDepth:
     def facts(self) -> dict[str, Any]:
         """The two runs."""
         return {"first stage": self._names[0], "reranked": self._names[1]}
+
+    def identity(self) -> dict[str, Any]:
+        """The facts, and both runs' rows."""
+        return self.facts() | {"depth": self._depth, "rows": _digest(self._rows)}
+
+
+def _digest(frame: pl.DataFrame) -> str:
+    return hashlib.sha256(frame.write_csv().encode()).hexdigest()
 
 
 def of_topics(run: Run, topics: Topics) -> Run:

@@ -43,6 +43,9 @@ class Tunable(Protocol):
     def facts(self) -> dict[str, Any]:
         """What the system is, for metadata."""
 
+    def identity(self) -> dict[str, Any]:
+        """All that determines its rankings beside topics and settings, as plain values."""
+
 
 class Searchable(Protocol):
     """What tuning needs of an index; LuceneIndex and MemoryIndex have it."""
@@ -160,6 +163,10 @@ class LexicalSearch:
             **({"fields": dict(self._fields)} if self._fields else {}),
             "depth": self._depth or "all",
         }
+
+    def identity(self) -> dict[str, Any]:
+        """The facts: an index has its fingerprint."""
+        return self.facts()
 
     def _parts(self, setting: Setting) -> tuple[Model, FeedbackMethod | None]:
         values: dict[str, Any] = {**self._fixed, **setting}

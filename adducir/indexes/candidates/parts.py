@@ -17,7 +17,7 @@ from adducir.indexes.candidates.postings import Spans, invert
 from adducir.indexes.candidates.queries import Query, number_queries, refuse_text
 from adducir.indexes.candidates.ranking import Ranking, order
 from adducir.indexes.candidates.sets import CandidateSet
-from adducir.indexes.candidates.vocabulary import Cut, vocabularies
+from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabularies
 from adducir.indexes.models.model import Model
 
 PART = 1 << 16
@@ -74,6 +74,7 @@ def rank_parts(
     *,
     size: int = PART,
     analysis: Analysis | Cut | None = None,
+    vocabulary: Vocabulary | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Ranking:
@@ -89,6 +90,7 @@ def rank_parts(
         depth: How many candidates for each query, at most.
         size: Candidates of a part.
         analysis: See :meth:`.CandidateSet.of_texts`.
+        vocabulary: In place of ``analysis``: a new one.
         progress: Notified of each candidate.
 
     Raises:
@@ -97,7 +99,7 @@ def rank_parts(
         MachineError: No Java for Lucene's analysis.
     """
     refuse_text(texts, "texts")
-    vocabulary = vocabularies(analysis or Analysis())()
+    vocabulary = vocabulary or vocabularies(analysis or Analysis())()
     firsts = range(0, len(texts), size)
 
     def spans(first: int) -> Spans:

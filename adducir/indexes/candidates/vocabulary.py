@@ -94,6 +94,28 @@ class Words:
         return Numbers(_starts(lengths), np.concatenate(parts))
 
 
+class QueriedWords(Words):
+    """The terms that some queries hold; all other terms of texts count as one.
+
+    What is held then does not grow with the texts. It suits models whose factor of a term does not
+    hang on other terms.
+
+    Args:
+        queries: Texts.
+    """
+
+    def __init__(self, cut: Cut, queries: Sequence[str]) -> None:
+        super().__init__(cut)
+        self._number(map(cut, queries), grow=True)
+
+    def of_texts(self, texts: Sequence[str], *, grow: bool) -> Numbers:
+        """See :class:`Vocabulary`; to candidates, which it is to grow with, it adds that one."""
+        found = super().of_texts(texts, grow=False)
+        if grow:
+            found.values[found.values == UNKNOWN] = len(self._numbers)
+        return found
+
+
 class LuceneTerms:
     """Terms that Java makes of texts, a block of texts a call."""
 

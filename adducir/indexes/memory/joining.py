@@ -7,8 +7,6 @@ are merged into one piece (:mod:`.merging`), which has the very files of that in
 faster; that takes the time to write them, and the disk for both.
 """
 
-import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ import polars as pl
 from adducir.core.artifacts import MANIFEST, Manifest, build, read_manifest
 from adducir.core.checking import checked
 from adducir.core.errors import ArtifactError, IncompleteError, InputError
+from adducir.core.files import link_or_copy
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_of
 from adducir.core.sharding.executors.part import Part
@@ -335,9 +334,6 @@ def _in_turn(stores: Sequence[DocumentStore]) -> Iterator[Document]:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Give a file a second name; copy it where the file system has no links."""
+    """Give a file a second name."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
+    link_or_copy(source, target)

@@ -4,14 +4,18 @@ Called by :func:`adducir.statistics.comparison.comparison.compare`, which says w
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from adducir.statistics.choices import CorrectionName, FamilyName
+from adducir.core.errors import UsageError
+from adducir.statistics.anova import Anova, two_way_anova
+from adducir.statistics.choices import CorrectionName, FamilyName, SideName
 from adducir.statistics.comparison.lineup import Lineup
+from adducir.statistics.comparison.notes import designs, posteriors
 from adducir.statistics.comparison.results import (
     Cell,
     Comparison,
@@ -26,9 +30,11 @@ from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.differences import FloatArray, scores_array
 from adducir.statistics.effects import Effect, effect_rows
 from adducir.statistics.equivalence import tost_rows, within_unit
+from adducir.statistics.equivalence_of_runs import tost_of_runs
 from adducir.statistics.intervals import bca_rows
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.ranking import Ranking, ranking
+from adducir.statistics.ranking_of_runs import ranking_of_runs
 from adducir.statistics.two_level import TwoLevel, two_level
 
 Pair: TypeAlias = tuple[int, int]
@@ -83,6 +89,9 @@ class Comparing:
             missing=self.lineup.missing,
             rankings=rankings,
             runs={name: len(runs) for name, runs in self.lineup.runs.items()},
+            posteriors=posteriors(self.lineup, settings),
+            designs=designs(self.lineup, settings),
+            analyses=self._analyses(),
         )
 
     def _pairs(self) -> list[Pair]:
@@ -112,8 +121,8 @@ class Comparing:
         results = settings.test_kind.pairs(values, first, second)
         effects = self._effects(values, first, second)
         if self.lineup.runs:
-            place = self.lineup.measures.index(measure)
-            found = [self._over_runs(place, i, j) for i, j in zip(first, second, strict=True)]
+            runs = self._runs(measure)
+            found = [two_level(runs[i], runs[j]) for i, j in zip(first, second, strict=True)]
             results = [_over_topics_and_runs(*pair) for pair in zip(results, found, strict=True)]
             effects = [
                 replace(effect, low=ends[0], high=ends[1])
@@ -125,14 +134,14 @@ class Comparing:
             for i, j, result, effect in zip(first, second, results, effects, strict=True)
         ]
 
-    def _over_runs(self, measure: int, first: int, second: int) -> TwoLevel:
-        """The difference of two systems over topics and runs."""
-        scores = []
-        for system in (first, second):
-            runs = self.lineup.runs.get(self.lineup.systems[system])
-            alone = self.lineup.values[measure, system]
-            scores.append(alone if runs is None else runs[:, measure])
-        return two_level(*scores)
+    def _runs(self, measure: Measure) -> list[FloatArray]:
+        """Scores (R, T) of the R runs of each system."""
+        place, runs = self.lineup.measures.index(measure), self.lineup.runs
+        alone = self.lineup.values[place]
+        return [
+            runs[name][:, place] if name in runs else alone[row, None]
+            for row, name in enumerate(self.lineup.systems)
+        ]
 
     def _effects(
         self, values: FloatArray, first: Sequence[int], second: Sequence[int]
@@ -162,14 +171,18 @@ class Comparing:
         )
         others = [system for system in range(len(names)) if system != target]
         lower = measure in settings.lower_is_better
-        tosts = tost_rows(
-            values[others],
-            values[[target] * len(others)],
-            settings.equivalence,
-            test=settings.equivalence_test,
-            side=("upper" if lower else "lower") if settings.non_inferiority else "both",
-            unit=within_unit(values),
-        )
+        side: SideName = ("upper" if lower else "lower") if settings.non_inferiority else "both"
+        how, delta = settings.equivalence_test, settings.equivalence
+        if self.lineup.runs:
+            runs = self._runs(measure)
+            tosts = [
+                tost_of_runs(runs[other], runs[target], delta, test=how, side=side)
+                for other in others
+            ]
+        else:
+            second = values[[target] * len(others)]
+            unit = within_unit(values)
+            tosts = tost_rows(values[others], second, delta, test=how, side=side, unit=unit)
         return [
             EquivalenceTest(names[system], names[target], measure, tost, tost.p, False)
             for system, tost in zip(others, tosts, strict=True)
@@ -183,13 +196,22 @@ class Comparing:
 
     def _ranking(self, measure: Measure) -> Ranking:
         """Rank intervals and the set of best systems on a measure."""
-        return ranking(
-            self._values(measure),
-            lower_is_better=measure in self.settings.lower_is_better,
-            alpha=self.settings.alpha,
-            samples=self.settings.samples,
-            seed=self.settings.seed,
-        )
+        settings, lower = self.settings, measure in self.settings.lower_is_better
+        alpha = settings.alpha
+        drawn = {"samples": settings.samples, "seed": settings.seed}
+        if self.lineup.runs:
+            return ranking_of_runs(self._runs(measure), lower_is_better=lower, alpha=alpha, **drawn)
+        return ranking(self._values(measure), lower_is_better=lower, alpha=alpha, **drawn)
+
+    def _analyses(self) -> dict[Measure, Anova]:
+        """Each measure's two-way analysis of variance, where Tukey's correction takes its error."""
+        if self.settings.correction != "tukey" or len(self.lineup.systems) < 2:
+            return {}
+        found = {}
+        for measure in self.tested:
+            with suppress(UsageError):  # no error at all
+                found[measure] = two_way_anova(self._values(measure))
+        return found
 
     def _marked(self, measure: Measure, ranked: Ranking | None) -> list[int]:
         """The systems that are marked best on a measure."""
@@ -220,6 +242,7 @@ class Comparing:
             values=self.lineup.values.reshape(-1, len(self.lineup.qids)),
             first=np.array(first, dtype=np.intp),
             second=np.array(second, dtype=np.intp),
+            runs=tuple(one for m in measures for one in self._runs(m)) if self.lineup.runs else (),
         )
         return self.settings.correction_kind.of_pairs(family)
 

@@ -21,6 +21,7 @@ parameter was tuned on.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from math import isfinite
 from typing import TypeVar
 
 from adducir.core.checking import checked
@@ -45,7 +46,8 @@ from adducir.statistics.choices import (
 from adducir.statistics.comparison.cells import Comparing
 from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
-from adducir.statistics.corrections import CORRECTIONS, for_equivalence, joint_error
+from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
+from adducir.statistics.corrections import for_equivalence, joint_error
 from adducir.statistics.effects import check_share
 from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
@@ -74,6 +76,8 @@ def compare(
     seed: int = DEFAULT_SEED,
     permutations: int = DEFAULT_PERMUTATIONS,
     samples: int = DEFAULT_SAMPLES,
+    rope: float | None = None,
+    topics_for: float | None = None,
     descriptive: Collection[Measure] | None = None,
     lower_is_better: Collection[Measure] = (),
 ) -> Comparison:
@@ -105,6 +109,9 @@ def compare(
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test and of ``maxt``.
         samples: Samples of the bootstrap test, the bootstrap interval and the rankings.
+        rope: Half-width of a region of practical equivalence, for posterior probabilities of each
+            difference to a baseline (see :mod:`adducir.statistics.rope`); None: none.
+        topics_for: A true difference, for the number of topics that it takes to find it.
         descriptive: Measures to show without test; None: those whose kind says that
             they rate no system.
         lower_is_better: Measures on which the lower mean is the better. Measures may be
@@ -121,11 +128,17 @@ def compare(
     if why:
         raise UsageError(f"{why}.", hint="Choose another test or correction.")
     if lineup.runs:
-        for what in refused_for_runs(test, correction, equivalence, interval, best).values():
-            raise UsageError(
-                f"there is no {what} for systems with several runs.",
-                hint="Take t-tests with holm, bonferroni, bh or none.",
-            )
+        refused = refused_for_runs(
+            test=test,
+            correction=correction,
+            equivalence=equivalence,
+            equivalence_test=equivalence_test,
+            interval=interval,
+            rope=rope,
+            topics_for=topics_for,
+        )
+        for what in refused.values():
+            raise UsageError(f"there is no {what}.", hint=FOR_RUNS)
     settings = Settings(
         baselines=_baselines(baseline, lineup.systems),
         test=test,
@@ -143,32 +156,22 @@ def compare(
         seed=seed,
         permutations=permutations,
         samples=samples,
+        rope=rope,
+        topics_for=topics_for,
         descriptive=_descriptive(lineup.measures, descriptive),
         lower_is_better=_among(lineup.measures, lower_is_better),
     )
     check_share(alpha, "alpha")
     check_share(settings.confidence, "the confidence level")
+    if rope is not None and not (isfinite(rope) and rope >= 0):
+        raise UsageError(f"the region of equivalence must be a number from 0 up, not {rope}.")
+    if rope is not None and not settings.baselines:
+        raise UsageError("a region of equivalence means nothing without a baseline.")
+    if topics_for is not None and not topics_for > 0:
+        raise UsageError(f"the difference to be found must lie above 0, but is {topics_for}.")
     if against != "best":
         named(against, lineup.systems, "system to be equivalent with")
     return Comparing(lineup, settings).comparison()
-
-
-def refused_for_runs(
-    test: TestName,
-    correction: CorrectionName,
-    equivalence: float | None,
-    interval: IntervalName,
-    best: BestName,
-) -> dict[str, str]:
-    """What is asked for and there is not for systems with several runs, by its parameter."""
-    refused = {
-        "test": (f"{test} test", test != "t"),
-        "correction": (f"{correction} correction", bool(CORRECTIONS.kind(correction).tests)),
-        "equivalence": ("test of equivalence", equivalence is not None),
-        "interval": (f"{interval} interval", interval != "t"),
-        "best": ("set of best systems", best != "mean"),
-    }
-    return {name: what for name, (what, is_asked) in refused.items() if is_asked}
 
 
 def _descriptive(

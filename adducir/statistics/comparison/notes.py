@@ -8,31 +8,40 @@ import numpy as np
 
 from adducir.core.errors import UsageError
 from adducir.statistics.comparison.lineup import Lineup, SystemScores, line_up
-from adducir.statistics.comparison.results import Comparison, Measure
+from adducir.statistics.comparison.results import Comparison, Measure, Posterior, Settings
 from adducir.statistics.differences import FloatArray
 from adducir.statistics.meta_analysis import effects_of, meta_analysis
 from adducir.statistics.power import score_variance, topics_needed
-from adducir.statistics.prediction_powered import PoweredMean, powered_mean
-from adducir.statistics.rope import rope
+from adducir.statistics.prediction_powered import powered_mean
+from adducir.statistics.rope import Rope, rope
 
 POWER = 0.8
 """The conventional power of topic set size design."""
+SHARED_RUNS = "the same trainings were tested on all topic sets, which are then not independent"
+TOPICS_ALONE = "its interval is over topics alone"
 FEW = 30
 """With fewer human judgements the normal intervals of prediction-powered means are said to err."""
 
 
-def meta_notes(comparisons: Mapping[str, Comparison]) -> list[str]:
+def meta_notes(
+    comparisons: Mapping[str, Comparison], names: Mapping[str, str] | None = None
+) -> list[str]:
     """A sentence for each difference to the first baseline that all topic sets have.
+
+    Args:
+        comparisons: By topic set.
+        names: Printed names of systems.
 
     Raises:
         UsageError: There is one topic set, or a system has several runs.
     """
     if len(comparisons) < 2:
-        raise UsageError("--meta takes several topic sets, but the files hold one.")
+        raise UsageError("a meta-analysis takes several topic sets, but there is one.")
     first, *others = comparisons.values()
     for one in (first, *others):
-        _refuse_runs(one, "meta-analysis")
+        _refuse_runs(one, "meta-analysis", SHARED_RUNS)
     sentences = []
+    named = {system: system for system in first.systems} | dict(names or {})
     for measure in first.measures:
         for system in first.systems:
             cells = [one.cells.get((system, measure)) for one in comparisons.values()]
@@ -42,14 +51,15 @@ def meta_notes(comparisons: Mapping[str, Comparison]) -> list[str]:
             try:
                 found = meta_analysis(*effects_of([test.effect for test in tests]))
             except UsageError as error:
-                sentences.append(f"No meta-analysis of {system} on {measure}: {error}")
+                sentences.append(f"No meta-analysis of {named[system]} on {measure}: {error}")
                 continue
             further = ""
             if found.predicted:
                 low, high = found.predicted
                 further = f", in another topic set [{low:+.3f}, {high:+.3f}]"
+            whom = named[tests[0].reference]
             sentences.append(
-                f"{system} against {tests[0].reference} on {measure} over {len(tests)} topic sets: "
+                f"{named[system]} against {whom} on {measure} over {len(tests)} topic sets: "
                 f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{further}, "
                 f"I2 = {found.i2:.0%}, p = {found.p:.3f} (REML, Hartung-Knapp; uncorrected)."
             )
@@ -71,74 +81,103 @@ def shared_topics(sets: Mapping[str, Sequence[SystemScores]]) -> list[str]:
     return sentences
 
 
-def rope_notes(comparison: Comparison, scores: Sequence[SystemScores], delta: float) -> list[str]:
-    """How probably each difference to a baseline lies below, within and above a region.
-
-    Args:
-        scores: What was compared.
-        delta: See :func:`.rope.rope`.
-
-    Raises:
-        UsageError: ``delta`` is negative, or a system has several runs.
-    """
-    _refuse_runs(comparison, "posterior of differences")
-    if not (np.isfinite(delta) and delta >= 0):
-        raise UsageError(f"the region of equivalence must be a number from 0 up, not {delta}.")
-    values = _values(line_up(scores))
-    sentences = []
-    for measure, baseline in _tested(comparison):
-        found = []
-        for system in comparison.systems:
+def posteriors(lineup: Lineup, settings: Settings) -> tuple[Posterior, ...]:
+    """How probably each difference to a baseline lies below, within and above ``settings.rope``."""
+    if settings.rope is None:
+        return ()
+    values, found = _values(lineup), []
+    for measure, baseline in _tested(lineup.measures, settings):
+        odds: dict[str, Rope | str] = {}
+        for system in lineup.systems:
             if system == baseline:
                 continue
             try:
-                odds = rope(values[system, measure], values[baseline, measure], delta)
+                first, second = values[system, measure], values[baseline, measure]
+                odds[system] = rope(first, second, settings.rope)
             except UsageError as error:
-                found.append(f"{system} has no posterior ({error.what.rstrip('.')})")
-                continue
-            found.append(f"{system} {odds.worse:.3f}, {odds.equivalent:.3f}, {odds.better:.3f}")
-        sentences.append(
-            f"Posterior probabilities that the true difference to {baseline} on {measure} lies "
-            f"below -{delta:g}, within ±{delta:g} and above {delta:g} (Bayesian t-test, flat "
-            f"prior): {'; '.join(found)}."
-        )
-    return sentences
+                odds[system] = error.what.rstrip(".")
+        found.append(Posterior(baseline, measure, odds))
+    return tuple(found)
 
 
-def design_notes(
-    comparison: Comparison, scores: Sequence[SystemScores], difference: float
-) -> list[str]:
-    """How many topics it takes to find a difference, by the variance of these scores.
-
-    Args:
-        scores: What was compared.
-        difference: The true mean difference to be found, in units of the measures.
+def designs(lineup: Lineup, settings: Settings) -> dict[Measure, int | str]:
+    """How many topics find a true difference of ``settings.topics_for``, by these scores' variance.
 
     Raises:
-        UsageError: One system, a difference that no number of topics finds, or several runs.
+        UsageError: No number of topics finds it.
     """
-    _refuse_runs(comparison, "topic set size design")
-    if not difference > 0:
-        raise UsageError(f"the difference to be found must lie above 0, but is {difference}.")
-    alpha, values = comparison.settings.alpha, _values(line_up(scores))
-    found = []
-    for measure in _measures(comparison):
+    if settings.topics_for is None:
+        return {}
+    values, found = _values(lineup), dict[Measure, int | str]()
+    for measure in _measures(lineup.measures, settings):
         try:
-            variance = score_variance([values[system, measure] for system in comparison.systems])
-            count = topics_needed(difference, sqrt(2 * variance), alpha=alpha, power_wanted=POWER)
+            variance = score_variance([values[system, measure] for system in lineup.systems])
+            found[measure] = topics_needed(
+                settings.topics_for,
+                sqrt(2 * variance),
+                alpha=settings.alpha,
+                power_wanted=POWER,
+            )
         except UsageError as error:
-            found.append(f"{measure} unknown ({error.what.rstrip('.')})")
-            continue
-        found.append(f"{measure} {count:,}")
-    return [
-        f"Topics needed to find a true difference of {difference:g} between two systems with "
-        f"power {POWER:g} (paired t-test, alpha = {alpha:g}, uncorrected; variance of these "
-        f"scores; Sakai 2016): {', '.join(found)}."
-    ]
+            found[measure] = error.what.rstrip(".")
+    return found
+
+
+def further_statements(comparison: Comparison) -> Iterator[str]:
+    """The sentences of posteriors and of topic set size design, where these were asked for."""
+    delta, difference = comparison.settings.rope, comparison.settings.topics_for
+    for one in comparison.posteriors if delta is not None else ():
+        each = (
+            f"{system} has no posterior ({odds})"
+            if isinstance(odds, str)
+            else f"{system} {odds.worse:.3f}, {odds.equivalent:.3f}, {odds.better:.3f}"
+            for system, odds in one.odds.items()
+        )
+        yield (
+            f"Posterior probabilities that the true difference to {one.reference} on {one.measure} "
+            f"lies below -{delta:g}, within ±{delta:g} and above {delta:g} (Bayesian t-test, flat "
+            f"prior): {'; '.join(each)}."
+        )
+    if comparison.designs and difference is not None:
+        found = (
+            f"{measure} {f'unknown ({count})' if isinstance(count, str) else f'{count:,}'}"
+            for measure, count in comparison.designs.items()
+        )
+        yield (
+            f"Topics needed to find a true difference of {difference:g} between two systems with "
+            f"power {POWER:g} (paired t-test, alpha = {comparison.settings.alpha:g}, uncorrected; "
+            f"variance of these scores; Sakai 2016): {', '.join(found)}."
+        )
+
+
+def check_judged(humans: Sequence[str], models: Sequence[str], judge: str) -> None:
+    """Refuse topics that no prediction-powered mean can be made of.
+
+    Args:
+        humans: The topics that humans judged.
+        models: Those that the model judged.
+        judge: Name and version of the model.
+
+    Raises:
+        UsageError: The model lacks a topic that humans judged, or judged no two besides.
+    """
+    known = set(models)
+    lacking = [qid for qid in humans if qid not in known]
+    if lacking:
+        raise UsageError(
+            f"{judge} has not judged the topic {lacking[0]!r}, which humans judged.",
+            hint="Let the model judge all topics, those that humans judged included.",
+        )
+    if len(known) - len(set(humans)) < 2:
+        raise UsageError(f"{judge} must have judged two topics at least that humans did not judge.")
 
 
 def powered_notes(
-    comparison: Comparison, human: Sequence[SystemScores], model: Sequence[SystemScores], judge: str
+    comparison: Comparison,
+    human: Sequence[SystemScores],
+    model: Sequence[SystemScores],
+    judge: str,
+    names: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Prediction-powered means, and differences to baselines, of human and model judgements.
 
@@ -146,32 +185,29 @@ def powered_notes(
         human: Scores by human judgements, on the topics that humans judged.
         model: Scores of the same systems by the model's judgements, on these topics and others.
         judge: Name and version of the model.
+        names: Printed names of systems.
 
     Raises:
-        UsageError: The model lacks a topic that humans judged, or judged none besides; no judge is
-            named; or a system has several runs.
+        UsageError: As :func:`check_judged`; no judge is named; or a system has several runs.
     """
-    _refuse_runs(comparison, "prediction-powered mean")
+    _refuse_runs(comparison, "prediction-powered mean", TOPICS_ALONE)
     humans, models = line_up(human), line_up(model)
     known = {qid: place for place, qid in enumerate(models.qids)}
-    lacking = [qid for qid in humans.qids if qid not in known]
-    if lacking:
-        raise UsageError(
-            f"{judge} has not judged the topic {lacking[0]!r}, which humans judged.",
-            hint="Let the model judge all topics, those that humans judged included.",
-        )
+    check_judged(humans.qids, models.qids, judge)
     places = np.array([known[qid] for qid in humans.qids], dtype=np.int64)
     alone = np.setdiff1d(np.arange(len(known)), places)
-    if len(alone) < 2:
-        raise UsageError(f"{judge} must have judged two topics at least that humans did not judge.")
+    named = {system: system for system in comparison.systems} | dict(names or {})
     level = 1 - comparison.settings.alpha
     by_human, by_model = _values(humans), _values(models)
 
-    def powered(measure: Measure, system: str, base: str | None = None) -> PoweredMean:
+    def powered(measure: Measure, system: str, base: str | None = None) -> str:
         own, hat = by_human[system, measure], by_model[system, measure]
         if base is not None:
             own, hat = own - by_human[base, measure], hat - by_model[base, measure]
-        return powered_mean(own, hat[places], hat[alone], judge=judge, level=level)
+        found = powered_mean(own, hat[places], hat[alone], judge=judge, level=level)
+        sign = "" if base is None else "+"
+        ends = f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+        return f"{named[system]} {found.mean:{sign}.3f} {ends} ({found.weight:.2f})"
 
     sentences = [
         f"Prediction-powered (Angelopoulos et al. 2023): {len(places)} topics with human "
@@ -182,35 +218,26 @@ def powered_notes(
         sentences.append(
             f"These intervals are normal approximations, too short with fewer than {FEW} topics."
         )
-    for measure in _measures(comparison):
-        means = (
-            f"{system} {found.mean:.3f} [{found.low:.3f}, {found.high:.3f}] ({found.weight:.2f})"
-            for system in comparison.systems
-            for found in [powered(measure, system)]
-        )
+    for measure in _measures(comparison.measures, comparison.settings):
+        means = (powered(measure, system) for system in comparison.systems)
         sentences.append(f"Prediction-powered {measure}: {'; '.join(means)}.")
-    for measure, baseline in _tested(comparison):
-        differences = (
-            f"{system} {found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}] ({found.weight:.2f})"
-            for system in comparison.systems
-            if system != baseline
-            for found in [powered(measure, system, baseline)]
-        )
-        sentences.append(
-            f"Prediction-powered difference to {baseline} on {measure}: {'; '.join(differences)}."
-        )
+    for measure, base in _tested(comparison.measures, comparison.settings):
+        others = (one for one in comparison.systems if one != base)
+        gaps = "; ".join(powered(measure, system, base) for system in others)
+        what = f"Prediction-powered difference to {named[base]} on {measure}"
+        sentences.append(f"{what}: {gaps}.")
     return sentences
 
 
-def _measures(comparison: Comparison) -> list[Measure]:
+def _measures(measures: Sequence[Measure], settings: Settings) -> list[Measure]:
     """The measures that are tested."""
-    return [one for one in comparison.measures if one not in comparison.settings.descriptive]
+    return [one for one in measures if one not in settings.descriptive]
 
 
-def _tested(comparison: Comparison) -> Iterator[tuple[Measure, str]]:
+def _tested(measures: Sequence[Measure], settings: Settings) -> Iterator[tuple[Measure, str]]:
     """Measures that are tested, with each baseline."""
-    for measure in _measures(comparison):
-        for baseline in comparison.settings.baselines:
+    for measure in _measures(measures, settings):
+        for baseline in settings.baselines:
             yield measure, baseline
 
 
@@ -223,6 +250,6 @@ def _values(lineup: Lineup) -> dict[tuple[str, Measure], FloatArray]:
     }
 
 
-def _refuse_runs(comparison: Comparison, what: str) -> None:
+def _refuse_runs(comparison: Comparison, what: str, why: str) -> None:
     if comparison.runs:
-        raise UsageError(f"there is no {what} of systems with several runs.")
+        raise UsageError(f"there is no {what} of systems with several runs: {why}.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adducir.core.notebook import html_table
 from adducir.core.recipe_model import Recipe
+from adducir.statistics.anova import Anova
 from adducir.statistics.choices import (
     BestName,
     CorrectionName,
@@ -20,6 +21,7 @@ from adducir.statistics.effects import Effect
 from adducir.statistics.equivalence import Equivalence
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.ranking import Ranking
+from adducir.statistics.rope import Rope
 from adducir.statistics.tests import TESTS, SignificanceTest
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ class Settings:
     seed: int
     permutations: int
     samples: int
+    rope: float | None = None
+    topics_for: float | None = None
     descriptive: frozenset[Measure] = frozenset()
     lower_is_better: frozenset[Measure] = frozenset()
 
@@ -135,6 +139,21 @@ class EquivalenceTest:
 
 
 @dataclass(frozen=True, slots=True)
+class Posterior:
+    """Where the true differences to a baseline probably lie.
+
+    Attributes:
+        reference: The baseline.
+        measure: The measure.
+        odds: Of each other system: below, within and above the region; or why there is none.
+    """
+
+    reference: str
+    measure: Measure
+    odds: Mapping[str, Rope | str]
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One system on one measure.
 
@@ -189,6 +208,11 @@ class Comparison:
         rankings: Rank intervals and the set of best systems of each measure that is tested, systems
             in order; empty unless asked for.
         runs: For each system of several runs, how many; its scores are means over them.
+        posteriors: For each measure and baseline, if ``rope`` was asked for.
+        designs: For each measure how many topics find a difference of ``topics_for``, if that was
+            asked for; or why it is not known.
+        analyses: The two-way analysis of variance of each measure, whose error Tukey's correction
+            takes; a measure whose scores have no error has none.
     """
 
     systems: tuple[str, ...]
@@ -201,6 +225,9 @@ class Comparison:
     missing: Mapping[str, tuple[str, ...]]
     rankings: Mapping[Measure, Ranking] = field(default_factory=dict)
     runs: Mapping[str, int] = field(default_factory=dict)
+    posteriors: tuple[Posterior, ...] = ()
+    designs: Mapping[Measure, int | str] = field(default_factory=dict)
+    analyses: Mapping[Measure, Anova] = field(default_factory=dict)
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -270,6 +297,12 @@ class Comparison:
         """The equivalence tests whose p was computed in this way (``exact``, ``refused``)."""
         tests = (cell.equivalence for cell in self.cells.values())
         return tuple(one for one in tests if one and one.tost.method == method)
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether anything was tested."""
+        counts = (*self.tests_in_family.values(), *self.equivalence_tests_in_family.values())
+        return any(counts)
 
     @property
     def questionable(self) -> tuple[EquivalenceTest, ...]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from adducir.statistics.choices import CorrectionName, FamilyName
+from adducir.statistics.choices import CorrectionName, FamilyName, TestName
+from adducir.statistics.comparison.notes import further_statements
 from adducir.statistics.comparison.results import Comparison, EquivalenceTest, Measure, Settings
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.equivalence import FEW, Equivalence
+from adducir.statistics.tests import TESTS
 
 
 def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[str, ...]:
@@ -16,8 +18,11 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
         several_sets: Whether the table has other topic sets as well; each is a family of its own.
     """
     sentences = [f"{comparison.topics} topic{'s' * (comparison.topics != 1)}."]
+    sentences += _alone(comparison)
     if any(comparison.tests_in_family.values()):
         sentences.append(_difference_statement(comparison, several_sets))
+        if comparison.analyses:
+            sentences.append(_analysis_statement(comparison))
     if any(comparison.equivalence_tests_in_family.values()):
         sentences.append(_equivalence_statement(comparison, several_sets))
     if comparison.runs:
@@ -26,8 +31,10 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
             f"Runs of a system: {_listed(runs)}. Figures are means over runs; tests and intervals "
             "are over topics and runs (two-level, Satterthwaite)."
         )
+        if min(comparison.runs.values()) < FEW_RUNS and comparison.has_tests:
+            sentences.append(_TOO_FEW_RUNS)
     if comparison.rankings:
-        sentences.append(_best_statement(comparison.settings, comparison.topics))
+        sentences.append(_best_statement(comparison))
     sentences += _questionable(comparison)
     sentences += [
         f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
@@ -39,7 +46,22 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
             f"The difference is the same on every topic between {_listed(pairs)}: it has no "
             "variance, and p is that of the exact randomisation test, 2^(1 - topics)."
         )
+    sentences += further_statements(comparison)
     return tuple(sentences)
+
+
+def _alone(comparison: Comparison) -> list[str]:
+    """What was asked for and takes two systems, where there is one."""
+    settings = comparison.settings
+    asked = {
+        "difference": bool(settings.baselines) or settings.family == "pairs",
+        _claim(settings): settings.equivalence is not None,
+        "set of systems that may be the best": settings.best == "set",
+    }
+    names = [name for name, is_asked in asked.items() if is_asked]
+    if len(comparison.systems) > 1 or not names:
+        return []
+    return [f"There is one system only, and so no {' and no '.join(names)} to test."]
 
 
 _EQUIVALENCE_TESTS = {
@@ -57,17 +79,47 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
         if settings.family == "pairs"
         else f"against {_listed(settings.baselines)}"
     )
-    title = settings.test_kind.title
-    title = title[0].upper() + title[1:]
+    of_runs = bool(comparison.runs)
     family = _family(comparison.tests_in_family, settings.family, several_sets)
     return (
-        f"{title}, two-sided, {who}; {_corrected(settings.correction)} {family}, "
-        f"alpha = {settings.alpha:g}{_draws(comparison.settings)}."
+        f"{title_of_test(settings.test, of_runs=of_runs)}, two-sided, {who}; "
+        f"{_corrected(settings.correction, of_runs=of_runs)} {family}, "
+        f"alpha = {settings.alpha:g}{_draws(settings, of_runs=of_runs)}."
     )
 
 
-def _draws(settings: Settings) -> str:
+def _analysis_statement(comparison: Comparison) -> str:
+    """The sentence about analyses of variance."""
+    systems = len(comparison.systems) - 1
+    found = (
+        f"{measure} F({systems}, {one.df}) = {one.f:.4g}, p = {one.p:.3g}, shares of the sum of "
+        f"squares: systems {one.systems:.3f}, topics {one.topics:.3f}"
+        for measure, one in comparison.analyses.items()
+    )
+    return f"Two-way analysis of variance (systems, topics): {'; '.join(found)}."
+
+
+def title_of_test(test: TestName, *, of_runs: bool = False) -> str:
+    """What a test of difference is called at the start of a sentence.
+
+    Args:
+        test: Its kind.
+        of_runs: Whether a system has several runs: then there is the two-level t-test alone.
+    """
+    title = "two-level t-test" if of_runs else TESTS.kind(test).title
+    return title[0].upper() + title[1:]
+
+
+def title_of_correction(correction: CorrectionName, *, of_runs: bool = False) -> str:
+    """What a correction is called; empty for none."""
+    kind = CORRECTIONS.kind(correction)
+    return (kind.of_runs if of_runs else "") or kind.title
+
+
+def _draws(settings: Settings, *, of_runs: bool) -> str:
     """Number of draws and seed, where anything was drawn."""
+    if of_runs and settings.correction_kind.of_runs:
+        return f", {settings.permutations:,} draws, seed {settings.seed}"
     drawn = settings.test_kind.draws or settings.correction_kind.draws
     return f", {getattr(settings, drawn):,} {drawn}, seed {settings.seed}" if drawn else ""
 
@@ -85,6 +137,7 @@ def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
         what = f"Equivalence with {whom} within ±{settings.equivalence:g}"
         tests = "two one-sided", "s (TOST)"
     how = _EQUIVALENCE_TESTS[settings.equivalence_test].format(*tests)
+    how = how.replace("paired", "two-level") if comparison.runs else how
     return f"{what}: {how}; {phrase}, alpha = {settings.alpha:g}."
 
 
@@ -95,12 +148,25 @@ _TOO_FEW = (
 )
 
 
-def _best_statement(settings: Settings, topics: int) -> str:
+FEW_RUNS = 3
+"""Two runs tell next to nothing of how runs vary: see docs/statistics.md for what that costs."""
+_TOO_FEW_RUNS = (
+    "Warning: two runs say little of how much runs vary; where they vary much, tests find false "
+    "differences more often than alpha."
+)
+
+
+def _best_statement(comparison: Comparison) -> str:
     """The sentence about the set of best systems."""
+    settings = comparison.settings
+    how = "samples"
+    if comparison.runs:
+        how = "draws of the means over topics and runs"
+    too_few = comparison.topics < FEW_SAMPLED and not comparison.runs
     return (
         "Systems that may be the best: model confidence set (Hansen, Lunde and Nason) of each "
-        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.samples:,} samples, seed "
-        f"{settings.seed}." + (_TOO_FEW if topics < FEW_SAMPLED else "")
+        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.samples:,} {how}, seed "
+        f"{settings.seed}." + (_TOO_FEW if too_few else "")
     )
 
 
@@ -117,10 +183,12 @@ def _questionable(comparison: Comparison) -> list[str]:
             f"Exact test of a bounded mean, because fewer than {FEW} topics differ: {named}."
         )
     if refused := comparison.equivalences("refused"):
+        why = "needs a measure from 0 to 1 and a bound below 1"
+        if comparison.runs:
+            why = "is over topics alone, not over runs"
         sentences.append(
             f"Not tested for {_claim(comparison.settings)}: {_listed(_similar(refused))}. Too few "
-            "topics differ for t-tests, and the exact test needs a measure from 0 to 1 and a bound "
-            "below 1."
+            f"topics differ for t-tests, and the exact test {why}."
         )
     if comparison.questionable:
         found = _similar(comparison.questionable)
@@ -152,9 +220,9 @@ def _how_similar(tost: Equivalence) -> str:
     return f"different scores on {tost.differing} of {tost.n} topics only"
 
 
-def _corrected(correction: CorrectionName) -> str:
+def _corrected(correction: CorrectionName, *, of_runs: bool = False) -> str:
     """How p-values were corrected."""
-    title = CORRECTIONS.kind(correction).title
+    title = title_of_correction(correction, of_runs=of_runs)
     if " " in title:
         return f"corrected by {title} over"
     return f"{title}-corrected over" if title else "no correction for"

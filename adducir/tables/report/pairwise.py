@@ -1,17 +1,20 @@
 """Tests of all pairs of systems on a measure, for the figures that show them.
 
 Where the table tested all pairs, these are its tests. Elsewhere paired t-tests with Holm's
-correction over all pairs of the measure are made for the figures alone, which say so.
+correction over all pairs of the measure are made for the figures alone, which say so; where a
+system has several runs, they are over topics and runs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.statistics.all_pairs import all_pairs
-from adducir.statistics.corrections import CORRECTIONS, correct
-from adducir.statistics.tests import TESTS
+from adducir.statistics.comparison.statements import title_of_correction, title_of_test
+from adducir.statistics.corrections import correct
+from adducir.statistics.two_level import two_level
 from adducir.tables.report.view import Floats, View
 
 
@@ -57,13 +60,14 @@ def pairwise(view: View, place: int) -> Pairwise | None:
     alpha = view.alpha(place)
     scores = np.array([values[at] for at in rows])
     planned = view.table.pairs
-    p = _planned(view, place, rows) if planned else _exploratory(scores)
+    runs = view.runs(place)
+    each = [runs[at] for at in rows] if runs else []
+    p = _planned(view, place, rows) if planned else _exploratory(scores, each)
     test, correction = (settings.get(one, "") for one in ("test", "correction"))
     if not (planned and test and correction):
         test, correction = "t", "holm"
-    title = TESTS.kind(test).title
-    corrected = CORRECTIONS.kind(correction).title
-    how = title[0].upper() + title[1:] + (f", {corrected}" if corrected else ", not corrected")
+    corrected = title_of_correction(correction, of_runs=bool(runs))
+    how = title_of_test(test, of_runs=bool(runs)) + f", {corrected or 'not corrected'}"
     mean = scores.mean(axis=1)
     differ = (p <= alpha) & (mean[:, None] != mean[None, :])
     return Pairwise(rows, scores, p, differ, alpha, how)
@@ -80,10 +84,15 @@ def _planned(view: View, place: int, rows: list[int]) -> Floats:
     return p
 
 
-def _exploratory(values: Floats) -> Floats:
-    """Paired t-tests of all pairs, corrected by Holm."""
-    raw = all_pairs(values).p
+def _exploratory(values: Floats, runs: Sequence[Floats]) -> Floats:
+    """Paired t-tests of all pairs, over topics and perhaps runs, corrected by Holm."""
     upper = np.triu_indices(len(values), 1)
-    p = np.ones_like(raw)
-    p[upper] = correct(raw[upper], "holm")
+    if runs:
+        raw = np.array(
+            [two_level(runs[int(i)], runs[int(j)]).p for i, j in zip(*upper, strict=True)]
+        )
+    else:
+        raw = all_pairs(values).p[upper]
+    p = np.ones((len(values), len(values)))
+    p[upper] = correct(raw, "holm")
     return np.minimum(p, p.T)

@@ -75,6 +75,20 @@ class View:
                 found[at] = np.asarray(values, dtype=np.float64)
         return found
 
+    def runs(self, place: int) -> dict[int, Floats]:
+        """The values per run and topic, (R, T), of each row that has values, by its number.
+
+        Empty where no row has several runs.
+        """
+        values = self.values(place)
+        own = {at: self.table.rows[at].cells[place].runs for at in values}
+        if not any(own.values()):
+            return {}
+        return {
+            at: np.array([*own[at].values()]) if own[at] else alone[None]
+            for at, alone in values.items()
+        }
+
     @cached_property
     def with_values(self) -> list[int]:
         """The rated columns that hold values per topic."""

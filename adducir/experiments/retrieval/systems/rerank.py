@@ -247,9 +247,8 @@ class RerankStep(RunStep):
     def rerank(self, context: Context) -> Reranked:
         """The candidates, reranked."""
         candidates = of_topics(self.base.read(), self.topics)
-        return self.scorer.run(
-            candidates, self.topics, self.index, (self.system, self.tag), context
-        )
+        names = self.system, self.tag
+        return self.scorer.run(candidates, self.topics, self.index, names, self.path, context)
 
     def produced(self) -> Work | None:
         """See :meth:`RunStep.produced`: each pair of query and document is read once."""

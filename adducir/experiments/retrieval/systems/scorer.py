@@ -7,6 +7,7 @@ from typing import Any
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.gathering import Sharding
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
@@ -105,6 +106,7 @@ class Scorer:
         topics: Topics,
         index: IndexStep,
         names: tuple[str, str],
+        path: Path,
         context: Context,
     ) -> Reranked:
         """Rerank a run; scores are kept in the study, and known ones are not computed again.
@@ -112,6 +114,7 @@ class Scorer:
         Args:
             index: Has the documents' texts.
             names: Of the system, and of its run.
+            path: Of the run.
 
         Raises:
             ArtifactError: The model is not the one that was planned.
@@ -139,6 +142,8 @@ class Scorer:
                 depth=self.depth,
                 tag=names[1],
                 cache=self.folder / "rerankers" / ".scores",
+                threads=context.threads,
+                sharding=Sharding(path, context.execution),
                 progress=context.progress,
             )
         found.settings["name"] = self.by

@@ -3,45 +3,29 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
-
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from typing import ClassVar
 
 from adducir.core.recipe import ErrorDetail
-from adducir.core.yaml import KeyPath
-from adducir.experiments.retrieval.linked import Linked
+from adducir.experiments.linked import SystemEntry
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.experiments.sections import Seeds
 
 
-class System(Linked):
+class System(SystemEntry):
     """A row of the table.
 
     Attributes:
         verb: What is done, for the plan's lines.
         group: The section of the table that it stands in.
-        seeds: Of the trainings of what it is made with: a run for each.
     """
 
     verb: ClassVar[str]
     is_given: ClassVar[bool] = False
     group: str | None = None
-    seeds: Seeds = ()
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Empty keys of these names are refused, so that what is written can be read.
-        return {k: value for k, value in rest(self).items() if k not in ("tune", "seeds") or value}
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
         """Keys beside the fields: the hyperparameters of what the system is made with."""
-        return ()
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The systems whose runs it is made from."""
         return ()
 
     @property
@@ -62,10 +46,6 @@ class System(Linked):
         if self.members and name in made_of(study, name):
             what = f"`{name}` would {self.verb} what is made of itself"
             yield ErrorDetail((*place, *self.place_of(0)), what)
-
-    def place_of(self, member: int) -> KeyPath:
-        """Where a member is named, below the system."""
-        raise NotImplementedError
 
     def open(self, name: str, study: RetrievalStudy) -> None:
         """Open what it names, leaving errors with the planner; nothing is loaded or made."""

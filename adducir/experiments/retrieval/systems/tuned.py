@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from pydantic import field_validator, model_validator
 
 from adducir.core.recipe import ErrorDetail, ErrorsAt
+from adducir.core.sharding.gathering import Sharding
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Made
@@ -219,6 +220,7 @@ class TunedStep(RunStep):
             requested.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
+            sharding=Sharding(self.path, context.execution),
             progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)

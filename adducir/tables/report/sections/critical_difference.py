@@ -43,7 +43,8 @@ def section(view: View) -> Section | None:
         fold=len(view.table.rows) > OPEN,
     )
     if not drawn:
-        return None
+        why = "No diagram: it takes two systems with values on two topics at least."
+        return Section("critical-difference", "Critical differences", why, "")
     lead = (
         "Mean ranks over topics, 1 the best; equal values share a rank. Bars join the systems that "
         "do not differ significantly"
@@ -75,6 +76,8 @@ def _diagram(view: View, place: int, *, nemenyi: bool) -> str:
     names = [view.names[tests.rows[at]] for at in order]
     joined = found.joined if nemenyi else ~tests.differ
     note = _friedman(found) if nemenyi else f"{tests.how}, alpha = {tests.alpha:g}"
+    if nemenyi and view.runs(place):
+        note += "; of means over runs, over topics alone"
     diagram = Diagram(
         f"critical-difference-{place}",
         f"Critical-difference diagram of {len(order)} systems on {view.title(place)}",

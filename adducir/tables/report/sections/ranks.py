@@ -6,6 +6,7 @@ See :mod:`adducir.statistics.ranking` for both; they are computed for this pictu
 import numpy as np
 
 from adducir.statistics.ranking import ranking
+from adducir.statistics.ranking_of_runs import ranking_of_runs
 from adducir.tables.report.drawing import dot, line
 from adducir.tables.report.frame import for_each_measure
 from adducir.tables.report.rows import Rows, rank_ticks
@@ -22,11 +23,14 @@ def section(view: View) -> Section | None:
     drawn = for_each_measure(view, lambda place: _plot(view, place))
     if not drawn:
         return None
+    several = any(view.runs(place) for place in view.with_values)
     lead = (
         "Thick: the bootstrap interval of a system's rank. Thin: the interval that holds for all "
         "systems at once. Filled: systems in the model confidence set, which may be the best; p: "
         "the least alpha at which another has left the set. "
-        f"{SAMPLES:,} samples of topics; computed for this picture, beside the planned tests."
+        f"{SAMPLES:,} samples of topics"
+        + (", of systems with several runs draws of the means over topics and runs" * several)
+        + "; computed for this picture, beside the planned tests."
     )
     return Section("ranks", "Which systems may be the best", lead, drawn)
 
@@ -36,12 +40,13 @@ def _plot(view: View, place: int) -> str:
     topics = len(view.column(place).topics)
     if not (1 < len(rows) <= MOST and 1 < topics <= MOST_TOPICS):
         return ""
-    found = ranking(
-        np.array([values[at] for at in rows]),
-        lower_is_better=not view.column(place).higher_is_better,
-        alpha=view.alpha(place),
-        samples=SAMPLES,
-    )
+    lower, alpha = not view.column(place).higher_is_better, view.alpha(place)
+    if runs := view.runs(place):
+        each = [runs[at] for at in rows]
+        found = ranking_of_runs(each, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
+    else:
+        scores = np.array([values[at] for at in rows])
+        found = ranking(scores, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
     names = [view.names[at] for at in rows]
     lines = Rows(names, (1, len(rows)), width=360, inset=12)
     marks, texts = [], []

@@ -9,16 +9,76 @@ training is shared. In the table they are one row (:mod:`adducir.evaluation.seed
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adducir.core.errors import AdducirError
 from adducir.core.recipe import ErrorDetail
-from adducir.experiments.retrieval.linked import Linked
-from adducir.experiments.retrieval.study import Origin
-from adducir.experiments.sections import ComparisonRecipe
-from adducir.statistics.comparison.comparison import refused_for_runs
+from adducir.evaluation.seeds import run_name
+from adducir.experiments.linked import Linked
+from adducir.experiments.plan import Study
+from adducir.experiments.planner import Planner
+from adducir.experiments.sections import ComparisonRecipe, untestable
 
-SECTIONS = ("corpora", "indexes", "systems")
+
+class Origin(NamedTuple):
+    """The entry of the file that an entry of a seed is made of, and the seed."""
+
+    name: str
+    seed: int
+
+
+class SeededStudy(Study):
+    """A study whose systems may have seeds.
+
+    Attributes:
+        written: What the file says.
+        recipe: The same with the entries of each seed in place of the systems that have seeds.
+        rows: The systems that each system of the file is planned as: one for each seed.
+        origins: What entries of a seed are made of, by section and name.
+        planner: Where it lies, and what takes errors.
+    """
+
+    def __init__(self, recipe: Any, planner: Planner) -> None:
+        self.written, self.recipe, self.planner = recipe, recipe, planner
+        self.rows: Mapping[str, tuple[str, ...]] = {name: (name,) for name in recipe.systems}
+        self.origins: Mapping[tuple[str, str], Origin] = {}
+
+    def seed_of(self, section: str, name: str) -> int | None:
+        """The seed of the trainings of an entry; None for those of the recipes."""
+        origin = self.origins.get((section, name))
+        return None if origin is None else origin.seed
+
+    def add_seeds(self, *sections: str) -> bool:
+        """Plan the systems that have seeds as one for each seed.
+
+        Args:
+            sections: Those of the entries that systems are made with; ``systems`` as well.
+
+        Returns:
+            Whether there are such systems, and no errors, which are left with the planner.
+        """
+        errors = self.planner.errors
+        written = {name: getattr(self.written, name) for name in sections}
+        seeded = Seeded(self.planner.folder, written)
+        found = list(seeded.errors(self.written.comparison))
+        errors.extend(found)
+        if not seeded.origins or found:
+            return False
+        self.recipe = self.written.model_copy(update=seeded.entries)
+        self.rows, self.origins = seeded.rows, seeded.origins
+        errors.origins = {key: one.name for key, one in seeded.origins.items()}
+        return True
+
+    def seed_notes(self) -> list[str]:
+        """The seeds of systems of several runs; those of the same ones in one sentence."""
+        names, alike = self.written.table.system_names, dict[tuple[int, ...], list[str]]()
+        for name, system in self.written.systems.items():
+            if system.seeds:
+                alike.setdefault(system.seeds, []).append(names.get(name, name))
+        return [
+            f"Seeds of the trainings of {', '.join(systems)}: {', '.join(map(str, seeds))}."
+            for seeds, systems in alike.items()
+        ]
 
 
 @dataclass
@@ -43,7 +103,7 @@ class Seeded:
 
     def __post_init__(self) -> None:
         """Add the entries of each seed."""
-        self.entries = {key: dict(self.written[key]) for key in ("corpora", "indexes")}
+        self.entries = {key: dict(one) for key, one in self.written.items()}
         self.entries["systems"] = {}
         for name, system in self.written["systems"].items():
             if not system.seeds or not self.is_trained("systems", name):
@@ -76,7 +136,7 @@ class Seeded:
         """The name of an entry with a seed, made where it is not there; its own without one."""
         if name not in self.written[section] or not self.is_trained(section, name):
             return name
-        own = f"{name}.seed{seed}"
+        own = run_name(name, seed)
         if (section, own) not in self.origins:
             self.origins[section, own] = Origin(name, seed)
             entry: Linked = self.written[section][name]
@@ -99,20 +159,5 @@ class Seeded:
                 if not system.seeds and getattr(systems.get(member), "seeds", None):
                     what = f"`{member}` has a run for each seed: give `{name}` `seeds` as well"
                     yield ErrorDetail(("systems", name, *system.place_of(number)), what)
-        if comparison is not None and any(len(runs) > 1 for runs in self.rows.values()):
-            yield from _untestable(comparison)
-
-
-def _untestable(comparison: ComparisonRecipe) -> Iterator[ErrorDetail]:
-    """What of a comparison there is not for systems with several runs."""
-    refused = refused_for_runs(
-        *comparison.test_and_correction,
-        comparison.equivalence,
-        comparison.interval,
-        comparison.best,
-    )
-    for key, what in refused.items():
-        by_preset = comparison.preset and key in ("test", "correction")
-        place = "preset" if by_preset else key
-        what = f"there is no {what} for systems with several runs (`seeds`)"
-        yield ErrorDetail(("comparison", place), what)
+        if any(len(runs) > 1 for runs in self.rows.values()):
+            yield from untestable(comparison)

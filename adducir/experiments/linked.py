@@ -4,7 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from adducir.core.recipe import Recipe
+from adducir.core.yaml import KeyPath
+from adducir.experiments.sections import Seeds
 
 
 class Linked(Recipe):
@@ -45,3 +49,27 @@ class Linked(Recipe):
         """
         del folder
         return False
+
+
+class SystemEntry(Linked):
+    """A system: a row of the tables.
+
+    Attributes:
+        seeds: Of the trainings of what it is made with: a run for each.
+    """
+
+    seeds: Seeds = ()
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Empty keys of these names are refused, so that what is written can be read.
+        return {k: value for k, value in rest(self).items() if k not in ("tune", "seeds") or value}
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The systems whose runs it is made from."""
+        return ()
+
+    def place_of(self, member: int) -> KeyPath:
+        """Where a member is named, below the system."""
+        raise NotImplementedError

@@ -1,0 +1,176 @@
+"""Vectors of tasks' candidates and contexts in shards; see :mod:`adducir.core.sharding`.
+
+What takes long in ranking spans is encoding: texts and contexts, one task after another, are cut
+into shards of :data:`SHARD`, each a file with ``values``, (n, D) float32. Ranking by them is a
+product of matrices, and is done where the shards are put together.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
+from adducir.core.sharding.made import Made
+from adducir.core.sharding.plan import digest_of
+from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
+from adducir.encoders.encoding import SHARD
+from adducir.encoders.items import Item, described
+from adducir.encoders.kinds import Floats
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.ranking import Distinct, Scored, SpanTask, by_vectors
+from adducir.encoders.sources import EncoderSource
+from adducir.models.artifacts import model_versions
+from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
+from adducir.models.shards import read_shard, write_shard
+
+Sides = Literal["both", "candidates", "contexts"]
+
+
+@dataclass(frozen=True)
+class SpanWork:
+    """Vectors of tasks' texts; see :class:`adducir.core.sharding.work.Work`.
+
+    Attributes:
+        source: The encoder.
+        tasks: Gives the tasks, anew at each call and in the same order.
+        options: How it is loaded; see :meth:`.DualEncoder.load`.
+        sides: Whether candidates are encoded, contexts, or of each task both in this order.
+        loaded: The encoder, in the process that has it.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of each worker that has a process of its own.
+        tokens: Padded tokens in a batch.
+    """
+
+    source: EncoderSource
+    tasks: Callable[[], Iterable[SpanTask]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    precision: Precision = "float32"
+    sides: Sides = "both"
+    loaded: Local = NOT_LOADED
+    device: str = "auto"
+    threads: int | None = None
+    tokens: int | None = None
+    size: int = SHARD
+    total: int | None = None
+    doing: str = "encoding"
+    unit: str = "texts"
+    name: str = "vectors-{:06d}.safetensors"
+
+    def identity(self) -> Mapping[str, Any]:
+        """See :class:`.Work`: all that determines the vectors."""
+        given = {
+            key: one.model_dump(mode="json") if hasattr(one, "model_dump") else one
+            for key, one in self.options.items()
+        }
+        return {
+            "model": self.source.identity(),
+            "options": given,
+            "precision": self.precision,
+            "items": digest_of(self.items(check=True), self.describe),
+            "batches": batch_rule(self.tokens),
+            "versions": model_versions(),
+        }
+
+    def check(self) -> None:
+        """See :class:`.Work`."""
+        self.source.check()
+
+    def items(self, *, check: bool) -> Iterator[Item]:
+        """See :class:`.Work`: of each task the different candidates, then the contexts."""
+        del check
+        for task in self.tasks():
+            if self.sides != "contexts":
+                for first in Distinct(task.texts).firsts.tolist():
+                    yield task.docnos[first], task.texts[first]
+            if self.sides != "candidates":
+                yield from ((span.id, span) for span in task.spans)
+
+    def describe(self, item: Item) -> tuple[str, bytes]:
+        """See :class:`.Work`."""
+        return described(item)
+
+    def builder(self, place: WorkerPlace) -> "_Builder":
+        """See :class:`.Work`."""
+        return _Builder(self, place)
+
+    def finish(self, folder: Path, made: Made, progress: Progress) -> Mapping[str, Any]:
+        """See :class:`.Work`: what is made of them is no artifact of vectors."""
+        raise NotImplementedError
+
+
+class _Builder:
+    """An encoder that makes shards of vectors."""
+
+    def __init__(self, work: SpanWork, place: WorkerPlace) -> None:
+        settle_threads(work.threads, place)
+        device = device_of_worker(work.device, place)
+        self.device = device_kind(device)
+        self._work = work
+        loaded = work.loaded.value or DualEncoder.load(work.source, **work.options)
+        self._encoder: DualEncoder = loaded.to(device)
+
+    def make(self, items: Sequence[Item], path: Path) -> None:
+        """See :class:`adducir.core.sharding.work.Builder`."""
+        options: dict[str, Any] = {"tokens": self._work.tokens, "precision": self._work.precision}
+        values = []
+        with keeping_batches():
+            # Candidates and contexts are read by other towers: each run of one kind by itself.
+            for is_text, some in groupby(items, lambda item: isinstance(item[1], str)):
+                contents: list[Any] = [content for _, content in some]
+                if is_text:
+                    values.append(self._encoder.encode_documents(contents, **options))
+                else:
+                    values.append(self._encoder.encode_contexts(contents, **options))
+        write_shard(path, {"values": np.concatenate(values)})
+
+
+class Rows:
+    """The vectors of all shards, read from first to last."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._files = iter(files)
+        self._rest: Floats = np.zeros((0, 0), dtype=np.float32)
+
+    def take(self, count: int) -> Floats:
+        """(count, D) the next vectors."""
+        parts = []
+        while count:
+            if not len(self._rest):
+                self._rest = read_shard(next(self._files))["values"]
+            parts.append(self._rest[:count])
+            self._rest = self._rest[count:]
+            count -= len(parts[-1])
+        return np.concatenate(parts) if parts else np.zeros((0, self._rest.shape[1]), np.float32)
+
+
+@contextmanager
+def scored_by_shards(
+    work: SpanWork, sharding: Sharding | None = None, progress: Progress = SILENT
+) -> Iterator[Iterator[Scored]]:
+    """What ranks the candidates of each task; shards are removed when the block ends well.
+
+    Args:
+        sharding: Who encodes, and beside which output shards are kept.
+
+    Raises:
+        IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
+    """
+    with (
+        sharding_or_temporary(sharding) as kept,
+        kept.made(kept.folder(work), work, progress) as made,
+    ):
+        rows = Rows(made.files)
+        yield (_scored(task, rows) for task in work.tasks())
+
+
+def _scored(task: SpanTask, rows: Rows) -> Scored:
+    same = Distinct(task.texts)
+    candidates, contexts = rows.take(len(same.firsts)), rows.take(len(task.spans))
+    return task, by_vectors(contexts, candidates), same

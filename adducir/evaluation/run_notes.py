@@ -1,0 +1,74 @@
+"""Sentences for a table's footer that need more than the scores: runs, or other judgements."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.measures import Measure
+from adducir.evaluation.scores import Scores
+from adducir.evaluation.unjudged import bound_statements, deepest
+from adducir.statistics.comparison.notes import powered_notes
+
+if TYPE_CHECKING:
+    from adducir.runs.run import Run
+    from adducir.statistics.comparison.results import Comparison
+
+
+class RunNotes:
+    """What the footer says on request of unjudged documents, and of judgements by a model.
+
+    Args:
+        qrels: The judgements.
+        measures: What is measured.
+        unjudged: Whether bounds over unjudged documents are wanted.
+        model: What evaluates by a model's judgements; None for none.
+        judge: Name and version of the model.
+    """
+
+    def __init__(
+        self,
+        qrels: Qrels,
+        measures: Sequence[Measure],
+        *,
+        unjudged: bool = False,
+        model: Evaluator | None = None,
+        judge: str = "",
+    ) -> None:
+        self.qrels, self.measures, self.model, self.judge = qrels, measures, model, judge
+        self._depth = max(1, deepest(measures))
+        self._unjudged = unjudged
+        self._runs: dict[str, Run] = {}
+        self._guessed: list[Scores] = []
+
+    def add(self, run: "Run", system: str) -> None:
+        """Take a run."""
+        if self.model is not None:
+            self._guessed.append(self.model.score(run, system=system))
+        if self._unjudged:
+            self._runs[system] = run.top(self._depth)
+
+    def notes(
+        self,
+        comparison: "Comparison",
+        scores: Sequence[Scores],
+        names: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """The sentences.
+
+        Args:
+            comparison: Of the scores.
+            scores: By the judgements, of the systems whose runs were added.
+            names: Printed names of systems.
+
+        Raises:
+            UsageError: See :func:`.bound_statements` and :func:`.powered_notes`.
+        """
+        names = names or {}
+        found = []
+        if self._unjudged:
+            runs = {names.get(name, name): run for name, run in self._runs.items()}
+            found += bound_statements(runs, self.qrels, self.measures)
+        if self.model is not None:
+            found += powered_notes(comparison, scores, self._guessed, self.judge, names)
+        return found

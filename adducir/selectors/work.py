@@ -1,0 +1,136 @@
+"""Selection in shards: some questions each, made anywhere; see :mod:`adducir.core.sharding`.
+
+A shard's file is one of selected sets (:mod:`adducir.datasets.evidence_sets.selected`).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
+from adducir.core.sharding.made import Made
+from adducir.core.sharding.plan import digest_of
+from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
+from adducir.datasets.evidence_sets.record import EvidenceQuestion
+from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected, write_selected
+from adducir.models.artifacts import model_versions
+from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
+from adducir.models.sources import ModelSource, trained_folder
+from adducir.selectors.selecting import EvidenceModel, load_evidence_model, select
+from adducir.selectors.selector import SELECTORS, Selector
+
+SHARD = 64
+"""Questions in a shard: what a kill can lose."""
+
+
+@dataclass(frozen=True)
+class SelectionWork:
+    """The sets of questions; see :class:`adducir.core.sharding.work.Work`.
+
+    Attributes:
+        model: A name, as :func:`.load_evidence_model` takes it.
+        loaded: The model, in the process that has it.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of each worker that has a process of its own.
+        tokens: Padded tokens that are computed at a time.
+    """
+
+    model: Path
+    questions: Sequence[EvidenceQuestion]
+    selection: Selector
+    precision: Precision = "float32"
+    loaded: Local = NOT_LOADED
+    device: str = "auto"
+    threads: int | None = None
+    tokens: int | None = None
+    size: int = SHARD
+    doing: str = "selecting"
+    unit: str = "questions"
+    name: str = "selected-{:06d}.jsonl"
+
+    @property
+    def total(self) -> int:
+        """See :class:`.Work`."""
+        return len(self.questions)
+
+    def identity(self) -> Mapping[str, Any]:
+        """See :class:`.Work`: all that determines the sets."""
+        name = str(self.model)
+        is_kind = name in SELECTORS and not self.model.exists()
+        folder = None if is_kind else trained_folder(self.model)
+        return {
+            "model": name if folder is None else ModelSource(name, folder).identity(),
+            "selection": self.selection.model_dump(mode="json"),
+            "precision": self.precision,
+            "questions": digest_of(self.questions, self.describe),
+            "batches": batch_rule(self.tokens),
+            "versions": model_versions(),
+        }
+
+    def check(self) -> None:
+        """See :class:`.Work`: whoever made it has loaded the model."""
+
+    def items(self, *, check: bool) -> Iterator[EvidenceQuestion]:
+        """See :class:`.Work`."""
+        seen: set[str] = set()
+        for question in self.questions:
+            if check and question.id in seen:
+                raise InputError(
+                    f"question {question.id!r} comes twice.", hint="Give each question once."
+                )
+            seen.add(question.id)
+            yield question
+
+    def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
+        """See :class:`.Work`: the question and its passages."""
+        return item.id, json.dumps([item.question, item.passages]).encode("ascii")
+
+    def builder(self, place: WorkerPlace) -> "_Builder":
+        """See :class:`.Work`."""
+        return _Builder(self, place)
+
+    def finish(self, folder: Path, made: Made, progress: Progress) -> Mapping[str, Any]:
+        """See :class:`.Work`: a file of sets is no artifact."""
+        raise NotImplementedError
+
+
+class _Builder:
+    """A model that selects sets."""
+
+    def __init__(self, work: SelectionWork, place: WorkerPlace) -> None:
+        settle_threads(work.threads, place)
+        device = device_of_worker(work.device, place)
+        self.device = device_kind(device)
+        self._work = work
+        self._model: EvidenceModel = work.loaded.value or load_evidence_model(work.model, device)
+
+    def make(self, items: Sequence[EvidenceQuestion], path: Path) -> None:
+        """See :class:`adducir.core.sharding.work.Builder`."""
+        work = self._work
+        with keeping_batches():
+            found = select(
+                self._model, items, work.selection, precision=work.precision, tokens=work.tokens
+            )
+            write_selected(list(found), path)
+
+
+def select_by_shards(
+    work: SelectionWork, sharding: Sharding | None = None, progress: Progress = SILENT
+) -> list[SelectedSet]:
+    """The selected set of each question, in their order.
+
+    Args:
+        sharding: Who selects, and beside which output shards are kept.
+
+    Raises:
+        IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
+    """
+    with sharding_or_temporary(sharding) as kept:
+        folder = kept.folder(work)
+        with kept.made(folder, work, progress) as made:
+            return [one for path in made.files for one in read_selected(path)]

@@ -1,0 +1,47 @@
+"""What there is not for systems with several runs, and why; importable without numpy or scipy."""
+
+from adducir.statistics.choices import CorrectionName, EquivalenceTestName, IntervalName, TestName
+from adducir.statistics.corrections import CORRECTIONS
+
+FOR_RUNS = "Take t-tests with holm, bonferroni, bh, maxt or none, and equivalence by hall or t."
+"""What there is for systems with several runs."""
+
+
+def refused_for_runs(
+    *,
+    test: TestName,
+    correction: CorrectionName,
+    equivalence: float | None,
+    equivalence_test: EquivalenceTestName,
+    interval: IntervalName,
+    rope: float | None,
+    topics_for: float | None,
+) -> dict[str, str]:
+    """What is asked for and there is not for systems with several runs, and why, by parameter."""
+    kind = CORRECTIONS.kind(correction)
+    refused = {
+        "test": (f"{test} test", "it resamples or ranks topics alone", test != "t"),
+        "correction": (
+            f"{correction} correction",
+            "its error is that of topics alone",
+            bool(kind.tests) and not kind.of_runs,
+        ),
+        "equivalence_test": (
+            "exact test of equivalence",
+            "it bounds what topics alone may hide",
+            equivalence is not None and equivalence_test == "exact",
+        ),
+        "rope": ("posterior of differences", "its model is of topics alone", rope is not None),
+        "topics_for": (
+            "topic set size design",
+            "it counts topics alone",
+            topics_for is not None,
+        ),
+        "interval": (f"{interval} interval", "it resamples topics alone", interval != "t"),
+    }
+    return {
+        name: f"{what} for systems with several runs: {why}, and would take the few runs at hand "
+        "for all that a system could have"
+        for name, (what, why, is_asked) in refused.items()
+        if is_asked
+    }

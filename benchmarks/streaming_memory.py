@@ -1,0 +1,156 @@
+"""Peak memory of what searches many texts, as these grow: 1, 4 and 16 times as many.
+
+``pools``: HotpotQA's pools. ``adducir corpora hotpotqa`` searches so many made-up abstracts for
+300 questions. ``late``: late interaction over a book's passages. So many made-up passages are
+encoded by a tiny BERT and ranked for 32 contexts, as a study of known items does. Each runs in a
+process of its own, whose greatest resident memory (VmHWM) is reported, before the texts and at the
+end, with a digest of what came out.
+
+    python benchmarks/streaming_memory.py pools [--texts 20000] [--part 65536] [--growth 1,4,16]
+    python benchmarks/streaming_memory.py late [--texts 1000]
+"""
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from synthetic import documents, queries
+from training_memory import peak
+
+from adducir.datasets.spans.record import MaskedSpan
+from adducir.encoders.ranking import SpanTask
+
+QUESTIONS, CONTEXTS = 300, 32
+TEXTS = {"pools": 20_000, "late": 1000}
+
+
+def write_hotpotqa(folder: Path, count: int) -> list[str]:
+    """Questions with two paragraphs each, and so many more; the words of a command."""
+    texts = list(documents(2 * QUESTIONS, 60, seed=5))
+    with (folder / "questions.jsonl").open("w", encoding="utf-8") as file:
+        for number, text in enumerate(queries(QUESTIONS, 12)):
+            own = texts[2 * number : 2 * number + 2]
+            context = [[f"Own {title}", [body]] for title, body in own]
+            facts = [[title, 0] for title, _ in context]
+            record = {"_id": f"q{number}", "question": f"{text} {own[0][1]}"}
+            record |= {"answer": "", "supporting_facts": facts, "context": context}
+            file.write(json.dumps(record) + "\n")
+    with (folder / "abstracts.jsonl").open("w", encoding="utf-8") as file:
+        for title, text in documents(count, 80):
+            record = {"docno": title, "title": f"Title {title}", "text": text}
+            file.write(json.dumps(record) + "\n")
+    paragraphs = f"--paragraphs={folder / 'abstracts.jsonl'}"
+    output = f"--output={folder / 'pools.jsonl'}"
+    return ["corpora", "hotpotqa", str(folder / "questions.jsonl"), paragraphs, output]
+
+
+def pools(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
+    """Make pools of so many paragraphs, searched in parts of ``part``; what comes out."""
+    from adducir.cli.app import main
+    from adducir.indexes.candidates import rank_parts
+
+    if part is not None:
+        rank_parts.__kwdefaults__["size"] = part
+
+    words = write_hotpotqa(folder, count)
+
+    def work() -> bytes:
+        if main(words):
+            raise SystemExit("the command failed")
+        return (folder / "pools.jsonl").read_bytes()
+
+    return work
+
+
+def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
+    """Rank so many passages of a book for contexts, by late interaction."""
+    del part
+    import numpy as np
+    import transformers
+
+    from adducir.encoders.vector_file import VectorFile
+    from adducir.experiments.known_item.late import by_late_interaction
+    from adducir.experiments.known_item.system import ContextRecipe
+    from adducir.models.sources import model_source
+    from adducir.rerankers.colbert import LateInteraction, Reading
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model_source("minilm").local())
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=128,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=128,
+    )
+    import torch
+
+    torch.manual_seed(1)
+    transformers.BertModel(config).save_pretrained(folder / "base")
+    tokenizer.save_pretrained(folder / "base")
+    reading = Reading(document_length=64, markers=None, special=False, fill=False)
+    model = LateInteraction.load(model_source(str(folder / "base")), reading)
+
+    def task(size: int) -> SpanTask:
+        texts = [text for _, text in documents(size, 40)]
+        spans = [
+            MaskedSpan(f"s{n}", "book", (texts[n],), (texts[n + 1],), (texts[n + 2],))
+            for n in range(min(CONTEXTS, size - 2))
+        ]
+        gold = np.arange(1, 1 + len(spans), dtype=np.int64)
+        return SpanTask(spans, texts, [f"d{n}" for n in range(size)], gold)
+
+    by_late_interaction(model, [task(64)], VectorFile(folder), ContextRecipe())
+    whole = task(count)
+
+    def work() -> bytes:
+        found = by_late_interaction(model, [whole], VectorFile(folder), ContextRecipe())
+        return found.better.tobytes() + found.tied.tobytes()
+
+    return work
+
+
+def measured(what: str, count: int, part: int | None) -> dict[str, Any]:
+    """In this process."""
+    with tempfile.TemporaryDirectory() as place:
+        work = {"pools": pools, "late": late}[what](Path(place), count, part)
+        figures: dict[str, Any] = {"before": peak()}
+        began = time.process_time()
+        found = work()
+        figures |= {"seconds": time.process_time() - began, "peak": peak()}
+        return figures | {"digest": hashlib.sha256(found).hexdigest()[:16]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=sorted(TEXTS))
+    parser.add_argument("--texts", type=int)
+    parser.add_argument("--growth", default="1,4,16")
+    parser.add_argument("--part", type=int, help="paragraphs that are searched at a time")
+    parser.add_argument("--here", action="store_true", help="measure so many in this process")
+    options = parser.parse_args()
+    count = options.texts or TEXTS[options.what]
+    if options.here:
+        print("\n" + json.dumps(measured(options.what, count, options.part)))
+        return
+    for times in map(int, options.growth.split(",")):
+        words = [sys.executable, __file__, options.what, "--here", f"--texts={times * count}"]
+        words += [] if options.part is None else [f"--part={options.part}"]
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+        one = json.loads(done.stdout.splitlines()[-1])
+        print(
+            f"{times:>2}x: {times * count:,} texts; peak in MB: {one['before']:,.0f} before, "
+            f"{one['peak']:,.0f} in all; {one['seconds']:.1f} s of the processor; digest "
+            f"{one['digest']}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

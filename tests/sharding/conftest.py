@@ -1,0 +1,7 @@
+"""What the tests of kinds of sharded work share."""
+
+import sys
+from pathlib import Path
+
+for name in ("core", "models", "rerankers", "encoders", "selectors", "experiments", "sharding"):
+    sys.path.insert(0, str(Path(__file__).parents[1] / name))

@@ -1,0 +1,252 @@
+"""The kinds of work in shards whose output is no artifact: each made small, and one item spoilt."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from rerank_texts import QUERIES, TEXTS
+from tiny import tiny_bert
+from tiny_t5 import sharpened, tiny_t5
+
+from adducir.core.sharding.gathering import Sharding
+from adducir.corpora.topics import Topics
+from adducir.rerankers import work as reranking
+from adducir.rerankers.asking import AskedScores
+from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.rerank import rerank
+from adducir.rerankers.texts import KnownTexts
+from adducir.runs.run import Run
+
+
+@dataclass
+class Kind:
+    """A kind of work.
+
+    Attributes:
+        make: Gives what comes of it, to be compared; None stands for no shards that are kept.
+        spoil: Lets the work of one item fail.
+        named: How the error names it.
+        shards: How many shards there are.
+    """
+
+    make: Callable[[Sharding | None], Any]
+    spoil: Callable[[pytest.MonkeyPatch], None]
+    named: str
+    shards: int
+
+
+@dataclass
+class Models:
+    """Tiny models, made once."""
+
+    folder: Path
+    _made: dict[str, Path] = field(default_factory=dict)
+
+    def get(self, name: str, maker: Callable[[Path], Path]) -> Path:
+        if name not in self._made:
+            self._made[name] = maker(self.folder / name)
+        return self._made[name]
+
+
+def classifier(folder: Path) -> Path:
+    return sharpened(tiny_bert(folder, kind="BertForSequenceClassification"))
+
+
+QIDS = [f"q{number}" for number in range(9)]
+
+
+def candidates(count: int = 9) -> tuple[Run, Topics, KnownTexts]:
+    """Topics with up to eight candidates each."""
+    rows = [
+        (qid, f"d{(place + number) % len(TEXTS)}", 20.0 - place)
+        for number, qid in enumerate(QIDS[:count])
+        for place in range(3 + number % 6)
+    ]
+    frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
+    topics = Topics(QIDS, [f"{QUERIES[n % 3]} {n}" for n in range(9)], "topics")
+    texts = KnownTexts({f"d{number}": text for number, text in enumerate(TEXTS)})
+    return Run(frame, "x"), topics, texts
+
+
+def reranked(name: str, patch: pytest.MonkeyPatch, **options: Any) -> Kind:
+    """Two topics in a shard, or one where a list is put in order."""
+    patch.setattr(reranking, "PAIRS", 16)
+    reranker = open_reranker(name)
+
+    def make(sharding: Sharding | None) -> Any:
+        found = rerank(*candidates(), reranker, sharding=sharding, **options)
+        return found.run.frame.rows(), found.computed, found.cached
+
+    def spoil(patch: pytest.MonkeyPatch) -> None:
+        whole = AskedScores.scores
+
+        def scores(self: AskedScores, pairs: Any) -> Any:
+            if any(query.endswith("5") for query, _ in pairs):
+                raise ValueError("an odd query")
+            return whole(self, pairs)
+
+        patch.setattr(AskedScores, "scores", scores)
+
+    return Kind(make, spoil, r"shard 2 \(q4, q5\): ValueError: an odd query", 5)
+
+
+def pointwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    return reranked(str(models.get("classifier", classifier)), patch)
+
+
+def cached(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Some scores are known before; once shards are being made, what others add is not seen."""
+    name, before, cache = (
+        str(models.get("classifier", classifier)),
+        folder / "before",
+        folder / "scores",
+    )
+    kind = reranked(name, patch, cache=cache)
+    rerank(*candidates(), open_reranker(name), depth=2, cache=before)
+
+    def make(sharding: Sharding | None) -> Any:
+        if sharding is None or not list(sharding.output.parent.glob(".*.parts-*")):
+            shutil.rmtree(cache, ignore_errors=True)
+            shutil.copytree(before, cache)
+        else:
+            rerank(*candidates(), open_reranker(name), cache=cache)
+        return kind.make(sharding)
+
+    return Kind(make, kind.spoil, kind.named, kind.shards)
+
+
+def listwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    from adducir.rerankers.asking import AskedOrders
+
+    reranker = open_reranker(f"lit5:{models.get('t5', tiny_t5)}")
+    whole = AskedOrders.order
+
+    def order(self: AskedOrders, query: str, texts: Any) -> Any:
+        if query.endswith("2"):
+            raise ValueError("an odd query")
+        return whole(self, query, texts)
+
+    def make(sharding: Sharding | None) -> Any:
+        found = rerank(*candidates(4), reranker, depth=3, sharding=sharding)
+        return found.run.frame.rows()
+
+    def spoil(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(AskedOrders, "order", order)
+
+    return Kind(make, spoil, r"shard 2 \(q2\): ValueError: an odd query", 4)
+
+
+def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Two questions in a shard."""
+    from some_questions import some_questions
+
+    from adducir.models.sources import model_source
+    from adducir.selectors import work as selecting
+    from adducir.selectors.model import ComplementaryModel
+    from adducir.selectors.settings import Selection, Settings
+
+    def trained(path: Path) -> Path:
+        base = model_source(str(tiny_bert(path.with_name("bert"))))
+        settings = Settings(selection=Selection(candidates=5, beam=8))
+        path.mkdir()
+        ComplementaryModel.untrained(base, settings, seed=1).save(path)
+        return path
+
+    model = models.get("selector", trained)
+    work = selecting.SelectionWork(
+        model, some_questions(9), Selection(candidates=5, beam=8), size=2, threads=1
+    )
+    whole = selecting.select
+
+    def select(of: Any, questions: Any, *more: Any, **options: Any) -> Any:
+        if any(one.id == "q0-5" for one in questions):
+            raise ValueError("an odd question")
+        return whole(of, questions, *more, **options)
+
+    return Kind(
+        lambda sharding: selecting.select_by_shards(work, sharding),
+        lambda patch: patch.setattr(selecting, "select", select),
+        r"shard 2 \(q0-4, q0-5\): ValueError: an odd question",
+        5,
+    )
+
+
+def some_tasks() -> list[Any]:
+    from some_spans import some_spans
+
+    from adducir.encoders.ranking import collection_task
+
+    spans = some_spans(20)
+    return [collection_task(spans[:9]), collection_task(spans[9:])]
+
+
+def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Texts and contexts of two tasks, seven in a shard."""
+    from adducir.encoders.model import DualEncoder
+    from adducir.encoders.ranking import run_tasks
+    from adducir.encoders.sources import encoder_source
+    from adducir.encoders.span_work import SpanWork, scored_by_shards
+
+    model = models.get("encoder", tiny_bert)
+    work = SpanWork(encoder_source(str(model)), some_tasks, size=7, threads=1)
+    items = [name for name, _ in work.items(check=True)]
+    odd = some_tasks()[0].spans[2]
+
+    def make(sharding: Sharding | None) -> Any:
+        with scored_by_shards(work, sharding) as scored:
+            return run_tasks(scored, 5, tag="x").frame.rows()
+
+    whole = DualEncoder.encode_contexts
+
+    def encode(self: DualEncoder, contexts: Any, **options: Any) -> Any:
+        if odd in contexts:
+            raise ValueError("an odd context")
+        return whole(self, contexts, **options)
+
+    return Kind(
+        make,
+        lambda patch: patch.setattr(DualEncoder, "encode_contexts", encode),
+        rf"shard {items.index(odd.id) // 7} .*: ValueError: an odd context",
+        -(-len(items) // 7),
+    )
+
+
+def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Eleven settings, two in a shard."""
+    from tuning_cases import Toy, pool_of
+
+    from adducir.experiments.tuning import work as grids
+    from adducir.experiments.tuning.folds import k_fold
+    from adducir.experiments.tuning.tune import tune
+
+    patch.setattr(grids, "SHARD", 2)
+    pool = pool_of()
+
+    def make(sharding: Sharding | None) -> Any:
+        grid = {"x": list(range(1, 12)), "y": [0.5]}
+        found = tune(Toy(), grid, pool, k_fold(pool, 3, 42), "nDCG@5", sharding=sharding)
+        return found.values.tolist(), found.chosen, found.run.frame.rows()
+
+    whole = Toy.run
+
+    def run(self: Toy, setting: Any, topics: Any) -> Any:
+        if setting["x"] == 6:
+            raise ValueError("an odd setting")
+        return whole(self, setting, topics)
+
+    named = r"shard 2 \(x=5 y=0.5, x=6 y=0.5\): ValueError: an odd setting"
+    return Kind(make, lambda patch: patch.setattr(Toy, "run", run), named, 6)
+
+
+KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
+    "pointwise": pointwise,
+    "cached": cached,
+    "listwise": listwise,
+    "selection": selection,
+    "spans": spans,
+    "tuning": tuning,
+}
