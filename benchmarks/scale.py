@@ -1,13 +1,13 @@
-"""The whole way at the papers' scale: weights, expansion, indexes, search, table; encoding, exact search.
+"""The whole way at scale: term weights, expansion, indexes, search, table; encoding, exact search.
 
 The documents are made of HotpotQA's 8,811 abstracts in ADDUCIR_COLLECTIONS: a document has as many
 sentences as an abstract that is drawn for it, and its n-th sentence is the n-th of another abstract
 that has so many, drawn as well; its title is that of the abstract that its first sentence is from.
-So lengths, the order of sentences and the frequencies of words in them stay those of real texts, but
-the vocabulary does not grow with the collection: dictionaries are smaller than those of as many real
-documents, posting lists longer. A topic is five words of a sentence, the rarest ones; relevant is
-what contains this sentence. The measures say that the way is right from end to end, and nothing of
-how good a system is. The passages are single sentences, cut to 20 words, each with a number.
+So lengths, the order of sentences and the frequencies of words in them stay those of real texts,
+but the vocabulary does not grow with the collection: dictionaries are smaller than those of as many
+real documents, posting lists longer. A topic is five words of a sentence, the rarest ones; relevant
+is what contains this sentence. The measures say that the way is right from end to end, and nothing
+of how good a system is. The passages are two halves of sentences, ten words of each at most.
 
 Each stage is a command that a user types, in a process of its own. For every line that it reports,
 the time since the one before, and the most memory since then (proportional set size of the process
@@ -102,8 +102,14 @@ def abstracts() -> dict[str, list[str]]:
     return found
 
 
-def recombined(real: dict[str, list[str]], count: int, seed: int = 1) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """For each document its title, and its sentences as pairs of abstract and place."""
+Place = tuple[int, int]
+"""A sentence: the number of its abstract, and of the sentence there."""
+
+
+def recombined(
+    real: dict[str, list[str]], count: int, seed: int = 1
+) -> Iterator[tuple[str, list[Place]]]:
+    """For each document its title and its sentences."""
     draw = np.random.default_rng(seed)
     titles = list(real)
     lengths = np.array([len(one) for one in real.values()])
@@ -147,7 +153,9 @@ def make(folder: Path, documents: int, passages: int) -> None:
         for place, one in enumerate(body)
         if len(content(one)) >= 2 * WORDS
     ]
-    topics = {places[at]: number for number, at in enumerate(draw.choice(len(places), TOPICS, False))}
+    topics = {
+        places[at]: number for number, at in enumerate(draw.choice(len(places), TOPICS, False))
+    }
     with (folder / "topics.tsv").open("w", encoding="utf-8") as out:
         for (number, place), topic in topics.items():
             rarest = sorted(content(bodies[number][place]), key=lambda word: frequency[word])
