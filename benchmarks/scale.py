@@ -128,7 +128,7 @@ def cut(folder: Path, layers: int) -> None:
     """Save MiniLM's embeddings and first layers."""
     from transformers import AutoModel, AutoTokenizer
 
-    source = model_source("minilm").folder
+    source = str(model_source("minilm").folder)
     network = AutoModel.from_pretrained(source)
     network.encoder.layer = network.encoder.layer[:layers]
     network.config.num_hidden_layers = layers
