@@ -125,17 +125,40 @@ def bootstrapped(
     """
     if k < 1 or samples < 1 or not 0 < level < 1:
         raise UsageError("k and samples must be at least 1, and the level between 0 and 1.")
-    generator = np.random.Generator(np.random.PCG64(seed))
     rows = []
+    for values, holes in _drawn(run, qrels, k, samples, seed):
+        low, high = _percentiles(values, level)
+        rows.append((low, float(values.mean()), high, holes))
+    return _collected(run, qrels, rows)
+
+
+def bootstrapped_mean(
+    run: Run, qrels: Qrels, *, k: int = 10, samples: int = 1_000, level: float = 0.95, seed: int = 0
+) -> tuple[float, float, float]:
+    """The lower end, the mean and the upper end of :func:`bootstrapped` nDCG@k over all topics.
+
+    The interval is of what is not judged alone: topics are taken as they are.
+    """
+    drawn = [values for values, _ in _drawn(run, qrels, k, samples, seed)]
+    means = np.mean(drawn, axis=0)
+    low, high = _percentiles(means, level)
+    return low, float(means.mean()), high
+
+
+def _drawn(run: Run, qrels: Qrels, k: int, samples: int, seed: int) -> Iterator[tuple[Floats, int]]:
+    """For each topic (samples,) nDCG@k with grades drawn, and how many were drawn each time."""
+    generator = np.random.Generator(np.random.PCG64(seed))
     for seen, judged, _ in _topics(run, qrels, k):
         holes = np.flatnonzero(seen == UNJUDGED)
         known = seen[seen != UNJUDGED]
         prior = known if known.size else judged
         drawn = generator.choice(prior, size=(samples, holes.size))
-        values = _completed(seen, judged, holes, drawn, k, _ndcg)
-        ends = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-        rows.append((ends[0], values.mean(), ends[1], holes.size))
-    return _collected(run, qrels, rows)
+        yield _completed(seen, judged, holes, drawn, k, _ndcg), holes.size
+
+
+def _percentiles(values: Floats, level: float) -> tuple[float, float]:
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def _collected(run: Run, qrels: Qrels, rows: Sequence[tuple[float, float, float, int]]) -> Bounds:
@@ -229,6 +252,8 @@ def bound_statements(
 ) -> list[str]:
     """For each measure that has bounds, those of every system, and which orders they leave sure.
 
+    For nDCG the :func:`bootstrapped_mean` of every system besides.
+
     Args:
         runs: The run of each system.
         qrels: The judgements.
@@ -254,12 +279,26 @@ def bound_statements(
             sure = ", ".join(f"{a} above {b}" for a, b in pairs) or "no two systems"
             sentence += f" Ordered whatever these grades are: {sure}."
         sentences.append(sentence)
+        if name == "nDCG":
+            sentences.append(_estimated(measure, runs, qrels, options["k"]))
     if not sentences:
         raise UsageError(
             "none of the measures has bounds from unjudged documents.",
             hint="Take nDCG@10, AP@100 or RBP(p=0.8,rel=1).",
         )
     return sentences
+
+
+def _estimated(measure: Measure, runs: Mapping[str, Run], qrels: Qrels, k: int) -> str:
+    """The bootstrapped nDCG of every system, in words."""
+    means = []
+    for system, run in runs.items():
+        low, mean, high = bootstrapped_mean(run, qrels, k=k)
+        means.append(f"{system} {mean:.3f} [{low:.3f}, {high:.3f}]")
+    return (
+        f"{measure} with grades drawn for unjudged documents from the judged ones of the same "
+        f"ranking, mean and 95% of 1,000 draws: {'; '.join(means)}."
+    )
 
 
 def deepest(measures: Sequence[Measure]) -> int:

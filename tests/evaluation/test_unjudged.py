@@ -12,7 +12,13 @@ from adducir.cli.app import main
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import evaluate
-from adducir.evaluation.unjudged import bootstrapped, bounds, rbp_range
+from adducir.evaluation.unjudged import (
+    bootstrapped,
+    bootstrapped_mean,
+    bound_statements,
+    bounds,
+    rbp_range,
+)
 from adducir.runs.run import Run
 
 
@@ -99,6 +105,20 @@ def test_bootstrapped_ndcg_lies_within_the_bounds_and_follows_the_prior() -> Non
         for _ in range(400)
     ]
     assert found.value[0] == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 20)
+
+
+def test_the_mean_over_topics_of_bootstrapped_ndcg() -> None:
+    cases = {f"q{seed}": case(seed) for seed in (5, 6, 7)}
+    ranked = Run.of({qid: run for qid, (run, _) in cases.items()}, tag="r")
+    qrels = Qrels.of({qid: judged for qid, (_, judged) in cases.items()})
+    each = bootstrapped(ranked, qrels, k=6)
+    low, mean, high = bootstrapped_mean(ranked, qrels, k=6)
+    assert mean == pytest.approx(each.value.mean())
+    # Topics are drawn apart from one another: the mean varies less than they do.
+    assert each.low.mean() < low < mean < high < each.high.mean()
+    bound, estimate = bound_statements({"r": ranked}, qrels, [nDCG @ 6])
+    assert bound.startswith("Bounds of nDCG@6")
+    assert f"r {mean:.3f} [{low:.3f}, {high:.3f}]" in estimate
 
 
 def test_what_cannot_be_bounded_is_refused() -> None:
