@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import adducir
 
@@ -39,7 +40,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:  # noqa: BLE001  (the last place that can explain it)
         from adducir.cli.error_report import report
 
-        return report(error, debug=_DEBUG in seen)
+        code = report(error, debug=_DEBUG in seen)
+    return _ended(code)
+
+
+def _ended(code: int) -> int:
+    """The exit code; one of several processes of a training ends here with it.
+
+    Threads that torch keeps for its connections may outlast the interpreter, and then abort the
+    process ("terminate called without an active exception") after all of its work was done.
+    """
+    if "torch.distributed" in sys.modules and "adducir.training.processes" in sys.modules:
+        from adducir.training.processes import is_launched
+
+        if is_launched():
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError):  # its reader went away
+                    stream.flush()
+            os._exit(code)
     return code
 
 
