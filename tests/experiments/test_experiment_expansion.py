@@ -157,7 +157,8 @@ def test_models_share_what_their_examples_are_made_of(folder):
     (folder / "deepct" / "one.yaml").write_text(recipe)
     (folder / "deepct" / "two.yaml").write_text(recipe + "activation: none\n")
     corpora = "\n".join(
-        f"  {name}: {{expand: pets, model: deepct/{name}.yaml, scale: 10}}"
+        # Other documents than those of the indexes that other tests left.
+        f"  {name}: {{expand: pets, model: deepct/{name}.yaml, scale: 7}}"
         for name in ("one", "two")
     )
     text = EXPERIMENT.replace("  weighted: {expand: pets, model: deepct/tiny.yaml, scale: 10}", "")
