@@ -134,7 +134,8 @@ def retrieval(tmp_path: Path) -> Study:
     study.write("weights.jsonl", json.dumps({"id": "d1", "vector": {"cat": 2}}))
     study.write("pairs.jsonl", json.dumps({"query": "cats", "text": "a cat", "label": 1}))
     (study.folder / "deepct" / "words.yaml").write_text(
-        "kind: deepct\nbase: tiny\ncorpus: {source: data/pets.jsonl}\ntext: text\nreference: title\n"
+        "kind: deepct\nbase: tiny\ncorpus: {source: data/pets.jsonl}\n"
+        "text: text\nreference: title\n"
     )
     (study.folder / "rerankers" / "pairs.yaml").write_text(
         "kind: cross-encoder\nbase: tiny\nexamples: {pairs: data/pairs.jsonl}\n"

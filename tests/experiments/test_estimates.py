@@ -75,7 +75,8 @@ def study(tmp_path: Path) -> Study:
     tiny_bert(found.folder / "tiny")
     (found.folder / "deepct").mkdir()
     (found.folder / "deepct" / "words.yaml").write_text(
-        "kind: deepct\nbase: tiny\ncorpus: {source: data/pets.jsonl}\ntext: text\nreference: title\n"
+        "kind: deepct\nbase: tiny\ncorpus: {source: data/pets.jsonl}\n"
+        "text: text\nreference: title\n"
         "training: {epochs: 2}\npassages: {length: 64}\n"
     )
     return found
