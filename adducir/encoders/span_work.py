@@ -16,7 +16,6 @@ import numpy as np
 
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
-from adducir.core.sharding.made import Made
 from adducir.core.sharding.plan import digest_of
 from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.encoders.encoding import SHARD
@@ -99,10 +98,6 @@ class SpanWork:
     def builder(self, place: WorkerPlace) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
-
-    def finish(self, folder: Path, made: Made, progress: Progress) -> Mapping[str, Any]:
-        """See :class:`.Work`: what is made of them is no artifact of vectors."""
-        raise NotImplementedError
 
 
 class _Builder:

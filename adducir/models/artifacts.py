@@ -10,7 +10,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
 from adducir.core.sharding.building import Order, build_sharded
 from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.work import Work
+from adducir.core.sharding.work import ArtifactWork
 from adducir.models.machine import AnyPrecision, Precision, choose_device, using_threads
 from adducir.models.probe import fastest_precision
 
@@ -66,7 +66,7 @@ def build_by_parts(
 
 def build_by_shards(
     output: Path,
-    work: Work,
+    work: ArtifactWork,
     *,
     kind: str,
     recipe: Mapping[str, Any],

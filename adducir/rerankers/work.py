@@ -18,7 +18,6 @@ import numpy as np
 
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.made import Made
 from adducir.core.sharding.plan import digest_of
 from adducir.core.sharding.work import WorkerPlace
 from adducir.models.artifacts import model_versions
@@ -99,10 +98,6 @@ class RerankingWork:
     def builder(self, place: WorkerPlace) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
-
-    def finish(self, folder: Path, made: Made, progress: Progress) -> Mapping[str, Any]:
-        """See :class:`.Work`: a run is no artifact."""
-        raise NotImplementedError
 
 
 class _Builder:

@@ -12,7 +12,6 @@ from typing import Any
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
-from adducir.core.sharding.made import Made
 from adducir.core.sharding.plan import digest_of
 from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
@@ -93,10 +92,6 @@ class SelectionWork:
     def builder(self, place: WorkerPlace) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
-
-    def finish(self, folder: Path, made: Made, progress: Progress) -> Mapping[str, Any]:
-        """See :class:`.Work`: a file of sets is no artifact."""
-        raise NotImplementedError
 
 
 class _Builder:

@@ -72,6 +72,42 @@ class Ranking:
     seed: int
     n: int
 
+    @classmethod
+    def of(
+        cls,
+        means: FloatArray,
+        equal: float,
+        ranks: IntArray,
+        sure: tuple[IntArray, IntArray],
+        p_best: FloatArray,
+        *,
+        alpha: float,
+        **drawn: int,
+    ) -> "Ranking":
+        """From what was drawn.
+
+        Args:
+            means: (S,) more is better.
+            equal: By how much means may differ and count as equal.
+            ranks: (S, S) how often each system had each rank.
+            sure: (S,) how many systems are surely better, and surely worse.
+            p_best: (S,) p of the model confidence set.
+            alpha: 1 - the level.
+            drawn: ``samples``, ``seed`` and ``n``.
+        """
+        better, worse = sure
+        return cls(
+            rank=1 + (means[None, :] > means[:, None] + equal).sum(axis=1),
+            low=quantile(ranks, alpha / 2),
+            high=quantile(ranks, 1 - alpha / 2),
+            surely_low=1 + better,
+            surely_high=len(means) - worse,
+            p_best=p_best,
+            best=p_best > alpha,
+            alpha=alpha,
+            **drawn,
+        )
+
 
 def ranking(
     values: ArrayLike,
@@ -106,20 +142,9 @@ def ranking(
     p_best = np.ones(systems)
     shares = np.maximum((reached + 1.0) / (samples + 1.0), 2.0 ** (1 - topics))
     p_best[order[:-1]] = np.maximum.accumulate(shares)
-    better, worse = _surely(scores, means, alpha, samples, seed)
-    return Ranking(
-        rank=1 + (means[None, :] > means[:, None] + equal).sum(axis=1),
-        low=quantile(ranks, alpha / 2),
-        high=quantile(ranks, 1 - alpha / 2),
-        surely_low=1 + better,
-        surely_high=systems - worse,
-        p_best=p_best,
-        best=p_best > alpha,
-        alpha=alpha,
-        samples=samples,
-        seed=seed,
-        n=topics,
-    )
+    sure = _surely(scores, means, alpha, samples, seed)
+    how = {"samples": samples, "seed": seed, "n": topics}
+    return Ranking.of(means, equal, ranks, sure, p_best, alpha=alpha, **how)
 
 
 def _elimination(

@@ -20,7 +20,7 @@ from adducir.statistics.choices import DEFAULT_SAMPLES, DEFAULT_SEED
 from adducir.statistics.differences import FloatArray, tolerance
 from adducir.statistics.effects import check_share
 from adducir.statistics.joint import Joint
-from adducir.statistics.ranking import Ranking, quantile, rank_counts, surely
+from adducir.statistics.ranking import Ranking, rank_counts, surely
 from adducir.statistics.tests.randomisation import check_draws
 from adducir.statistics.two_level import TwoLevel
 
@@ -58,21 +58,10 @@ def ranking_of_runs(
     pairs = {(i, j): joint.pair(i, j) for i in range(systems) for j in range(i)}
     first, second = np.triu_indices(systems, 1)
     p = joint.step_down(first, second) if systems > 1 else np.ones(0)
-    better, worse = surely(joint.means, first[p <= alpha], second[p <= alpha])
+    sure = surely(joint.means, first[p <= alpha], second[p <= alpha])
     p_best = _p_best(joint, pairs)
-    return Ranking(
-        rank=1 + (joint.means[None, :] > joint.means[:, None] + equal).sum(axis=1),
-        low=quantile(ranks, alpha / 2),
-        high=quantile(ranks, 1 - alpha / 2),
-        surely_low=1 + better,
-        surely_high=systems - worse,
-        p_best=p_best,
-        best=p_best > alpha,
-        alpha=alpha,
-        samples=samples,
-        seed=seed,
-        n=joint.topics,
-    )
+    how = {"samples": samples, "seed": seed, "n": joint.topics}
+    return Ranking.of(joint.means, equal, ranks, sure, p_best, alpha=alpha, **how)
 
 
 def _p_best(joint: Joint, pairs: dict[tuple[int, int], TwoLevel]) -> FloatArray:

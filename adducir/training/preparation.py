@@ -9,7 +9,7 @@ from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, is_c
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.building import Order, build_sharded
 from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.work import Work
+from adducir.core.sharding.work import ArtifactWork
 
 _DIGITS = 16
 
@@ -33,7 +33,7 @@ class Preparation:
     recipe: Mapping[str, Any]
     inputs: Mapping[str, str]
     version: int
-    work: Work
+    work: ArtifactWork
     sources: Sources
     versions: Mapping[str, str]
     text_bytes: float | None = None

@@ -18,7 +18,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.gathering import PartMade, gathered, make_part
-from adducir.core.sharding.work import Work
+from adducir.core.sharding.work import ArtifactWork
 from adducir.core.sharding.worker import Job
 
 
@@ -42,7 +42,7 @@ class Order:
 
 
 def build_sharded(
-    order: Order, work: Work, execution: Execution = HERE, progress: Progress = SILENT
+    order: Order, work: ArtifactWork, execution: Execution = HERE, progress: Progress = SILENT
 ) -> Manifest:
     """Build an artifact of shards, unless it is there already.
 
@@ -84,6 +84,6 @@ def build_sharded(
     )
 
 
-def _job(order: Order, work: Work) -> Job:
+def _job(order: Order, work: ArtifactWork) -> Job:
     key = fingerprint([order.fingerprint, work.identity(), work.size])
     return Job(work, parts_folder(order.path, key), Path.cwd())

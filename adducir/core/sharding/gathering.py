@@ -65,7 +65,7 @@ class Sharding:
 
         Args:
             folder: From :meth:`folder`.
-            work: The work; its :meth:`~.Work.finish` is not called.
+            work: The work.
 
         Raises:
             PartMade: A part was asked for, and is made.

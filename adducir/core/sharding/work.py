@@ -113,6 +113,10 @@ class Work(Protocol):
             AdducirError: It cannot be loaded: no shard can be made.
         """
 
+
+class ArtifactWork(Work, Protocol):
+    """Work whose shards make an artifact."""
+
     def finish(self, folder: Path, made: Made, progress: Progress) -> Mapping[str, Any]:
         """Fill an artifact's folder from the shards, all of which were checked.
 

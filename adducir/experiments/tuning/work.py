@@ -14,7 +14,6 @@ import numpy as np
 
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.made import Made
 from adducir.core.sharding.work import WorkerPlace
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
@@ -101,10 +100,6 @@ class TuningWork:
         """See :class:`.Work`."""
         del place
         return _Builder(self)
-
-    def finish(self, folder: Path, made: Made, progress: Progress) -> Mapping[str, Any]:
-        """See :class:`.Work`: what is made of the values is no artifact of shards."""
-        raise NotImplementedError
 
     @cached_property
     def parts(self) -> list[Part]:
