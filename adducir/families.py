@@ -16,6 +16,7 @@ FAMILIES = {
     "tasks": "adducir.experiments.tasks:TASKS",
     "systems": "adducir.experiments.retrieval.systems:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
+    "evidence_systems": "adducir.experiments.evidence_sets.systems:EVIDENCE_SYSTEMS",
     "grounded_systems": ("adducir.experiments.grounded_generation.systems:GROUNDED_SYSTEMS"),
     "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
     "indexes": "adducir.experiments.retrieval.indexes:INDEXES",

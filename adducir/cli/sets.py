@@ -45,10 +45,7 @@ def sets(
         if name in chosen:
             raise UsageError(f"two files are systems called {name}.", hint="Rename one of them.")
         chosen[name] = read_sets(path, gold)
-    bounds = None
-    if upper_bound:
-        most = max((len(one) for some in chosen.values() for one in some.values()), default=1)
-        bounds = {"": gold.bound(max(1, most))}
+    bounds = {"": gold.bound(chosen.values())} if upper_bound else None
     table = set_table(
         {"": [gold.scores(name, some) for name, some in chosen.items()]},
         bounds=bounds,

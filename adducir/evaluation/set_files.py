@@ -1,6 +1,6 @@
 """Selected sets and their gold sets, read from files and checked against each other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,9 +53,22 @@ class GoldSets:
         counted = {qid: members for qid, members in chosen.items() if qid not in unknown}
         return set_scores(system, counted, self.gold)
 
-    def bound(self, size: int | None, system: str = "upper bound") -> Scores:
-        """What the best selection of so many passages from the pools reaches."""
-        return upper_bound(self.pools, self.gold, size=size, system=system)
+    def bound(
+        self, systems: Iterable[Mapping[str, Collection[str]]], name: str = "upper bound"
+    ) -> Scores:
+        """What no selection from the pools can exceed.
+
+        Where all sets hold equally many passages (but for smaller pools, which are taken whole), it
+        is the best selection of so many; otherwise the best of any number.
+
+        Args:
+            systems: The selected sets of each system, by question.
+        """
+        taken = [(len(members), qid) for one in systems for qid, members in one.items() if members]
+        size = max(taken, default=(1, ""))[0]
+        if any(count < min(size, len(self.pools.get(qid, ()))) for count, qid in taken):
+            return upper_bound(self.pools, self.gold, system=name)
+        return upper_bound(self.pools, self.gold, size=size, system=name)
 
 
 def read_gold_sets(paths: Sequence[Path]) -> GoldSets:

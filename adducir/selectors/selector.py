@@ -42,11 +42,15 @@ class Selector(Recipe):
         )
 
 
-_HERE = "adducir.selectors.settings"
+_HERE = "adducir.selectors"
 
 SELECTORS = Family(
     "selectors",
     Selector,
-    {"complementary": f"{_HERE}:Selection", "drn": f"{_HERE}:DRNSelection"},
+    {
+        "complementary": f"{_HERE}.settings:Selection",
+        "drn": f"{_HERE}.settings:DRNSelection",
+        "bm25": f"{_HERE}.bm25:BM25Selection",
+    },
     what="selector",
 )

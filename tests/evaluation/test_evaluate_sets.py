@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
+from adducir.evaluation.set_files import GoldSets
 from adducir.evaluation.sets import F1, set_scores, upper_bound
 from adducir.statistics.comparison.comparison import compare
 
@@ -39,6 +40,19 @@ def test_the_bound_is_what_trying_all_subsets_gives(pool, gold, size):
     expected = [max(float(one[place]) for one in tried) for place in range(3)]
     bound = upper_bound({"q": pool}, {"q": gold}, size=size).values[0]
     assert bound.tolist() == pytest.approx(expected)
+
+
+@given(st.data())
+def test_no_system_exceeds_the_bound(data):
+    """Not where sets differ in size, either, between systems or within one."""
+    names = ["a", "b"]
+    pools = {qid: data.draw(st.frozensets(st.integers(0, 5), min_size=1)) for qid in names}
+    gold = GoldSets({qid: tuple(data.draw(SETS)) for qid in names}, pools)
+    draws = [st.lists(st.sampled_from(sorted(pools[qid])), unique=True) for qid in names]
+    systems = [dict(zip(names, map(data.draw, draws), strict=True)) for _ in range(3)]
+    bound = gold.bound(systems).values
+    for chosen in systems:
+        assert (gold.scores("s", chosen).values <= bound + 1e-12).all()
 
 
 def test_values_enter_paired_tests():

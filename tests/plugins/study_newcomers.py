@@ -14,6 +14,8 @@ from adducir.corpora.documents import Document
 from adducir.corpora.references import file_path
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
+from adducir.experiments.evidence_sets.steps import SelectionStep
+from adducir.experiments.evidence_sets.systems import EvidenceSystem
 from adducir.experiments.grounded_generation.systems import GroundedSystem
 from adducir.experiments.known_item.ranking import ranked
 from adducir.experiments.known_item.system import RankingSystem
@@ -27,6 +29,7 @@ from adducir.experiments.step import ArtifactStep
 from adducir.experiments.tasks import Task
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
+from adducir.selectors.selector import SELECTORS
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import build_table
 
@@ -34,12 +37,14 @@ POINTS = {
     "adducir.corpora": {"inline": "Inline"},
     "adducir.indexes": {"words": "Words"},
     "adducir.ranking_systems": {"shortest": "Shortest"},
+    "adducir.evidence_systems": {"leading": "Leading"},
     "adducir.grounded_systems": {"sharing": "Sharing"},
     "adducir.tasks": {"lengths": "Lengths"},
 }
 SETTINGS = {
     "inline": {"inline": {"x": "a text"}},
     "shortest": {"shortest": True},
+    "leading": {"leading": 1},
     "sharing": {"sharing": 1},
     "lengths": {"task": "lengths", "files": {"A": "a.txt"}},
 }
@@ -163,6 +168,19 @@ class Shortest(RankingSystem):
             return lambda first, last: np.tile(values, (last - first, 1))
 
         return ranked(tasks, {}, scores, context.progress)
+
+
+class Leading(EvidenceSystem):
+    """The first passages.
+
+    Attributes:
+        leading: How many.
+    """
+
+    leading: int
+
+    def step(self, trial, study):
+        return SelectionStep(study, trial, SELECTORS.make("lead", {"size": self.leading}))
 
 
 class Sharing(GroundedSystem):

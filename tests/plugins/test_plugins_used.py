@@ -203,6 +203,45 @@ def test_a_selector(study: Path) -> None:
     assert "--beam means nothing" in wrong
 
 
+@pytest.mark.slow
+def test_a_selector_and_a_system_of_evidence_sets(study: Path) -> None:
+    """Two selectors that need no training, and a system that uses one of them."""
+    texts = ["dogs bark", "cats purr", "cats and mice"]
+    passages = [{"id": f"p{n}", "title": "", "text": text} for n, text in enumerate(texts)]
+    question = {"question": "cats", "passages": passages, "sets": []}
+    for name, gold in (("train", [[0, 1]]), ("test", [[1, 2]])):
+        record = {"id": name, **question, "question": f"{name} cats", "gold": gold}
+        (study / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
+    path = study / "experiments" / "sets.yaml"
+    path.write_text(
+        "task: evidence-sets\n"
+        "data: {A: [{train: train.jsonl, test: test.jsonl}]}\n"
+        "systems:\n"
+        "  BM25: {selector: bm25, analysis: split}\n"
+        "  One: {selector: lead, size: 1}\n"
+        "  Two: {leading: 2}\n"
+    )
+    adducir(study, "experiment", "experiments/sets.yaml")
+    chosen = {
+        name: json.loads((study / f"runs/sets/A-1-{name}/chosen.jsonl").read_text())["chosen"]
+        for name in ("BM25", "One", "Two")
+    }
+    assert chosen == {"BM25": ["p1", "p2"], "One": ["p0"], "Two": ["p0", "p1"]}
+    table = json.loads((study / "experiments/sets/table.json").read_text())
+    rows = {row["system"]: [cell["mean"] for cell in row["cells"]] for row in table["rows"]}
+    assert rows["BM25"][:2] == [1, 1]
+    assert rows["Two"][:2] == [0, 0.5]
+    wanted = {"selector": "lead", "package": "newcomers", "version": "1.2", "size": 1}
+    assert table["provenance"]["selectors"]["One"] == wanted
+    plan = adducir(study, "experiment", "experiments/sets.yaml", "--dry-run")
+    assert not any(line.startswith("select") for line in plan.splitlines())
+    path.write_text(path.read_text().replace("size: 1", "size: 3"))
+    plan = adducir(study, "experiment", "experiments/sets.yaml", "--dry-run")
+    assert [line.split()[1] for line in plan.splitlines() if line.startswith("select")] == [
+        "runs/sets/A-1-One:"
+    ]
+
+
 def test_all_of_them_in_an_experiment_file(study: Path) -> None:
     adducir(study, "experiment", "experiments/pets.yaml")
     folder = study / "experiments" / "pets"

@@ -1,116 +1,35 @@
 """Opens a study of evidence sets, and plans its trainings and selections."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.absent import gathering
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.files import require
-from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import name_in_study
-from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.work import Local
-from adducir.core.source_digests import source_digests
 from adducir.core.unread import may_read
-from adducir.core.yaml import load
 from adducir.corpora.references import file_path
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.record_files import read_questions
-from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs, run_name
-from adducir.evaluation.set_files import GoldSets, checked
-from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe, listed
+from adducir.evaluation.set_files import GoldSets
+from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe
+from adducir.experiments.evidence_sets.steps import SelectionStep, Trial
 from adducir.experiments.layout import layout_of
 from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, Study, tests_of
-from adducir.experiments.sections import file_name, untestable
-from adducir.experiments.step import ArtifactStep, ModelStep, Step, Unknown
-from adducir.models.machine import choose_device, using_threads
-from adducir.selectors.selecting import load_evidence_model
-from adducir.selectors.training import EvidencePlan
-from adducir.selectors.work import SelectionWork, select_by_shards
+from adducir.experiments.sections import untestable
+from adducir.experiments.step import Step, Unknown
 from adducir.tables.sets import set_table
-from adducir.training.kinds import open_training
+from adducir.training.recipe import listed
 from adducir.version import __version__
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.experiments.planner import Planner
-
-SELECTED_FILE = "chosen.jsonl"
-
-
-class Trial(NamedTuple):
-    """One training: the system, the data set, the number of its round from 0, the seed."""
-
-    system: str
-    data: str
-    round: int
-    seed: int
-
-
-class SelectionStep(ArtifactStep):
-    """The sets that a trained model selects for the test questions of a round."""
-
-    kind: ClassVar[str] = "chosen-sets"
-    version: ClassVar[int] = 2
-    verb = "select"
-    stage = 2
-
-    def __init__(self, study: "EvidenceStudy", trial: Trial, plan: EvidencePlan[Any]) -> None:
-        self.study, self.trial, self.plan = study, trial, plan
-        self.model = study.model_path(trial)
-        self.path = study.folder / "runs" / study.name / self.model.name
-        self.place = ("systems", trial.system)
-
-        self.inputs = [ModelStep(self.model, lambda: plan, reads=[self.place])]
-
-    @property
-    def _tests(self) -> tuple[Path, ...]:
-        return self.study.tests[self.trial.data, self.trial.round]
-
-    def title(self, shown: Callable[[Path], str]) -> str:
-        """Its folder."""
-        return shown(self.path)
-
-    def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
-        return {"precision": self.study.recipe.precision}
-
-    def identities(self) -> Mapping[str, str]:
-        """See :meth:`ArtifactStep.identities`."""
-        return {
-            "model": read_manifest(self.model).fingerprint,
-            "questions": fingerprint(source_digests(self._tests)),
-        }
-
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        """Select, and write the sets."""
-        questions = [one for path in self._tests for one in read_questions(path)]
-        with using_threads(context.threads):
-            model = load_evidence_model(self.model, choose_device(context.device))
-            work = SelectionWork(
-                self.model,
-                questions,
-                model.settings.selection,
-                self.study.recipe.precision,
-                Local(model),
-                context.device,
-                context.threads,
-            )
-            sharding = Sharding(self.path, context.execution, is_locked=True)
-            chosen = select_by_shards(work, sharding, context.progress)
-        return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
-
-    def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
-        """The sets that stand in its file, by question."""
-        path = self.path / SELECTED_FILE
-        return checked(path, read_selected(path), gold)
 
 
 class EvidenceStudy(Study):
@@ -136,7 +55,7 @@ class EvidenceStudy(Study):
     def open(self) -> None:
         """Open questions and recipes; what is wrong is left with the planner."""
         planner, folder = self.planner, self.folder
-        if len(self.recipe.seeds) > 1:
+        if any(len(self._seeds_of(system)) > 1 for system in self.recipe.systems):
             planner.errors.extend(untestable(self.recipe.comparison))
         for data, rounds in self.recipe.data.items():
             find = partial(_questions, rounds, folder)
@@ -151,38 +70,20 @@ class EvidenceStudy(Study):
                 if gold is not None:
                     self.gold[data] = gold
         for trial in self._trials():
-            find_step = partial(self._step, trial)
+            find_step = partial(self.recipe.systems[trial.system].step, trial, self)
             step = planner.opening(("systems", trial.system), find_step)
-            model = self.model_path(trial)
-            self._steps.append(step or Unknown(model, "train", 0, "its data"))
+            where = folder / "runs" / self.name / trial.name
+            self._steps.append(step or Unknown(where, "select", 2, "its data"))
 
     def _trials(self) -> Iterator[Trial]:
         for data, rounds in self.recipe.data.items():
             for number in range(len(rounds)):
                 for system in self.recipe.systems:
-                    for seed in self.recipe.seeds:
+                    for seed in self._seeds_of(system):
                         yield Trial(system, data, number, seed)
 
-    def _step(self, trial: Trial) -> SelectionStep:
-        part = self.recipe.systems[trial.system]
-        one = self.recipe.data[trial.data][trial.round]
-        changes = (
-            *part.set,
-            f"data.train={json.dumps(listed(one.train))}",
-            f"data.validation={json.dumps(listed(one.validation))}",
-            f"training.seed={trial.seed}",
-        )
-        document = load(file_path(str(part.recipe_for(trial.data)), self.folder))
-        plan = open_training(document, changes, folder=self.folder)
-        if not isinstance(plan, EvidencePlan):
-            raise InputError("this is no recipe of an evidence selector.", path=document.path)
-        return SelectionStep(self, trial, plan)
-
-    def model_path(self, trial: Trial) -> Path:
-        """The folder of a trial's model."""
-        data, system = file_name(trial.data), file_name(trial.system)
-        name = f"{data}-{trial.round + 1}-{system}-{trial.seed}"
-        return self.folder / "rerankers" / self.name / name
+    def _seeds_of(self, system: str) -> Sequence[int | None]:
+        return self.recipe.seeds if self.recipe.systems[system].is_trained else (None,)
 
     def goals(self) -> Sequence[Step]:
         """The selections."""
@@ -202,12 +103,14 @@ class EvidenceStudy(Study):
             name = data if len(self.gold) > 1 else ""
             scores[name] = []
             for system in recipe.systems:
-                each = [self._seed_scores(system, data, seed) for seed in recipe.seeds]
+                each = [self._scores(system, data, seed) for seed in self._seeds_of(system)]
                 scores[name].append(over_runs(system, each))
                 if len(each) > 1:
                     rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
                     notes.append(f"EM of {system} on {data} by seed: {rates}.")
-            bounds[name] = gold.bound(self._size(data))
+            bounds[name] = gold.bound(
+                step.read(gold) for step in self._selections() if step.trial.data == data
+            )
         requested = recipe.comparison
         table = set_table(
             scores,
@@ -226,27 +129,22 @@ class EvidenceStudy(Study):
     def _selections(self) -> list[SelectionStep]:
         return [step for step in self._steps if isinstance(step, SelectionStep)]
 
-    def _seed_scores(self, system: str, data: str, seed: int) -> Scores:
-        """The scores of a system with one seed, over the rounds' test questions together."""
+    def _scores(self, system: str, data: str, seed: int | None) -> Scores:
+        """The scores of a system's run, over the rounds' test questions together."""
         gold, chosen = self.gold[data], dict[str, tuple[str, ...]]()
         for step in self._selections():
             if (step.trial.system, step.trial.data, step.trial.seed) == (system, data, seed):
                 chosen |= step.read(gold)
-        return gold.scores(run_name(system, seed), chosen)
-
-    def _size(self, data: str) -> int:
-        """The passages of the largest set that is selected."""
-        return max(
-            step.plan.model_settings.selection.size
-            for step in self._selections()
-            if step.trial.data == data
-        )
+        return gold.scores(system if seed is None else run_name(system, seed), chosen)
 
     def _provenance(self) -> dict[str, Any]:
-        models = {step.model.name: step.plan.fingerprint for step in self._selections()}
+        steps = self._selections()
+        models = {one.path.name: one.plan().fingerprint for step in steps for one in step.training}
+        made = {s.trial.system: s.settings() for s in steps if not s.training}
+        selectors = {"selectors": made} if made else {}
         file = name_in_study(self.planner.path)
         known = packages(self.recipe.comparison)
-        return {"adducir": __version__, "file": file, "models": models, **known}
+        return {"adducir": __version__, "file": file, "models": models, **selectors, **known}
 
 
 def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:

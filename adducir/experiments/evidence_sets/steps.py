@@ -1,0 +1,120 @@
+"""The step that selects the sets of a round's test questions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+from adducir.core.artifacts import read_manifest
+from adducir.core.fingerprint import fingerprint
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import Local
+from adducir.core.source_digests import source_digests
+from adducir.datasets.evidence_sets.record_files import read_questions
+from adducir.datasets.evidence_sets.selected import read_selected, write_selected
+from adducir.evaluation.set_files import GoldSets, checked
+from adducir.experiments.sections import file_name
+from adducir.experiments.step import ArtifactStep, ModelStep
+from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.selectors.selecting import load_evidence_model
+from adducir.selectors.selector import SELECTORS, Selector
+from adducir.selectors.work import SelectionWork, select_by_shards
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+
+SELECTED_FILE = "chosen.jsonl"
+
+
+class Trial(NamedTuple):
+    """One row's selections: the system, the data set, the number of its round from 0, the seed.
+
+    The seed is None where the system is not trained.
+    """
+
+    system: str
+    data: str
+    round: int
+    seed: int | None
+
+    @property
+    def name(self) -> str:
+        """The name of the folders that it gets."""
+        names = [file_name(self.data), str(self.round + 1), file_name(self.system)]
+        return "-".join([*names, *([] if self.seed is None else [str(self.seed)])])
+
+
+class Opened(Protocol):
+    """A study, as far as its systems know it."""
+
+    folder: Path
+    name: str
+    recipe: Any
+    tests: dict[tuple[str, int], tuple[Path, ...]]
+
+
+class SelectionStep(ArtifactStep):
+    """The sets that are selected for the test questions of a round.
+
+    Args:
+        selection: The settings; a trained model has those that were chosen as it was trained.
+        training: The step that trains the model; none where the selector needs no model.
+    """
+
+    kind: ClassVar[str] = "chosen-sets"
+    version: ClassVar[int] = 2
+    verb = "select"
+    stage = 2
+
+    def __init__(
+        self, study: Opened, trial: Trial, selection: Selector, training: Sequence[ModelStep] = ()
+    ) -> None:
+        self.study, self.trial, self.selection = study, trial, selection
+        self.training = self.inputs = training
+        self.precision: Precision = study.recipe.precision
+        self.path = study.folder / "runs" / study.name / trial.name
+        self.place = ("systems", trial.system)
+        self._model = training[-1].path if training else Path(SELECTORS.name_of(type(selection)))
+
+    @property
+    def _tests(self) -> tuple[Path, ...]:
+        return self.study.tests[self.trial.data, self.trial.round]
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        """Its folder."""
+        return shown(self.path)
+
+    def recipe(self) -> Mapping[str, Any]:
+        """See :meth:`ArtifactStep.recipe`."""
+        return {"precision": self.precision} if self.training else self.settings()
+
+    def settings(self) -> Mapping[str, Any]:
+        """The selector with its hyperparameters, and the package that it comes from."""
+        return SELECTORS.settings(self.selection, "selector")
+
+    def identities(self) -> Mapping[str, str]:
+        """See :meth:`ArtifactStep.identities`."""
+        model = {"model": read_manifest(self._model).fingerprint} if self.training else {}
+        return {**model, "questions": fingerprint(source_digests(self._tests))}
+
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        """Select, and write the sets."""
+        questions = [one for path in self._tests for one in read_questions(path)]
+        with using_threads(context.threads):
+            model = load_evidence_model(self._model, choose_device(context.device))
+            work = SelectionWork(
+                self._model,
+                questions,
+                model.settings.selection if self.training else self.selection,
+                self.precision,
+                Local(model),
+                context.device,
+                context.threads,
+            )
+            sharding = Sharding(self.path, context.execution, is_locked=True)
+            chosen = select_by_shards(work, sharding, context.progress)
+        return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
+
+    def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
+        """The sets that stand in its file, by question."""
+        path = self.path / SELECTED_FILE
+        return checked(path, read_selected(path), gold)
