@@ -10,16 +10,38 @@ from typing import Any
 import torch
 
 from adducir.core.absent import gathering
+from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
-from adducir.corpora.references import expanded
+from adducir.core.recipe import validate
+from adducir.core.yaml import load
+from adducir.corpora.references import expanded, file_path
 from adducir.encoders.layout import read_layout
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.recipe import EncoderRecipe
-from adducir.encoders.sources import encoder_source
+from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.task import EncoderTask
+from adducir.models.sources import RECIPES
 from adducir.training.plan import TrainingPlan
 
 _TRAINED_BY = ("training", "batches", "temperature", "similarity", "pooling", "towers")
+
+
+def base_training(base: str, folder: Path) -> "tuple[EncoderPlan, Path] | None":
+    """What trains a base that is named by its recipe, and its folder; None for any other base.
+
+    Raises:
+        InputError: The recipe cannot be read, or its chain of bases leads back to it.
+    """
+    named, chain = base, list[Path]()
+    while "," not in named and (path := file_path(named, folder)).suffix in RECIPES:
+        if path in chain:
+            raise InputError("this encoder's base is made from itself.", path=path)
+        chain.append(path)
+        named = str(load(path).data.get("base", ""))
+    if not chain:
+        return None
+    recipe = validate(load(chain[0]), EncoderRecipe)
+    return EncoderPlan(recipe, folder), chain[0].with_suffix("")
 
 
 class EncoderPlan(TrainingPlan[EncoderRecipe]):
@@ -31,9 +53,20 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
     def __init__(self, recipe: EncoderRecipe, folder: Path, progress: Progress = SILENT) -> None:
         super().__init__(recipe, folder, progress)
         with gathering() as each:
-            tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
-            self.base = each(lambda: encoder_source(expanded(recipe.base), folder, tokenizer))
+            self.before = each(lambda: base_training(recipe.base, folder))
+            if self.before is None:
+                each(lambda: self.base)
             self._data = each(lambda: recipe.data.identity(folder))
+
+    @cached_property
+    def base(self) -> EncoderSource:
+        """What it starts from.
+
+        Raises:
+            InputError, MachineError: It is not there; where its recipe is named, not trained.
+        """
+        tokenizer = self.recipe.tokenizer and expanded(self.recipe.tokenizer)
+        return encoder_source(expanded(self.recipe.base), self.folder, tokenizer)
 
     @property
     def settings(self) -> dict[str, Any]:

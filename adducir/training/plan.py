@@ -31,6 +31,7 @@ class TrainingPlan(ABC, Generic[R]):
         recipe: What the file says.
         folder: The study's, where relative paths start.
         origin: The package and version that the kind comes from; empty for our own.
+        before: What trains the base, and the base's folder, where the recipe names another recipe.
         recipe_type: The kind's recipe.
         artifact: What the trained model is called in manifests.
         version: Raised whenever the same recipe would make other weights.
@@ -43,6 +44,7 @@ class TrainingPlan(ABC, Generic[R]):
     def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
         self.recipe, self.folder, self.progress = recipe, folder, progress
         self.origin: Mapping[str, str] = {}
+        self.before: tuple[TrainingPlan[Any], Path] | None = None
 
     @property
     @abstractmethod
@@ -106,5 +108,7 @@ class TrainingPlan(ABC, Generic[R]):
         return {**self.settings, **({"kind of": dict(self.origin)} if self.origin else {})}
 
     def is_current(self, output: Path) -> bool:
-        """Whether a folder holds the model that it makes."""
+        """Whether a folder holds the model that it makes; no where its base is still to come."""
+        if self.before is not None and not self.before[0].is_current(self.before[1]):
+            return False
         return is_current(output, self.fingerprint)

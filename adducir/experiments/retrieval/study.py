@@ -158,7 +158,8 @@ class RetrievalStudy(SeededStudy):
         """The step that trains a model: one, however many entries of the file name its recipe."""
         step = self._trainings.get(path)
         if step is None:
-            step = self._trainings[path] = ModelStep(path, lambda: plan, reads=[])
+            before = [] if plan.before is None else [self.training(*plan.before, place)]
+            step = self._trainings[path] = ModelStep(path, lambda: plan, before, reads=[])
             self._share(step, plan)
         step.reads = [*step.reads, place]
         return step
