@@ -11,7 +11,7 @@ from adducir.cli.effects import Effect, with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
-from adducir.statistics.choices import BestName, EquivalenceTestName, PresetName
+from adducir.statistics.choices import EquivalenceTestName, PresetName
 
 MEASURING = "Measures"
 
@@ -75,14 +75,6 @@ class Testing(opts.Testing):
         ),
         with_any("equivalence"),
     ] = False
-    best: Annotated[
-        BestName | None,
-        option(
-            "Mark the best mean of each measure, or the set of all systems that may be the best.",
-            shown="mean",
-            panel=opts.TESTING,
-        ),
-    ] = None
 
 
 def evaluate(

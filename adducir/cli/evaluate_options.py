@@ -12,7 +12,7 @@ from adducir.cli.effects import Effect, Values, with_any
 from adducir.cli.options import format_of, listed
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
-from adducir.statistics.choices import FamilyName
+from adducir.statistics.choices import BestName, FamilyName
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
 from adducir.tables.style import CriticalDifference, Fit
@@ -63,10 +63,11 @@ PERMUTED = Effect(
     ),
 )
 DRAWN = Effect(
-    "without --test randomisation, --test bootstrap, --correction maxt or tukey-randomised, or "
-    "--best set",
+    "where --best, --test and --correction draw nothing",
     lambda values: (
-        values.get("test") == "bootstrap" or values.get("best") == "set" or PERMUTED.holds(values)
+        values.get("test") == "bootstrap"
+        or PERMUTED.holds(values)
+        or (DECIDED.holds(values) and values.get("best") != "mean")
     ),
 )
 NOT_IN_CSV = Effect(
@@ -116,6 +117,15 @@ class Testing:
     ] = None
     alpha: Annotated[
         float | None, option("Significance level (alpha).", shown="0.05", panel=TESTING), DECIDED
+    ] = None
+    best: Annotated[
+        BestName | None,
+        option(
+            "Mark the set of all systems that may be the best on a measure (model confidence set), "
+            "or the best mean.",
+            shown="set with tests, else mean",
+            panel=TESTING,
+        ),
     ] = None
     permutations: Annotated[
         int | None,

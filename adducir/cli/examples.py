@@ -41,7 +41,7 @@ EXAMPLES = {
         "adducir figure experiments/demo/report.html differences-0 -o figures/differences.pdf",
     ),
     "compare": (
-        "adducir compare per-topic.csv --baseline BM25 --correction maxt --best set",
+        "adducir compare per-topic.csv --baseline BM25 --correction maxt",
         "adducir compare bm25.trec_eval splade.json -m 'AP nDCG@10' --family pairs -o table.html",
     ),
     "reproduce": (

@@ -92,7 +92,7 @@ class ComparisonRecipe(Recipe):
     non_inferiority: bool = False
     confidence: Probability | None = None
     interval: IntervalName = "t"
-    best: BestName = "mean"
+    best: BestName | None = None
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
     rope: Annotated[float, Field(ge=0)] | None = None
@@ -128,6 +128,12 @@ class ComparisonRecipe(Recipe):
     def differences(self) -> bool:
         """Whether differences are tested."""
         return bool(self.baselines) or self.family == "pairs"
+
+    @property
+    def marks_set(self) -> bool:
+        """Whether the systems that may be the best are marked: by themselves with any test."""
+        is_tested = self.differences or self.equivalence is not None
+        return self.best == "set" or (self.best is None and is_tested)
 
 
 def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:

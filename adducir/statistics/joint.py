@@ -79,7 +79,7 @@ class Joint:
         own = np.array([one.p for one in pairs])
         order = np.argsort(own, kind="stable")
         chosen = [(int(first[k]), int(second[k])) for k in order]
-        counts = self.largest([pairs[k] for k in order], chosen)
+        counts = self.largest([pairs[k] for k in order], chosen, range(len(order)))
         adjusted = np.empty(len(pairs))
         found = [
             max(self.tail(one, pairs[k]), pairs[k].p)
@@ -92,10 +92,11 @@ class Joint:
         return adjusted
 
     def largest(
-        self, pairs: Sequence[TwoLevel], places: Sequence[tuple[int, int]]
+        self, pairs: Sequence[TwoLevel], places: Sequence[tuple[int, int]], at: Sequence[int]
     ) -> NDArray[np.int64]:
-        """(K, bins) how large the largest |Z| among each pair and those behind it is, by draws."""
-        counts = np.zeros((len(pairs), _BINS), dtype=np.int64)
+        """(len(at), bins) how large the largest |Z| from each of these pairs on is, by draws."""
+        counts = np.zeros((len(at), _BINS), dtype=np.int64)
+        rows = {k: row for row, k in enumerate(at)}
         for start in range(0, self.draws, _ROWS):
             drawn = self.drawn[:, start : start + _ROWS]
             largest = np.zeros(drawn.shape[1])
@@ -104,8 +105,9 @@ class Joint:
                     first, second = places[k]
                     gap = np.abs(drawn[first] - drawn[second])
                     np.maximum(largest, gap / pairs[k].error, out=largest)
-                bins = np.minimum((largest * _FINE).astype(np.int64), _BINS - 1)
-                counts[k] += np.bincount(bins, minlength=_BINS)
+                if k in rows:
+                    bins = np.minimum((largest * _FINE).astype(np.int64), _BINS - 1)
+                    counts[rows[k]] += np.bincount(bins, minlength=_BINS)
         return counts
 
     def tail(self, counts: NDArray[np.int64], pair: TwoLevel) -> float:

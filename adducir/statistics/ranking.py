@@ -20,7 +20,7 @@ from the observed scores alone, so that one pass over the pairs, from the last t
 all of them, gives the largest |t| of every step.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,7 @@ from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.corrections.max_t import MaxT
 from adducir.statistics.differences import FloatArray, scores_array, tolerance
 from adducir.statistics.effects import check_share
+from adducir.statistics.signs import block_rows
 from adducir.statistics.tests.bootstrap import sample_counts
 from adducir.statistics.tests.randomisation import check_draws
 
@@ -131,85 +132,117 @@ def ranking(
     """
     check_share(alpha, "alpha")
     check_draws(samples, seed, "samples")
-    scores = scores_array(values) * (-1.0 if lower_is_better else 1.0)
+    scores = _oriented(values, lower_is_better)
     systems, topics = scores.shape
-    equal = tolerance(scores, scores).max()
-    means = scores.mean(axis=1)
-    order, observed, scale = _elimination(scores, means, equal)
-    drawn = sample_counts(seed, samples, topics, _ROWS)
+    found = _Elimination(scores)
+    ranks = np.zeros((systems, systems), dtype=np.int64)
     with one_thread():
-        reached, ranks = _resampled(scores, order, observed, scale, drawn, equal)
-    p_best = np.ones(systems)
-    shares = np.maximum((reached + 1.0) / (samples + 1.0), 2.0 ** (1 - topics))
-    p_best[order[:-1]] = np.maximum.accumulate(shares)
-    sure = _surely(scores, means, alpha, samples, seed)
+        for counts in _drawn(seed, samples, topics):
+            ranks += rank_counts(found.take(counts).T, found.equal)
+    sure = _surely(scores, found.means, alpha, samples, seed)
     how = {"samples": samples, "seed": seed, "n": topics}
-    return Ranking.of(means, equal, ranks, sure, p_best, alpha=alpha, **how)
+    return Ranking.of(found.means, found.equal, ranks, sure, found.p(samples), alpha=alpha, **how)
 
 
-def _elimination(
-    scores: FloatArray, means: FloatArray, equal: float
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """The order in which systems are eliminated, and what decides it.
+def confidence_sets(
+    values: ArrayLike,
+    lower_is_better: Sequence[bool],
+    *,
+    samples: int = DEFAULT_SAMPLES,
+    seed: int = DEFAULT_SEED,
+) -> FloatArray:
+    """(M, S) p of the model confidence sets of M measures, as each :func:`ranking` has it.
 
-    Returns:
+    Args:
+        values: Scores, shape (M, S, T).
+        lower_is_better: Of each measure, whether the best has the lowest mean.
+        samples: Samples of topics; all measures share them.
+        seed: Seed of the draw.
+
+    Raises:
+        UsageError: Fewer than two topics, NaN, or an option that makes no sense.
+    """
+    check_draws(samples, seed, "samples")
+    scores = [_oriented(*one) for one in zip(np.asarray(values), lower_is_better, strict=True)]
+    found = [_Elimination(one) for one in scores]
+    with one_thread():
+        for counts in _drawn(seed, samples, scores[0].shape[1]):
+            for one in found:
+                one.take(counts)
+    return np.stack([one.p(samples) for one in found])
+
+
+def _oriented(values: ArrayLike, lower_is_better: bool) -> FloatArray:
+    """(S, T) scores of which more is better."""
+    return scores_array(values) * (-1.0 if lower_is_better else 1.0)
+
+
+def _drawn(seed: int, samples: int, topics: int) -> Iterator[FloatArray]:
+    """How often each sample holds each topic, in blocks of bounded memory."""
+    return sample_counts(seed, samples, topics, min(_ROWS, block_rows(topics, 1)))
+
+
+class _Elimination:
+    """The order in which systems are eliminated, and what samples say of it.
+
+    Attributes:
+        means: (S,).
+        equal: By how much means may differ and count as equal.
         order: (S,) systems, the first eliminated first.
         observed: (S - 1,) the largest t among those that are left at each step.
-        scale: (S, S) 1 / standard error of the difference of each pair; infinite where a
-            difference does not vary but is there.
-    """
-    systems, topics = scores.shape
-    centred = scores - means[:, None]
-    gap = means[None, :] - means[:, None]  # [i, j] > 0: i is worse
-    squares = np.array([np.square(centred - row).sum(axis=1) for row in centred])
-    squares[squares <= topics * equal**2] = 0.0
-    with np.errstate(divide="ignore"):
-        scale = topics / np.sqrt(squares)
-    scale[np.abs(gap) <= equal] = np.where(squares > 0, scale, 0.0)[np.abs(gap) <= equal]
-    with np.errstate(invalid="ignore"):
-        t = np.where(gap == 0.0, 0.0, gap * scale)
-    left, order, observed = list(range(systems)), [], []
-    while len(left) > 1:
-        among = t[np.ix_(left, left)]
-        worst = int(np.argmax(among.max(axis=1)))
-        observed.append(among.max())
-        order.append(left.pop(worst))
-    return np.array([*order, *left]), np.array(observed), np.where(np.isinf(scale), 0.0, scale)
-
-
-def _resampled(
-    scores: FloatArray,
-    order: IntArray,
-    observed: FloatArray,
-    scale: FloatArray,
-    drawn: Iterable[FloatArray],
-    equal: float,
-) -> tuple[FloatArray, IntArray]:
-    """What the samples say of systems that are eliminated in this order.
-
-    Returns:
+        scale: (S, S) 1 / standard error of the difference of each pair; 0 where a difference does
+            not vary.
         reached: (S - 1,) samples whose largest |t| among the systems that are left at a step
             reaches the observed one.
-        ranks: (S, S) how often a system has each rank.
     """
-    systems, topics = scores.shape
-    means = scores.mean(axis=1)
-    reached, ranks = np.zeros(max(0, systems - 1)), np.zeros((systems, systems), dtype=np.int64)
-    limits = observed * (1.0 - 1e-12)
-    for counts in drawn:
-        sampled = (scores @ counts.T) / topics
-        centred = sampled - means[:, None]
+
+    def __init__(self, scores: FloatArray) -> None:
+        systems, topics = scores.shape
+        self.scores, self.means = scores, scores.mean(axis=1)
+        self.equal = float(tolerance(scores, scores).max())
+        centred = scores - self.means[:, None]
+        gap = self.means[None, :] - self.means[:, None]  # [i, j] > 0: i is worse
+        squares = np.array([np.square(centred - row).sum(axis=1) for row in centred])
+        squares[squares <= topics * self.equal**2] = 0.0
+        with np.errstate(divide="ignore"):
+            scale = topics / np.sqrt(squares)
+        same = np.abs(gap) <= self.equal
+        scale[same] = np.where(squares > 0, scale, 0.0)[same]
+        with np.errstate(invalid="ignore"):
+            t = np.where(gap == 0.0, 0.0, gap * scale)
+        left, order, observed = list(range(systems)), [], []
+        while len(left) > 1:
+            among = t[np.ix_(left, left)]
+            worst = int(np.argmax(among.max(axis=1)))
+            observed.append(among.max())
+            order.append(left.pop(worst))
+        self.order, self.observed = np.array([*order, *left]), np.array(observed)
+        self.scale = np.where(np.isinf(scale), 0.0, scale)
+        self.reached = np.zeros(systems - 1)
+
+    def take(self, counts: FloatArray) -> FloatArray:
+        """Count samples in, (N, T) how often each holds each topic; (S, N) their means."""
+        sampled: FloatArray = (self.scores @ counts.T) / self.scores.shape[1]
+        centred = sampled - self.means[:, None]
+        limits = self.observed * (1.0 - 1e-12)
         largest, gap = np.zeros(len(counts)), np.empty(len(counts))
-        for step in range(systems - 2, -1, -1):
-            one = order[step]
-            for other in order[step + 1 :]:
+        for step in range(len(self.means) - 2, -1, -1):
+            one = self.order[step]
+            for other in self.order[step + 1 :]:
                 np.subtract(centred[one], centred[other], out=gap)
                 np.abs(gap, out=gap)
-                gap *= scale[one, other]
+                gap *= self.scale[one, other]
                 np.maximum(largest, gap, out=largest)
-            reached[step] += np.count_nonzero(largest >= limits[step])
-        ranks += rank_counts(sampled.T, equal)
-    return reached, ranks
+            self.reached[step] += np.count_nonzero(largest >= limits[step])
+        return sampled
+
+    def p(self, samples: int) -> FloatArray:
+        """(S,) p of the model confidence set, once so many samples are counted in."""
+        systems, topics = self.scores.shape
+        p = np.ones(systems)
+        shares = np.maximum((self.reached + 1.0) / (samples + 1.0), 2.0 ** (1 - topics))
+        p[self.order[:-1]] = np.maximum.accumulate(shares)
+        return p
 
 
 def rank_counts(means: FloatArray, equal: float) -> IntArray:

@@ -22,7 +22,6 @@ from adducir.statistics.effects import check_share
 from adducir.statistics.joint import Joint
 from adducir.statistics.ranking import Ranking, rank_counts, surely
 from adducir.statistics.tests.randomisation import check_draws
-from adducir.statistics.two_level import TwoLevel
 
 
 def ranking_of_runs(
@@ -47,47 +46,65 @@ def ranking_of_runs(
     """
     check_share(alpha, "alpha")
     check_draws(samples, seed, "samples")
-    sign = -1.0 if lower_is_better else 1.0
-    joint = Joint([sign * np.atleast_2d(one) for one in runs], draws=samples, seed=seed)
+    joint = _joint(runs, lower_is_better, samples, seed)
     systems = len(joint.means)
     equal = float(tolerance(joint.means[None], joint.means[None])[0])
     ranks = np.zeros((systems, systems), dtype=np.int64)
     for start in range(0, samples, 2048):
         drawn = joint.means[:, None] + joint.drawn[:, start : start + 2048]
         ranks += rank_counts(drawn.T, equal)
-    pairs = {(i, j): joint.pair(i, j) for i in range(systems) for j in range(i)}
     first, second = np.triu_indices(systems, 1)
     p = joint.step_down(first, second) if systems > 1 else np.ones(0)
     sure = surely(joint.means, first[p <= alpha], second[p <= alpha])
-    p_best = _p_best(joint, pairs)
     how = {"samples": samples, "seed": seed, "n": joint.topics}
-    return Ranking.of(joint.means, equal, ranks, sure, p_best, alpha=alpha, **how)
+    return Ranking.of(joint.means, equal, ranks, sure, _p_best(joint), alpha=alpha, **how)
 
 
-def _p_best(joint: Joint, pairs: dict[tuple[int, int], TwoLevel]) -> FloatArray:
+def confidence_set_of_runs(
+    runs: Sequence[FloatArray],
+    *,
+    lower_is_better: bool = False,
+    samples: int = DEFAULT_SAMPLES,
+    seed: int = DEFAULT_SEED,
+) -> FloatArray:
+    """(S,) p of the model confidence set, as :func:`ranking_of_runs` has it; likewise else."""
+    check_draws(samples, seed, "samples")
+    return _p_best(_joint(runs, lower_is_better, samples, seed))
+
+
+def _joint(runs: Sequence[FloatArray], lower: bool, samples: int, seed: int) -> Joint:
+    """All systems at once, of whose scores more is better."""
+    sign = -1.0 if lower else 1.0
+    return Joint([sign * np.atleast_2d(one) for one in runs], draws=samples, seed=seed)
+
+
+def _p_best(joint: Joint) -> FloatArray:
     """(S,) p of the model confidence set; 1 for the system that is left last."""
-    left = list(range(len(joint.means)))
-    p_best, steps, order = np.ones(len(left)), [], []
+    systems = len(joint.means)
+    pairs = {(i, j): joint.pair(i, j) for i in range(systems) for j in range(i)}
+    p = np.full((systems, systems), np.inf)
+    for place, found in pairs.items():
+        p[place] = found.p
+    left, p_best, steps, order = list(range(systems)), np.ones(systems), [], []
     while len(left) > 1:
-        among = [pair for pair in pairs if pair[0] in left and pair[1] in left]
-        against = min(among, key=lambda pair: pairs[pair].p)
-        i, j = against
-        worst = i if pairs[against].difference < 0 else j
+        row, column = np.unravel_index(np.argmin(p[np.ix_(left, left)]), (len(left), len(left)))
+        against = left[row], left[column]
+        worst = against[0] if pairs[against].difference < 0 else against[1]
         steps.append((worst, against))
         order.append(worst)
         left.remove(worst)
     # Pairs in the order in which they leave: those of a step are then all from its first pair on.
     place = {system: number for number, system in enumerate([*order, *left])}
     ordered = sorted(pairs, key=lambda pair: min(place[pair[0]], place[pair[1]]))
-    counts = joint.largest([pairs[pair] for pair in ordered], ordered)
-    starts = [min(place[pair[0]], place[pair[1]]) for pair in ordered]
+    starts = [sum(range(systems - number, systems)) for number in range(len(steps))]
+    counts = joint.largest([pairs[pair] for pair in ordered], ordered, starts)
     reached = 0.0
-    for number, (worst, against) in enumerate(steps):
+    for start, count, (worst, against) in zip(starts, counts, steps, strict=True):
         found = pairs[against]
         own = (
-            max(joint.tail(counts[starts.index(number)], found), found.p)
+            max(joint.tail(count, found), found.p)
             if np.isfinite(found.t)
-            else min(1.0, found.p * sum(start >= number for start in starts))
+            else min(1.0, found.p * (len(pairs) - start))
         )
         reached = max(reached, own)
         p_best[worst] = reached

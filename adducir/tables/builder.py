@@ -102,7 +102,6 @@ def build_table(
         pairs=first.family == "pairs",
         equivalence_against=first.against,
         non_inferiority=first.non_inferiority,
-        best=first.best,
         title=layout.title,
         label=layout.label,
         footer=footer(
@@ -166,6 +165,8 @@ def _column(source: _Source, measure: Hashable, layout: Layout) -> Column:
         higher_is_better=measure not in settings.lower_is_better,
         descriptive=measure in settings.descriptive,
         summed=is_summed(measure),
+        set_alpha=settings.alpha if measure in source.comparison.p_best else None,
+        undecided=source.comparison.undecided(measure),
         topics=tuple(qids),
     )
 

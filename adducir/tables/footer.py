@@ -75,7 +75,7 @@ def _sentences(
 ) -> list[str]:
     """The sentences of one topic set."""
     return [
-        *statements(comparison, several_sets=several_sets),
+        *statements(comparison, names, several_sets=several_sets),
         *_extra(scores.values(), systems),
         *_negative(scores.values(), comparison.measures, names),
         *_hollow(scores.values(), comparison.measures, names),

@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import UsageError
-from adducir.statistics.choices import BestName
 from adducir.tables.material import Material
 from adducir.tables.style import DETAILS, Detail, Style
 
@@ -103,7 +102,8 @@ class TableCell:
         mean: Mean over the column's topics, or their sum where the column says so; None where
             the system was not evaluated there.
         n: Number of topics.
-        best: Whether no other row of the column has a better mean (equal ones are all best).
+        best: Whether it is in the column's set of systems that may be the best or, where there is
+            none, no other row has a better mean (equal ones are all best).
         versus: One entry a baseline, in the order of :attr:`ResultTable.baselines`; a baseline has
             no entry against itself.
         equivalence: Result of the equivalence test, if one was made.
@@ -135,6 +135,8 @@ class Column:
         higher_is_better: False for, e.g., a mean rank.
         descriptive: True for what is descriptive (``Judged@5``): shown without best and marks.
         summed: True for counts (``NumRet``), which are sums over topics.
+        set_alpha: Level of the set of systems that may be the best; None where there is no set.
+        undecided: True where that set holds all systems: none is marked.
         topics: The topics' ids, in the order of the cells' values.
     """
 
@@ -144,6 +146,8 @@ class Column:
     higher_is_better: bool = True
     descriptive: bool = False
     summed: bool = False
+    set_alpha: float | None = None
+    undecided: bool = False
     topics: tuple[str, ...] = ()
 
     @property
@@ -187,8 +191,6 @@ class ResultTable:
         baselines: The systems that the others were tested against, in order; all systems where
             all pairs were tested.
         pairs: Whether all pairs were tested.
-        best: What the mark of the best says: ``mean``, the best mean, or ``set``, all systems that
-            may be the best.
         non_inferiority: Whether only inferiority was tested in place of equivalence.
         equivalence_against: ``best``, or the system that equivalence was tested against.
         title: Caption.
@@ -211,7 +213,6 @@ class ResultTable:
     pairs: bool = False
     equivalence_against: str = "best"
     non_inferiority: bool = False
-    best: BestName = "mean"
     title: str = ""
     label: str = "tab:results"
     footer: tuple[str, ...] = ()

@@ -209,9 +209,8 @@ _UNTESTED = "without --baseline or --family pairs"
         ),
         (["--against", "a"], "--against means nothing without --equivalence."),
         (
-            ["--baseline", "a", "--seed", "1"],
-            "--seed means nothing without --test randomisation, --test bootstrap, --correction "
-            "maxt or tukey-randomised, or --best set.",
+            ["--baseline", "a", "--best", "mean", "--seed", "1"],
+            "--seed means nothing where --best, --test and --correction draw nothing.",
         ),
         (
             ["--baseline", "a", "--test", "bootstrap", "--permutations", "9"],

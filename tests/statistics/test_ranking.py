@@ -10,9 +10,10 @@ from adducir.core.errors import UsageError
 from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.comparison.results import Comparison
 from adducir.statistics.ranking import ranking
-from adducir.tables.builder import build_table
-from adducir.tables.formats.layout import legend
+from adducir.tables.builder import Layout, build_table
+from adducir.tables.formats.layout import is_best, legend
 
 
 def scores_of(systems: int, topics: int, seed: int, spread: float) -> np.ndarray:
@@ -116,18 +117,91 @@ def test_a_comparison_marks_the_set_and_says_so() -> None:
     ]
     found = compare(scores, best="set", samples=2_000)
     ap, judged = found.measures
-    (expected,) = found.rankings.values()
-    assert expected.p_best.tolist() == ranking(values, samples=2_000).p_best.tolist()
+    expected = ranking(values, samples=2_000)
+    assert found.p_best[ap].tolist() == expected.p_best.tolist()
     assert [found.cell(f"s{k}", ap).best for k in range(6)] == expected.best.tolist()
     assert 1 < expected.best.sum() < 6
     assert found.best(ap) == "s5"
     assert not any(found.cell(f"s{k}", judged).best for k in range(6))
     table = build_table(found, scores)
-    assert "may be the best of the column." in [text for _, text in legend(table)]
+    said = "may be the best of the column (model confidence set, alpha = 0.05)."
+    assert legend(table) == [(("best",), said)]
     assert any("level 95%, 2,000 samples, seed 0" in sentence for sentence in table.footer)
     assert "Warning" not in " ".join(table.footer)
-    assert compare(scores).rankings == {}
-    assert compare(scores[:1], best="set").rankings == {}
+    assert compare(scores).p_best == {}
+    assert compare(scores[:1], best="set").p_best == {}
     few = [replace(one, qids=qids[:19], values=one.values[:19]) for one in scores]
     text = " ".join(build_table(compare(few, best="set", samples=99), few).footer)
     assert "Warning: with fewer than 20 topics, it lacks a best system" in text
+
+
+def compared(values: np.ndarray, measures: str = "AP", **settings: object) -> Comparison:
+    qids = tuple(map(str, range(values.shape[1])))
+    parsed = tuple(parse_measures(measures))
+    columns = [np.column_stack([row] * len(parsed)) for row in values]
+    scores = [Scores(f"s{k}", qids, parsed, one) for k, one in enumerate(columns)]
+    return compare(scores, **settings)
+
+
+@pytest.mark.parametrize(
+    "tests", [{"baseline": "s0"}, {"family": "pairs"}, {"equivalence": 0.1}, {"best": "set"}]
+)
+def test_the_set_is_marked_wherever_anything_is_tested(tests: dict[str, object]) -> None:
+    values = scores_of(6, 40, 3, 0.1)
+    found = compared(values, **tests)
+    expected = ranking(values).best.tolist()
+    assert [cell.best for cell in found.cells.values()] == expected
+    assert sum(expected) > 1
+    assert found.settings.best == "set"
+    by_mean = compared(values, **tests | {"best": "mean"})
+    assert sum(cell.best for cell in by_mean.cells.values()) == 1
+    assert by_mean.p_best == {}
+
+
+def test_the_mean_is_marked_where_there_is_no_set() -> None:
+    values = scores_of(6, 40, 3, 0.1)
+    untested = compared(values), compared(values[:, :1])
+    alone = compared(values[:1], baseline="s0")
+    few = compared(values[:, :5], baseline="s0")  # p is 2^-4 at least, and alpha .05
+    assert compared(values[:, :6], baseline="s0").settings.best == "set"
+    for found in (*untested, alone, few):
+        assert (found.settings.best, found.p_best) == ("mean", {})
+        assert sum(cell.best for cell in found.cells.values()) == 1
+    descriptive = compared(values, "Judged@5", baseline="s0")
+    assert descriptive.p_best == {}
+    assert "confidence set" not in " ".join(build_table(descriptive).footer)
+
+
+def test_nothing_is_marked_where_every_system_may_be_the_best() -> None:
+    values = scores_of(4, 12, 6, 0.0)
+    found = compared(values, "AP nDCG@5 Judged@5", baseline="s0")
+    assert [found.undecided(one) for one in found.measures] == [True, True, False]
+    table = build_table(found)
+    assert not any(is_best(column, cell) for _, column, cell in table.cells())
+    assert not any("best" in kinds for kinds, _ in legend(table))
+    said = "The set holds every system on {}: none can be told from the best, and none is marked."
+    assert said.format("every measure") in table.footer
+    assert "Warning" not in " ".join(table.footer)  # that the set lacks one
+    one, named = compared(values, baseline="s0"), Layout(measure_names={"AP": "MAP"})
+    assert said.format("MAP") in build_table(one, layout=named).footer
+
+
+def test_many_topics_and_systems_get_fewer_samples_unless_the_set_is_asked_for() -> None:
+    rng = np.random.default_rng(4)
+    many = rng.random((2, 20_000))
+    for values, samples in ((many, 2_000), (rng.random((300, 5)), 1_000), (many[:, :50], 10_000)):
+        assert compared(values, baseline="s0").settings.best_samples == samples
+    assert compared(many, baseline="s0", samples=1_500).settings.best_samples == 1_500
+    asked = compared(many[:, :5_000], best="set", samples=9_000)
+    assert asked.settings.best_samples == 9_000
+    assert "9,000 samples" in " ".join(build_table(asked).footer)
+
+
+def test_topic_sets_that_mark_otherwise_are_named() -> None:
+    values = scores_of(6, 40, 3, 0.1)
+    sets = {"many": compared(values, baseline="s0", alpha=0.1), "one": compared(values[:, :1])}
+    table = build_table(sets)
+    assert [text for kinds, text in legend(table) if kinds == ("best",)] == [
+        "may be the best of the column (model confidence set, alpha = 0.1).",
+        "best value of the column (one).",
+    ]

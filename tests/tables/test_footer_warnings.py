@@ -58,7 +58,7 @@ def remarks(
     *values: np.ndarray, measures: str = "P@1", delta: float = 0.1, test: str = "hall"
 ) -> str:
     scores = scores_of(*values, measures=measures)
-    found = compare(scores, equivalence=delta, against="a", equivalence_test=test)
+    found = compare(scores, equivalence=delta, against="a", equivalence_test=test, best="mean")
     return " ".join(statements(found)[2:])
 
 

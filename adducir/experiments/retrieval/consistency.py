@@ -40,7 +40,7 @@ def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDet
         for key in ("against", "equivalence_test", "non_inferiority"):
             if key in comparison.model_fields_set:
                 yield ErrorDetail(("comparison", key), "means nothing without `equivalence`")
-        is_plain = comparison.best == "mean" and comparison.topics_for is None
+        is_plain = comparison.best != "set" and comparison.topics_for is None
         if not comparison.differences and is_plain:
             ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
             what = f"nothing is compared: {ways}"

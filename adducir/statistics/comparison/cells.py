@@ -33,8 +33,8 @@ from adducir.statistics.equivalence import tost_rows, within_unit
 from adducir.statistics.equivalence_of_runs import tost_of_runs
 from adducir.statistics.intervals import bca_rows
 from adducir.statistics.outcome import TestResult
-from adducir.statistics.ranking import Ranking, ranking
-from adducir.statistics.ranking_of_runs import ranking_of_runs
+from adducir.statistics.ranking import confidence_sets
+from adducir.statistics.ranking_of_runs import confidence_set_of_runs
 from adducir.statistics.two_level import TwoLevel, two_level
 
 Pair: TypeAlias = tuple[int, int]
@@ -67,8 +67,7 @@ class Comparing:
             m: [replace(one, equivalent=one.p_corrected < settings.alpha) for one in many]
             for m, many in tosts.items()
         }
-        ranked = settings.best == "set" and len(self.lineup.systems) > 1
-        rankings = {m: self._ranking(m) for m in self.tested if ranked}
+        p_best = self._p_best()
         return Comparison(
             systems=self.lineup.systems,
             measures=self.lineup.measures,
@@ -79,7 +78,7 @@ class Comparing:
                     measure,
                     tests.get(measure, []),
                     tosts.get(measure, []),
-                    self._marked(measure, rankings.get(measure)),
+                    self._marked(measure, p_best.get(measure)),
                 )
             },
             settings=settings,
@@ -87,7 +86,7 @@ class Comparing:
             tests_in_family=_sizes(tests, settings.family),
             equivalence_tests_in_family=_sizes(tosts, settings.family),
             missing=self.lineup.missing,
-            rankings=rankings,
+            p_best=p_best,
             runs={name: len(runs) for name, runs in self.lineup.runs.items()},
             posteriors=posteriors(self.lineup, settings),
             designs=designs(self.lineup, settings),
@@ -194,14 +193,20 @@ class Comparing:
         top = means.min() if measure in self.settings.lower_is_better else means.max()
         return [int(system) for system in np.flatnonzero(means == top)]
 
-    def _ranking(self, measure: Measure) -> Ranking:
-        """Rank intervals and the set of best systems on a measure."""
-        settings, lower = self.settings, measure in self.settings.lower_is_better
-        alpha = settings.alpha
-        drawn = {"samples": settings.samples, "seed": settings.seed}
+    def _p_best(self) -> dict[Measure, FloatArray]:
+        """(S,) p of the model confidence set of each measure that is tested."""
+        settings, measures = self.settings, self.tested
+        if settings.best == "mean" or len(self.lineup.systems) < 2 or not measures:
+            return {}
+        lower = [measure in settings.lower_is_better for measure in measures]
+        drawn = {"samples": settings.best_samples, "seed": settings.seed}
         if self.lineup.runs:
-            return ranking_of_runs(self._runs(measure), lower_is_better=lower, alpha=alpha, **drawn)
-        return ranking(self._values(measure), lower_is_better=lower, alpha=alpha, **drawn)
+            return {
+                measure: confidence_set_of_runs(self._runs(measure), lower_is_better=one, **drawn)
+                for measure, one in zip(measures, lower, strict=True)
+            }
+        found = confidence_sets([self._values(measure) for measure in measures], lower, **drawn)
+        return dict(zip(measures, found, strict=True))
 
     def _analyses(self) -> dict[Measure, Anova]:
         """Each measure's two-way analysis of variance, where Tukey's correction takes its error."""
@@ -213,11 +218,13 @@ class Comparing:
                 found[measure] = two_way_anova(self._values(measure))
         return found
 
-    def _marked(self, measure: Measure, ranked: Ranking | None) -> list[int]:
-        """The systems that are marked best on a measure."""
+    def _marked(self, measure: Measure, p_best: FloatArray | None) -> list[int]:
+        """The systems that are, or may be, the best on a measure."""
         if measure in self.settings.descriptive:
             return []
-        return self._best(measure) if ranked is None else np.flatnonzero(ranked.best).tolist()
+        if p_best is None:
+            return self._best(measure)
+        return np.flatnonzero(p_best > self.settings.alpha).tolist()
 
     def _corrected(self, tests: dict[Measure, list[PairedTest]]) -> dict[Measure, list[PairedTest]]:
         """The tests of difference with p adjusted over their family."""

@@ -44,7 +44,7 @@ from adducir.statistics.choices import (
     TestName,
 )
 from adducir.statistics.comparison.cells import Comparing
-from adducir.statistics.comparison.lineup import SystemScores, line_up, named
+from adducir.statistics.comparison.lineup import Lineup, SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
 from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
 from adducir.statistics.corrections import for_equivalence, joint_error
@@ -53,6 +53,9 @@ from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
 
 Choice = TypeVar("Choice", bound=str)
+
+_DRAWN = 40_000_000
+"""Samples times topics, or pairs of systems, that nobody waits for who did not ask for the set."""
 
 
 @checked
@@ -72,7 +75,7 @@ def compare(
     non_inferiority: bool = False,
     confidence: float | None = None,
     interval: IntervalName = "t",
-    best: BestName = "mean",
+    best: BestName | None = None,
     seed: int = DEFAULT_SEED,
     permutations: int = DEFAULT_PERMUTATIONS,
     samples: int = DEFAULT_SAMPLES,
@@ -104,11 +107,12 @@ def compare(
             1 - ``alpha``.
         interval: ``t``, or ``bootstrap`` (BCa).
         best: Which systems are marked best: ``mean``, those with the best mean, or ``set``, all
-            that may be the best (see :mod:`adducir.statistics.ranking`); then the comparison holds
-            the rankings.
+            that may be the best (see :mod:`adducir.statistics.ranking`). None: ``set`` where
+            anything is tested, by fewer samples where there are many topics or systems, and
+            ``mean`` else and where one system or few topics (5 for alpha .05) exclude nothing.
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test and of ``maxt``.
-        samples: Samples of the bootstrap test, the bootstrap interval and the rankings.
+        samples: Samples of the bootstrap test, the bootstrap interval and the set.
         rope: Half-width of a region of practical equivalence, for posterior probabilities of each
             difference to a baseline (see :mod:`adducir.statistics.rope`); None: none.
         topics_for: A true difference, for the number of topics that it takes to find it.
@@ -139,8 +143,11 @@ def compare(
         )
         for what in refused.values():
             raise UsageError(f"there is no {what}.", hint=FOR_RUNS)
+    baselines = _baselines(baseline, lineup.systems)
+    is_tested = bool(baselines) or family == "pairs" or equivalence is not None
+    chosen = best or ("set" if is_tested and _excluding(lineup, alpha) else "mean")
     settings = Settings(
-        baselines=_baselines(baseline, lineup.systems),
+        baselines=baselines,
         test=test,
         correction=correction,
         alpha=alpha,
@@ -152,7 +159,8 @@ def compare(
         non_inferiority=non_inferiority,
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
-        best=_chosen(best, BESTS, "best"),
+        best=_chosen(chosen, BESTS, "best"),
+        best_samples=samples if best else min(samples, _affordable(lineup)),
         seed=seed,
         permutations=permutations,
         samples=samples,
@@ -172,6 +180,18 @@ def compare(
     if against != "best":
         named(against, lineup.systems, "system to be equivalent with")
     return Comparing(lineup, settings).comparison()
+
+
+def _excluding(lineup: Lineup, alpha: float) -> bool:
+    """Whether a set can lack a system at all: its p is 2^(1 - topics) at least."""
+    enough = bool(lineup.runs) or 2.0 ** (1 - len(lineup.qids)) <= alpha
+    return len(lineup.systems) > 1 and enough
+
+
+def _affordable(lineup: Lineup) -> int:
+    """So many samples of topics take a second or two, whatever there is to draw and to compare."""
+    systems = len(lineup.systems)
+    return max(1_000, _DRAWN // max(len(lineup.qids), systems * (systems - 1) // 2))
 
 
 def _descriptive(

@@ -17,10 +17,10 @@ from adducir.statistics.choices import (
 )
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.corrections.correction import Correction
+from adducir.statistics.differences import FloatArray
 from adducir.statistics.effects import Effect
 from adducir.statistics.equivalence import Equivalence
 from adducir.statistics.outcome import TestResult
-from adducir.statistics.ranking import Ranking
 from adducir.statistics.rope import Rope
 from adducir.statistics.tests import TESTS, SignificanceTest
 
@@ -49,6 +49,7 @@ class Settings:
     confidence: float
     interval: IntervalName
     best: BestName
+    best_samples: int
     seed: int
     permutations: int
     samples: int
@@ -161,7 +162,7 @@ class Cell:
         system: The system.
         measure: The measure.
         mean: Mean over all topics.
-        best: No system has a better mean, or it is in the set of systems that may be the best, as
+        best: It is in the set of systems that may be the best, or no system has a better mean, as
             the settings say; never for a descriptive measure.
         tests: Tests against each reference: the baselines, or (family ``pairs``) all
             others; baselines first. Empty where there is none.
@@ -205,8 +206,8 @@ class Comparison:
         tests_in_family: Difference tests corrected together, for each measure.
         equivalence_tests_in_family: Likewise for the equivalence tests.
         missing: For each system that lacks topics, those topics; they count 0.
-        rankings: Rank intervals and the set of best systems of each measure that is tested, systems
-            in order; empty unless asked for.
+        p_best: For each measure that is tested, (S,) p of each system in the model confidence set:
+            the least alpha at which it is no longer there; empty where the best mean is marked.
         runs: For each system of several runs, how many; its scores are means over them.
         posteriors: For each measure and baseline, if ``rope`` was asked for.
         designs: For each measure how many topics find a difference of ``topics_for``, if that was
@@ -223,7 +224,7 @@ class Comparison:
     tests_in_family: Mapping[Measure, int]
     equivalence_tests_in_family: Mapping[Measure, int]
     missing: Mapping[str, tuple[str, ...]]
-    rankings: Mapping[Measure, Ranking] = field(default_factory=dict)
+    p_best: Mapping[Measure, FloatArray] = field(default_factory=dict)
     runs: Mapping[str, int] = field(default_factory=dict)
     posteriors: tuple[Posterior, ...] = ()
     designs: Mapping[Measure, int | str] = field(default_factory=dict)
@@ -297,6 +298,11 @@ class Comparison:
         """The equivalence tests whose p was computed in this way (``exact``, ``refused``)."""
         tests = (cell.equivalence for cell in self.cells.values())
         return tuple(one for one in tests if one and one.tost.method == method)
+
+    def undecided(self, measure: Measure) -> bool:
+        """Whether every system may be the best on a measure: its set says nothing."""
+        found = self.p_best.get(measure)
+        return found is not None and bool((found > self.settings.alpha).all())
 
     @property
     def has_tests(self) -> bool:

@@ -10,11 +10,14 @@ from adducir.statistics.equivalence import FEW, Equivalence
 from adducir.statistics.tests import TESTS
 
 
-def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[str, ...]:
+def statements(
+    comparison: Comparison, names: Mapping[str, str] | None = None, *, several_sets: bool = False
+) -> tuple[str, ...]:
     """What a reader must know to judge the marks, as sentences for the footer.
 
     Args:
         comparison: What was compared, on one topic set.
+        names: Printed names of measures, by exact name.
         several_sets: Whether the table has other topic sets as well; each is a family of its own.
     """
     sentences = [f"{comparison.topics} topic{'s' * (comparison.topics != 1)}."]
@@ -33,8 +36,9 @@ def statements(comparison: Comparison, *, several_sets: bool = False) -> tuple[s
         )
         if min(comparison.runs.values()) < FEW_RUNS and comparison.has_tests:
             sentences.append(_TOO_FEW_RUNS)
-    if comparison.rankings:
+    if comparison.p_best:
         sentences.append(_best_statement(comparison))
+        sentences += _undecided(comparison, names or {})
     sentences += _questionable(comparison)
     sentences += [
         f"{system} lacks {len(qids)} of the topics, which count 0: {_listed(qids)}."
@@ -162,12 +166,24 @@ def _best_statement(comparison: Comparison) -> str:
     how = "samples"
     if comparison.runs:
         how = "draws of the means over topics and runs"
-    too_few = comparison.topics < FEW_SAMPLED and not comparison.runs
+    decided = not all(map(comparison.undecided, comparison.p_best))
+    too_few = comparison.topics < FEW_SAMPLED and not comparison.runs and decided
     return (
         "Systems that may be the best: model confidence set (Hansen, Lunde and Nason) of each "
-        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.samples:,} {how}, seed "
+        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.best_samples:,} {how}, seed "
         f"{settings.seed}." + (_TOO_FEW if too_few else "")
     )
+
+
+def _undecided(comparison: Comparison, names: Mapping[str, str]) -> list[str]:
+    """The measures whose set holds every system, so that none is marked."""
+    held = [str(one) for one in comparison.measures if comparison.undecided(one)]
+    every = len(held) == len(comparison.p_best) > 1
+    what = "every measure" if every else _listed([names.get(one, one) for one in held])
+    sentence = (
+        f"The set holds every system on {what}: none can be told from the best, and none is marked."
+    )
+    return [sentence] if held else []
 
 
 def _questionable(comparison: Comparison) -> list[str]:

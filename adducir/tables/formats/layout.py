@@ -97,8 +97,8 @@ def marks(table: ResultTable, column: Column, cell: TableCell) -> tuple[Mark, ..
 
 
 def is_best(column: Column, cell: TableCell) -> bool:
-    """Whether to set the cell in bold."""
-    return cell.best and not column.descriptive
+    """Whether to mark the cell as the best; never where all are."""
+    return cell.best and not (column.descriptive or column.undecided)
 
 
 def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
@@ -108,10 +108,8 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
     mark, explains the details under the means, if there are any.
     """
     entries: list[tuple[tuple[LegendKind, ...], str]] = []
+    entries += [(("best",), text) for text in _best(table)]
     judged = [cell for _, column, cell in table.cells() if not column.descriptive]
-    if any(cell.best for cell in judged):
-        what = "may be the best" if table.best == "set" else "best value"
-        entries.append((("best",), f"{what} of the column."))
     borne = {mark.kind for _, column, cell in table.cells() for mark in marks(table, column, cell)}
     if any(entry.p is not None for cell in judged for entry in cell.versus):
         kinds = tuple(kind for kind in _VERDICTS if kind in borne)
@@ -130,6 +128,17 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
         details = "; ".join(_detail_title(table, detail) for detail in table.style.details)
         entries.append(((), f"Below each mean: {details}."))
     return entries
+
+
+def _best(table: ResultTable) -> Iterator[str]:
+    """What the mark of the best says: one sentence, or two where columns differ."""
+    marked = {column: None for _, column, cell in table.cells() if is_best(column, cell)}
+    for alpha in sorted({column.set_alpha for column in marked if column.set_alpha}):
+        yield f"may be the best of the column (model confidence set, alpha = {alpha:g})."
+    rest = [column for column in marked if column.set_alpha is None]
+    if rest:
+        which = ", ".join(dict.fromkeys(column.group for column in rest))
+        yield "best value of the column" + (f" ({which})." if len(rest) < len(marked) else ".")
 
 
 def _baselines_named(table: ResultTable) -> str:

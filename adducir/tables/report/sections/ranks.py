@@ -5,6 +5,7 @@ See :mod:`adducir.statistics.ranking` for both; they are computed for this pictu
 
 import numpy as np
 
+from adducir.statistics.choices import DEFAULT_SEED
 from adducir.statistics.ranking import ranking
 from adducir.statistics.ranking_of_runs import ranking_of_runs
 from adducir.tables.report.drawing import dot, line
@@ -13,6 +14,7 @@ from adducir.tables.report.rows import Rows, rank_ticks
 from adducir.tables.report.view import Section, View
 
 SAMPLES = 2_000
+"""Where the table marks no set of best systems; else its own samples."""
 MOST = 60
 """Ranks of more systems, or over more topics than :data:`MOST_TOPICS`, are not computed here."""
 MOST_TOPICS = 5_000
@@ -28,9 +30,9 @@ def section(view: View) -> Section | None:
         "Thick: the bootstrap interval of a system's rank. Thin: the interval that holds for all "
         "systems at once. Filled: systems in the model confidence set, which may be the best; p: "
         "the least alpha at which another has left the set. "
-        f"{SAMPLES:,} samples of topics"
-        + (", of systems with several runs draws of the means over topics and runs" * several)
-        + "; computed for this picture, beside the planned tests."
+        "By samples of topics"
+        + (", of systems with several runs by draws of the means over topics and runs" * several)
+        + "; beside the planned tests."
     )
     return Section("ranks", "Which systems may be the best", lead, drawn)
 
@@ -41,12 +43,15 @@ def _plot(view: View, place: int) -> str:
     if not (1 < len(rows) <= MOST and 1 < topics <= MOST_TOPICS):
         return ""
     lower, alpha = not view.column(place).higher_is_better, view.alpha(place)
+    settings = view.settings(view.column(place).group)
+    samples = settings["best_samples"] if view.column(place).set_alpha else SAMPLES
+    drawn = {"samples": samples, "seed": settings.get("seed", DEFAULT_SEED)}
     if runs := view.runs(place):
         each = [runs[at] for at in rows]
-        found = ranking_of_runs(each, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
+        found = ranking_of_runs(each, lower_is_better=lower, alpha=alpha, **drawn)
     else:
         scores = np.array([values[at] for at in rows])
-        found = ranking(scores, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
+        found = ranking(scores, lower_is_better=lower, alpha=alpha, **drawn)
     names = [view.names[at] for at in rows]
     lines = Rows(names, (1, len(rows)), width=360, inset=12)
     marks, texts = [], []
