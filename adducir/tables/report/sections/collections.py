@@ -8,9 +8,9 @@ interval of the mean, on the line of its prediction interval.
 from adducir.core.errors import UsageError
 from adducir.statistics.effects import Effect
 from adducir.statistics.meta_analysis import MetaAnalysis, effects_of, meta_analysis
-from adducir.tables.report.drawing import box, line, path, room_for
+from adducir.tables.report.drawing import box, line, path, room_for, shortened
 from adducir.tables.report.frame import framed
-from adducir.tables.report.rows import TOP, Rows
+from adducir.tables.report.rows import NAME, TOP, Rows
 from adducir.tables.report.view import Section, View
 
 
@@ -23,8 +23,8 @@ def section(view: View) -> Section | None:
     drawn = "".join(_plot(view, measure, base) for measure in measures)
     lead = (
         "Random effects (REML, Hartung-Knapp). Squares: the difference on each topic set, as large "
-        "as its weight, with its own interval. Diamonds: the mean, as wide as its interval; the "
-        "line through it is where the difference on another topic set is to be expected. "
+        "as its weight, with its normal 95% interval. Diamonds: the mean, as wide as its interval; "
+        "the line through it is where the difference on another topic set is to be expected. "
         "Uncorrected."
     )
     if not drawn:
@@ -56,7 +56,7 @@ def _plot(view: View, measure: str, base: int) -> str:
     ]
     low, high = float(min(0.0, *ends)), float(max(0.0, *ends))
     margin = (high - low or 0.1) * 0.04
-    names = [f"{name} · {of}" for name, _ in found for of in (*groups, "together")]
+    names = [_named(name, of) for name, _ in found for of in (*groups, "together")]
     rows = Rows(names, (low - margin, high + margin), width=300)
     marks, texts = [line(rows.x(0), TOP, rows.x(0), rows.bottom, "axis")], []
     for number, (_, one) in enumerate(found):
@@ -76,6 +76,12 @@ def _plot(view: View, measure: str, base: int) -> str:
         signed=True,
     )
     return framed(drawn, title)
+
+
+def _named(system: str, collection: str) -> str:
+    """The name of a line, of which both parts are seen where it has to be cut."""
+    last = shortened(collection, NAME // 2)
+    return f"{shortened(system, NAME - len(last) - 3)} · {last}"
 
 
 def _marks(rows: Rows, one: MetaAnalysis, first: int) -> list[str]:
