@@ -245,6 +245,6 @@ def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
         by = "by" if comparison.non_inferiority else "within"
         how = f"{for_equivalence(correction)} {over}"
         yield "test", f"{claim} {whom} {by} {comparison.equivalence:g}: {how}"
-    if comparison.marks_set:
+    if comparison.best == "set":
         level = f"level {100 * (1 - comparison.alpha):g}%"
         yield "test", f"systems that may be the best: model confidence set of each measure, {level}"

@@ -129,12 +129,6 @@ class ComparisonRecipe(Recipe):
         """Whether differences are tested."""
         return bool(self.baselines) or self.family == "pairs"
 
-    @property
-    def marks_set(self) -> bool:
-        """Whether the systems that may be the best are marked: by themselves with any test."""
-        is_tested = self.differences or self.equivalence is not None
-        return self.best == "set" or (self.best is None and is_tested)
-
 
 def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
     """What of a comparison there is not for systems with several runs, and why."""

@@ -83,8 +83,8 @@ def _p_best(joint: Joint) -> FloatArray:
     systems = len(joint.means)
     pairs = {(i, j): joint.pair(i, j) for i in range(systems) for j in range(i)}
     p = np.full((systems, systems), np.inf)
-    for place, found in pairs.items():
-        p[place] = found.p
+    for pair, found in pairs.items():
+        p[pair] = found.p
     left, p_best, steps, order = list(range(systems)), np.ones(systems), [], []
     while len(left) > 1:
         row, column = np.unravel_index(np.argmin(p[np.ix_(left, left)]), (len(left), len(left)))

@@ -93,6 +93,8 @@ def build_table(
         for measure in source.comparison.measures
     )
     first = sources[0].comparison.settings
+    compared = [source.comparison for source in sources]
+    tested = next((one for one in compared if one.p_best or one.has_tests), compared[0])
     return ResultTable(
         columns=columns,
         rows=_rows(sources, layout),
@@ -102,6 +104,7 @@ def build_table(
         pairs=first.family == "pairs",
         equivalence_against=first.against,
         non_inferiority=first.non_inferiority,
+        alpha=tested.settings.alpha,
         title=layout.title,
         label=layout.label,
         footer=footer(
@@ -165,8 +168,6 @@ def _column(source: _Source, measure: Hashable, layout: Layout) -> Column:
         higher_is_better=measure not in settings.lower_is_better,
         descriptive=measure in settings.descriptive,
         summed=is_summed(measure),
-        set_alpha=settings.alpha if measure in source.comparison.p_best else None,
-        undecided=source.comparison.undecided(measure),
         topics=tuple(qids),
     )
 

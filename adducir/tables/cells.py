@@ -32,6 +32,7 @@ def table_cell(
     cell = comparison.cell(system, measure)
     found = (cell.against(name) for name in references(comparison))
     tests = [test for test in found if test is not None]
+    p_best = comparison.p_best.get(measure)
     values: tuple[float, ...] = ()
     runs: dict[str, tuple[float, ...]] = {}
     if scores is not None:
@@ -43,7 +44,8 @@ def table_cell(
     return TableCell(
         mean=float(round(cell.mean * comparison.topics)) if is_summed(measure) else cell.mean,
         n=comparison.topics,
-        best=cell.best and len(comparison.systems) > 1,
+        best=cell.best and len(comparison.systems) > 1 and not comparison.undecided(measure),
+        p_best=None if p_best is None else float(p_best[comparison.systems.index(system)]),
         versus=tuple(
             _versus(test, measure in comparison.settings.lower_is_better) for test in tests
         ),

@@ -102,8 +102,9 @@ class TableCell:
         mean: Mean over the column's topics, or their sum where the column says so; None where
             the system was not evaluated there.
         n: Number of topics.
-        best: Whether it is in the column's set of systems that may be the best or, where there is
-            none, no other row has a better mean (equal ones are all best).
+        best: Whether it is marked: it is in the set of systems that may be the best, which does not
+            hold all, or, where there is no set, has the best mean (equal ones all).
+        p_best: p of the system in that set (model confidence set), None where there is no set.
         versus: One entry a baseline, in the order of :attr:`ResultTable.baselines`; a baseline has
             no entry against itself.
         equivalence: Result of the equivalence test, if one was made.
@@ -114,6 +115,7 @@ class TableCell:
     mean: float | None = None
     n: int = 0
     best: bool = False
+    p_best: float | None = None
     versus: tuple[Versus, ...] = ()
     equivalence: Equivalence | None = None
     values: tuple[float, ...] = ()
@@ -135,8 +137,6 @@ class Column:
         higher_is_better: False for, e.g., a mean rank.
         descriptive: True for what is descriptive (``Judged@5``): shown without best and marks.
         summed: True for counts (``NumRet``), which are sums over topics.
-        set_alpha: Level of the set of systems that may be the best; None where there is no set.
-        undecided: True where that set holds all systems: none is marked.
         topics: The topics' ids, in the order of the cells' values.
     """
 
@@ -146,8 +146,6 @@ class Column:
     higher_is_better: bool = True
     descriptive: bool = False
     summed: bool = False
-    set_alpha: float | None = None
-    undecided: bool = False
     topics: tuple[str, ...] = ()
 
     @property
@@ -193,6 +191,7 @@ class ResultTable:
         pairs: Whether all pairs were tested.
         non_inferiority: Whether only inferiority was tested in place of equivalence.
         equivalence_against: ``best``, or the system that equivalence was tested against.
+        alpha: Level of the tests.
         title: Caption.
         label: LaTeX label.
         footer: Sentences that every format prints below the table.
@@ -213,6 +212,7 @@ class ResultTable:
     pairs: bool = False
     equivalence_against: str = "best"
     non_inferiority: bool = False
+    alpha: float = 0.05
     title: str = ""
     label: str = "tab:results"
     footer: tuple[str, ...] = ()
@@ -236,8 +236,8 @@ class ResultTable:
     def to_polars(self) -> "pl.DataFrame":
         """A row for each cell and baseline; of a cell that was not tested one row.
 
-        Columns: system, section, group, measure, mean, n, best, and those of :class:`Versus` but
-        for ``more``, the interval's ends as ``low`` and ``high``.
+        Columns: system, section, group, measure, mean, n, best, p_best, and those of
+        :class:`Versus` but for ``more``, the interval's ends as ``low`` and ``high``.
         """
         import polars as pl
 
@@ -252,7 +252,8 @@ class ResultTable:
     def _records(self) -> Iterator[dict[str, Any]]:
         for row, column, cell in self.cells():
             own = {"system": row.system, "section": row.section, "group": column.group}
-            figures = {"measure": column.measure, "mean": cell.mean, "n": cell.n, "best": cell.best}
+            figures = {"measure": column.measure, "mean": cell.mean, "n": cell.n}
+            figures |= {"best": cell.best, "p_best": cell.p_best}
             for one in cell.versus or (None,):
                 low, high = (one and one.ci) or (None, None)
                 names = [each.name for each in fields(Versus) if each.name not in ("more", "ci")]

@@ -179,6 +179,9 @@ def test_nothing_is_marked_where_every_system_may_be_the_best() -> None:
     table = build_table(found)
     assert not any(is_best(column, cell) for _, column, cell in table.cells())
     assert not any("best" in kinds for kinds, _ in legend(table))
+    shown = [cell.p_best for _, column, cell in table.cells() if column.measure == "AP"]
+    assert shown == found.p_best[found.measures[0]].tolist()
+    assert min(shown) > 0.05
     said = "The set holds every system on {}: none can be told from the best, and none is marked."
     assert said.format("every measure") in table.footer
     assert "Warning" not in " ".join(table.footer)  # that the set lacks one

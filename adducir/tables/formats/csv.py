@@ -40,6 +40,7 @@ HEADER = (
     "equivalent_to",
     "equivalence_p",
     "equivalence_p_corrected",
+    "p_best",
 )
 TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value")
 Line = tuple[object, ...]
@@ -90,6 +91,7 @@ def _lines(table: ResultTable) -> Iterator[Line]:
                 _gold(cell.best),
                 *_versus(versus),
                 *_equivalence(cell),
+                cell.p_best,
             )
 
 

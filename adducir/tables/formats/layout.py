@@ -97,8 +97,8 @@ def marks(table: ResultTable, column: Column, cell: TableCell) -> tuple[Mark, ..
 
 
 def is_best(column: Column, cell: TableCell) -> bool:
-    """Whether to mark the cell as the best; never where all are."""
-    return cell.best and not (column.descriptive or column.undecided)
+    """Whether to mark the cell as the best, or one that may be."""
+    return cell.best and not column.descriptive
 
 
 def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
@@ -132,13 +132,13 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
 
 def _best(table: ResultTable) -> Iterator[str]:
     """What the mark of the best says: one sentence, or two where columns differ."""
-    marked = {column: None for _, column, cell in table.cells() if is_best(column, cell)}
-    for alpha in sorted({column.set_alpha for column in marked if column.set_alpha}):
-        yield f"may be the best of the column (model confidence set, alpha = {alpha:g})."
-    rest = [column for column in marked if column.set_alpha is None]
-    if rest:
-        which = ", ".join(dict.fromkeys(column.group for column in rest))
-        yield "best value of the column" + (f" ({which})." if len(rest) < len(marked) else ".")
+    marked = [(column, cell) for _, column, cell in table.cells() if is_best(column, cell)]
+    means = [column.group for column, cell in marked if cell.p_best is None]
+    if len(means) < len(marked):
+        yield f"may be the best of the column (model confidence set, alpha = {table.alpha:g})."
+    if means:
+        where = ", ".join(dict.fromkeys(means)) if len(means) < len(marked) else ""
+        yield "best value of the column" + (f" ({where})." if where else ".")
 
 
 def _baselines_named(table: ResultTable) -> str:

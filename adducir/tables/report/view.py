@@ -106,13 +106,17 @@ class View:
         values = self.values(place)
         return [at for at in self.ranked(place) if at in values]
 
+    def systems(self, place: int) -> list[int]:
+        """The rows of systems, the best first: no bounds, as far as values tell them apart."""
+        return self.scored(place) or self.ranked(place)
+
     @cached_property
     def pair(self) -> tuple[int, int] | None:
         """The two systems that are shown first: the baseline and the best of the others."""
         places = self.with_values or self.rated
         if not places:
             return None
-        order = self.ranked(places[0])
+        order = self.systems(places[0])
         first = self.base if self.base is not None else (order[-1] if order else None)
         others = [at for at in order if at != first]
         return None if first is None or not others else (first, others[0])
@@ -137,6 +141,7 @@ class View:
 
     def settings(self, group: str) -> Mapping[str, Any]:
         """How the columns of a topic set were tested; nothing where that is not known."""
-        sets = self.table.facts.get("topic_sets", ())
+        facts = next(iter(self.table.facts.get("sections", {}).values()), self.table.facts)
+        sets = facts.get("topic_sets", ())
         found = next((one for one in sets if one.get("name") == group), None)
         return found.get("settings", {}) if found else {}

@@ -13,7 +13,7 @@ def headline(table: ResultTable) -> str:
     if not view.rated or not table.rows:
         return "Nothing here rates a system."
     place = view.rated[0]
-    order = view.ranked(place)
+    order = view.systems(place)
     if not order:
         return f"No system was evaluated on {view.title(place)}."
     if len(order) == 1:
@@ -25,10 +25,10 @@ def headline(table: ResultTable) -> str:
 
 
 def _best(view: View, place: int) -> str:
-    at = view.ranked(place)[0]
+    at = view.systems(place)[0]
     cell = view.table.rows[at].cells[place]
     topics = f"{cell.n:,} topic{'s' * (cell.n != 1)}"
-    most = "One system" if len(view.ranked(place)) == 1 else "The best mean"
+    most = "One system" if len(view.systems(place)) == 1 else "The best mean"
     name, mean = view.names[at], view.number(cell.mean)
     return f"{most} on {view.title(place)}: {name} with {mean} over {topics}"
 
@@ -50,20 +50,21 @@ def _against_baseline(view: View, place: int) -> str:
     base = view.table.title_of(view.table.baselines[0])
     if not tested:
         return f"{_best(view, place)}. No difference was tested on it."
-    begin = f"Of {tested} systems" if tested > 1 else "The one system"
     parts = []
     for verdict in ("better", "worse"):
         if found[verdict]:
             shown = [_difference(view, at, one) for at, one in found[verdict][:NAMED]]
             rest = len(found[verdict]) - len(shown)
             named = "; ".join(shown) + (f"; and {rest} more" if rest else "")
-            count = f"{len(found[verdict])} {'is' if len(found[verdict]) == 1 else 'are'}"
+            verb = "is" if len(found[verdict]) == 1 else "are"
+            count = f"{len(found[verdict])} {verb}" if tested > 1 else verb
             parts.append(f"{count} significantly {verdict} ({named})")
-    against = f"{begin} tested against {base} on {view.title(place)}"
-    if not parts:
-        which = "none differs" if tested > 1 else "does not differ"
-        return f"{against}, {which} significantly."
-    return f"{against}, {' and '.join(parts)}."
+    against = f"tested against {base} on {view.title(place)}"
+    if tested == 1:
+        what = "".join(parts) or "does not differ significantly"
+        return f"The one system {against} {what}."
+    what = " and ".join(parts) or "none differs significantly"
+    return f"Of {tested} systems {against}, {what}."
 
 
 def _difference(view: View, at: int, one: Versus) -> str:

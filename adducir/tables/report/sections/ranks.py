@@ -5,7 +5,6 @@ See :mod:`adducir.statistics.ranking` for both; they are computed for this pictu
 
 import numpy as np
 
-from adducir.statistics.choices import DEFAULT_SEED
 from adducir.statistics.ranking import ranking
 from adducir.statistics.ranking_of_runs import ranking_of_runs
 from adducir.tables.report.drawing import dot, line
@@ -14,10 +13,11 @@ from adducir.tables.report.rows import Rows, rank_ticks
 from adducir.tables.report.view import Section, View
 
 SAMPLES = 2_000
-"""Where the table marks no set of best systems; else its own samples."""
-MOST = 60
+MOST = 300
 """Ranks of more systems, or over more topics than :data:`MOST_TOPICS`, are not computed here."""
-MOST_TOPICS = 5_000
+MOST_OF_RUNS = 60
+"""The same where a system has several runs."""
+MOST_TOPICS = 20_000
 
 
 def section(view: View) -> Section | None:
@@ -30,9 +30,10 @@ def section(view: View) -> Section | None:
         "Thick: the bootstrap interval of a system's rank. Thin: the interval that holds for all "
         "systems at once. Filled: systems in the model confidence set, which may be the best; p: "
         "the least alpha at which another has left the set. "
-        "By samples of topics"
-        + (", of systems with several runs by draws of the means over topics and runs" * several)
-        + "; beside the planned tests."
+        f"{SAMPLES:,} samples of topics"
+        + (", of systems with several runs draws of the means over topics and runs" * several)
+        + "; computed for this picture, beside the planned tests, but for p where the table marks "
+        "the set."
     )
     return Section("ranks", "Which systems may be the best", lead, drawn)
 
@@ -40,18 +41,19 @@ def section(view: View) -> Section | None:
 def _plot(view: View, place: int) -> str:
     values, rows = view.values(place), view.scored(place)
     topics = len(view.column(place).topics)
-    if not (1 < len(rows) <= MOST and 1 < topics <= MOST_TOPICS):
+    runs = view.runs(place)
+    most = MOST_OF_RUNS if runs else MOST
+    if not (1 < len(rows) <= most and 1 < topics <= MOST_TOPICS):
         return ""
     lower, alpha = not view.column(place).higher_is_better, view.alpha(place)
-    settings = view.settings(view.column(place).group)
-    samples = settings["best_samples"] if view.column(place).set_alpha else SAMPLES
-    drawn = {"samples": samples, "seed": settings.get("seed", DEFAULT_SEED)}
-    if runs := view.runs(place):
+    if runs:
         each = [runs[at] for at in rows]
-        found = ranking_of_runs(each, lower_is_better=lower, alpha=alpha, **drawn)
+        found = ranking_of_runs(each, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
     else:
         scores = np.array([values[at] for at in rows])
-        found = ranking(scores, lower_is_better=lower, alpha=alpha, **drawn)
+        found = ranking(scores, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
+    own = [view.table.rows[at].cells[place].p_best for at in rows]
+    p_best = [p if of is None else of for p, of in zip(found.p_best, own, strict=True)]
     names = [view.names[at] for at in rows]
     lines = Rows(names, (1, len(rows)), width=360, inset=12)
     marks, texts = [], []
@@ -59,13 +61,13 @@ def _plot(view: View, place: int) -> str:
         y = lines.y(number)
         ends = found.low[number], found.high[number]
         sure = found.surely_low[number], found.surely_high[number]
-        inside = bool(found.best[number])
+        inside = p_best[number] > alpha
         tip = f"{name}: rank {ends[0]} to {ends[1]}, surely {sure[0]} to {sure[1]}"
         marks.append(line(lines.x(sure[0]), y, lines.x(sure[1]), y, "whisker"))
         marks.append(line(lines.x(ends[0]), y, lines.x(ends[1]), y, "thick"))
         role = "better" if inside else "none"
         marks.append(dot(lines.x(float(found.rank[number])), y, 5.5, role, tip))
-        texts.append("may be the best" if inside else f"p = {found.p_best[number]:.3g}")
+        texts.append("may be the best" if inside else f"p = {p_best[number]:.3g}")
     caption = f"Rank intervals of {len(rows)} systems on {view.title(place)}"
     ranks = rank_ticks(len(rows))
     return lines.figure(
