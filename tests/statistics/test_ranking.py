@@ -1,5 +1,7 @@
 """The model confidence set against arch, and rank intervals against what they mean."""
 
+import csv
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,9 @@ from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.results import Comparison
 from adducir.statistics.ranking import ranking
 from adducir.tables.builder import Layout, build_table
+from adducir.tables.formats import render
 from adducir.tables.formats.layout import is_best, legend
+from adducir.tables.stacking import stacked
 
 
 def scores_of(systems: int, topics: int, seed: int, spread: float) -> np.ndarray:
@@ -208,3 +212,29 @@ def test_topic_sets_that_mark_otherwise_are_named() -> None:
         "may be the best of the column (model confidence set, alpha = 0.1).",
         "best value of the column (one).",
     ]
+
+
+def test_each_section_of_a_stacked_table_marks_its_own_set() -> None:
+    told, untold = scores_of(4, 40, 3, 0.3), scores_of(4, 40, 6, 0.0)
+    each = {"told": build_table(compared(told, baseline="s0"))}
+    each["untold"] = build_table(compared(untold, baseline="s0"))
+    for order in (("told", "untold"), ("untold", "told")):
+        table = stacked({name: each[name] for name in order})
+        marked = {row.section for row, column, cell in table.cells() if is_best(column, cell)}
+        assert marked == {"told"}
+        assert any(text.startswith("untold: The set holds every") for text in table.footer)
+
+
+def test_every_format_marks_and_explains_the_set() -> None:
+    values = scores_of(6, 40, 3, 0.1)
+    table = build_table(compared(values, baseline="s0"))
+    marked = ranking(values).best.sum()
+    said = "may be the best of the column (model confidence set, alpha = 0.05)."
+    signs = {"terminal": "•", "markdown": "**0", "latex": r"\textbf{0", "html": "<b>0"}
+    for kind, sign in signs.items():
+        text = render(table, kind)
+        assert said in " ".join(text.split())
+        assert text.count(sign) == marked + (kind == "terminal")  # the legend's own
+    lines = list(csv.DictReader(io.StringIO(render(table, "csv"))))
+    assert [line["best"] == "true" for line in lines] == ranking(values).best.tolist()
+    assert [float(line["p_best"]) for line in lines] == ranking(values).p_best.tolist()

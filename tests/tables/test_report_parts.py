@@ -10,6 +10,7 @@ from sample_tables import small, versus
 from scipy.stats import friedmanchisquare, studentized_range, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
+from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.mean_ranks import groups
@@ -17,9 +18,10 @@ from adducir.tables.builder import Layout, build_table
 from adducir.tables.material import hits_held
 from adducir.tables.report.drawing import shown, ticks
 from adducir.tables.report.pairwise import pairwise
-from adducir.tables.report.sections import critical_difference
+from adducir.tables.report.sections import critical_difference, ranks
 from adducir.tables.report.sections.agreement import tau
 from adducir.tables.report.sections.boxes import five_numbers
+from adducir.tables.report.sections.compare import section as compare_section
 from adducir.tables.report.sections.contrast import overlap, tau_ap
 from adducir.tables.report.sections.costs import aligned, names_apart, pareto
 from adducir.tables.report.sections.critical_difference import Diagram, lanes_of, runs
@@ -75,6 +77,53 @@ def test_the_headline_of_nothing_found() -> None:
     assert headline(replace(table, rows=(table.rows[0], *rows))).endswith(
         "On M0, s1 is equivalent to s1 within ±0.1."
     )
+
+
+def test_the_headline_of_one_tested_system() -> None:
+    table = table_of((0.2,), (0.3,), baselines=("s0",))
+
+    def with_verdict(verdict: str) -> str:
+        against = replace(versus("s0", 0.1), verdict=verdict, difference=0.1)
+        row = replace(table.rows[1], cells=(replace(table.rows[1].cells[0], versus=(against,)),))
+        return headline(replace(table, rows=(table.rows[0], row)))
+
+    begin = "The one system tested against s0 on M0 "
+    assert with_verdict("none") == f"{begin}does not differ significantly."
+    assert with_verdict("better").startswith(f"{begin}is significantly better (s1 +0.100")
+
+
+def scored(values: np.ndarray, **testing: object) -> ResultTable:
+    """A table of AP of systems, (S, T)."""
+    (measure,) = parse_measures("AP")
+    qids = tuple(map(str, range(values.shape[1])))
+    scores = [Scores(f"s{k}", qids, (measure,), row[:, None]) for k, row in enumerate(values)]
+    return build_table(compare(scores, **testing), scores)
+
+
+def test_a_bound_is_no_system() -> None:
+    table = scored(np.random.default_rng(2).random((2, 12)), baseline="s0")
+    bounded = replace(table, rows=(Row("bound", (TableCell(1.0, 12),)), *table.rows))
+    assert View(bounded).pair == (1, 2)
+    assert compare_section(View(bounded)) is not None
+    untested = scored(np.array([[0.1, 0.2], [0.3, 0.4]]))
+    bounded = replace(untested, rows=(Row("bound", (TableCell(1.0, 2),)), *untested.rows))
+    assert headline(bounded).startswith("The best mean on AP: s1 with 0.350")
+
+
+def test_ranks_take_the_set_of_the_table() -> None:
+    draw = np.random.default_rng(3)
+    values = draw.random(30) + draw.normal(0, 0.1, (5, 30)) + np.linspace(0, 0.1, 5)[:, None]
+    table = scored(values, baseline="s0")
+    marked = [row.cells[0].best for row in table.rows]
+    assert 0 < sum(marked) < 5
+    body = ranks.section(View(table)).body
+    assert body.count(">may be the best<") == sum(marked)
+    for row in table.rows:
+        if not row.cells[0].best:
+            assert f">p = {row.cells[0].p_best:.3g}<" in body
+    rows = tuple(replace(r, cells=(replace(r.cells[0], p_best=0.0123),)) for r in table.rows)
+    turned = ranks.section(View(replace(table, rows=rows))).body
+    assert turned.count(">p = 0.0123<") == 5
 
 
 def test_less_is_better_puts_the_lowest_first() -> None:

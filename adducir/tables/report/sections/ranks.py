@@ -9,7 +9,7 @@ from adducir.statistics.ranking import ranking
 from adducir.statistics.ranking_of_runs import ranking_of_runs
 from adducir.tables.report.drawing import dot, line
 from adducir.tables.report.frame import for_each_measure
-from adducir.tables.report.rows import Rows, rank_ticks
+from adducir.tables.report.rows import OPEN, Rows, rank_ticks
 from adducir.tables.report.view import Section, View
 
 SAMPLES = 2_000
@@ -22,7 +22,8 @@ MOST_TOPICS = 20_000
 
 def section(view: View) -> Section | None:
     """A figure for each measure; all but the first are folded."""
-    drawn = for_each_measure(view, lambda place: _plot(view, place))
+    fold = len(view.table.rows) > OPEN
+    drawn = for_each_measure(view, lambda place: _plot(view, place), fold=fold)
     if not drawn:
         return None
     several = any(view.runs(place) for place in view.with_values)
