@@ -109,14 +109,13 @@ def evidence_sets(questions: int = 20) -> ResultTable:
     draw = np.random.default_rng(questions)
     pools = {f"q{n}": frozenset(f"p{n}-{m}" for m in range(8)) for n in range(questions)}
     gold = GoldSets({qid: (frozenset(sorted(pool)[:2]),) for qid, pool in pools.items()}, pools)
-    scores = [
-        gold.scores(
-            name,
-            {
-                qid: tuple(sorted(pool)[:2] if draw.random() < right else sorted(pool)[3:5])
-                for qid, pool in pools.items()
-            },
-        )
+    chosen = {
+        name: {
+            qid: tuple(sorted(pool)[:2] if draw.random() < right else sorted(pool)[3:5])
+            for qid, pool in pools.items()
+        }
         for name, right in (("first", 0.4), ("second", 0.8))
-    ]
-    return set_table({"": scores}, bounds={"": gold.bound(2)}, testing={"baseline": "first"})
+    }
+    scores = [gold.scores(name, found) for name, found in chosen.items()]
+    bound = gold.bound(chosen.values())
+    return set_table({"": scores}, bounds={"": bound}, testing={"baseline": "first"})
