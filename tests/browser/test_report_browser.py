@@ -248,6 +248,7 @@ def test_the_other_tasks_have_their_report(opened, made) -> None:
     assert page.locator("table.results tbody tr").count() == len(table.rows)
     assert page.locator("#differences-0").is_visible()
     assert page.locator("#topics-map").is_visible()
+    assert page.locator("#compare-bars").is_visible()
     assert page.locator("#hits").count() == 0
 
 
