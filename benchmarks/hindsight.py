@@ -43,6 +43,8 @@ from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network, kept_vectors
 from adducir.models.machine import Precision
 from adducir.models.precision import computing_in
+from adducir.models.sizes import network_size
+from adducir.models.sources import MINILM, model_source
 
 DEPTH = 20
 
@@ -175,6 +177,28 @@ def timed(count: int, call: Callable[[], object]) -> dict[str, float]:
     call()
     seconds, busy = time.perf_counter() - began, time.process_time() - busy
     return {"rate": count / seconds, "busy": count / busy}
+
+
+def arithmetic(of: Round, rounds: int) -> None:
+    """What a core computes while it encodes, beside products of matrices that are nothing else.
+
+    Their ratio is the most that encoding in single precision can still gain.
+    """
+    size, passages = network_size(model_source(MINILM)), of.data.retriever_passages
+    assert size is not None and isinstance(passages, Live)
+    lengths = [len(one) for one in passages.inputs]
+    count = sum(size.operations(length, length) for length in lengths)
+    one, other = torch.randn(2048, 1536), torch.randn(1536, 384)
+    product = 2.0 * 2048 * 1536 * 384
+
+    def products() -> None:
+        for _ in range(round(count / product)):
+            one @ other
+
+    ways = {"encode": partial(encoded, of), "products": products}
+    timings = {name: partial(timed, count / 1e9, way) for name, way in ways.items()}
+    print(f"arithmetic, 10^9 operations, passages of {np.mean(lengths):.0f} tokens on average")
+    report(in_turn(timings, rounds), "busy", "a second of processor time", "encode")
 
 
 def agree(of: Round, samples) -> None:
@@ -311,6 +335,8 @@ def compare(of: Round, problem: Problem, k: int, rounds: int) -> None:
         print(what)
         report(figures, "rate", "a second", "Adducir")
         report(figures, "busy", "a second of processor time", "Adducir")
+    if isinstance(of.data.retriever_passages, Live):
+        arithmetic(of, rounds)
 
 
 def both(work: Callable[..., object]) -> dict[str, Callable[[], object]]:
