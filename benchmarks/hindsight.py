@@ -29,20 +29,23 @@ import torch
 from peers import in_turn, report, run_apart
 from synthetic import vocabulary, zipf_words
 
+from adducir.core.sharding.work import Local
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.maxsim import maxsim
 from adducir.generators.lexical import Lexical
-from adducir.hindsight.building import Frozen, Problem, assemble, save_vectors
-from adducir.hindsight.candidates import bm25_ranking, vector_ranking
-from adducir.hindsight.closed import closed_sets
+from adducir.hindsight.building import Frozen, Problem, assemble, readable_texts, save_vectors
+from adducir.hindsight.candidates import bm25_ranking, texts_of, vector_ranking
+from adducir.hindsight.closed import Asked
+from adducir.hindsight.closed_work import closed_sets
+from adducir.hindsight.encoding import Loader, Making, Readable
 from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
-from adducir.hindsight.vectors import Live, Network, kept_vectors
+from adducir.hindsight.vectors import Live, Network
+from adducir.models.batches import token_batches
 from adducir.models.machine import Precision
-from adducir.models.precision import computing_in
 from adducir.models.sizes import network_size
 from adducir.models.sources import MINILM, model_source
 
@@ -82,7 +85,8 @@ def model_of(problem: Problem, network: str = "trained") -> Round:
     recipe = RetrieverRecipe()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "vectors.safetensors"
-        save_vectors(path, problem, recipe, guide, Path(), device)
+        load = partial(readable_texts, problem, recipe, guide, Path())
+        save_vectors(path, problem, recipe, guide, Path(), load, Making())
         frozen = Frozen.load(path, problem, generator, device)
     model, data = assemble(recipe, guide, Path(), problem, generator, frozen, 0, device)
     with torch.no_grad():  # adapters begin as nothing
@@ -145,11 +149,10 @@ def encoded(of: Round, *, batch: int | None = None, precision: Precision = "floa
                 for first in range(0, len(numbers), batch)
             ]
         return torch.cat(each).numpy()
-    texts = passages.inputs if isinstance(passages, Live) else [range(16)] * len(passages)
-    lengths = [len(one) for one in texts]
-    # As closed sets do.
-    with computing_in(precision, scorer.network or scorer):
-        return kept_vectors(lambda some: scorer.side(passages, some, "document"), lengths).values
+    asked = Asked(of.model, of.data, numbers[:1], DEPTH, precision=precision)
+    texts: Readable = asked.passages["retriever"]
+    places, found = texts.vectors(token_batches(texts.lengths(numbers)), numbers)
+    return np.concatenate(found)[np.argsort(places)]
 
 
 def ranked(of: Round, *, plain: bool) -> np.ndarray:
@@ -157,7 +160,9 @@ def ranked(of: Round, *, plain: bool) -> np.ndarray:
     model, data = of.model, of.plain if plain else of.data
     contexts = np.arange(len(data.inputs))
     if not plain:
-        closed = closed_sets(model, data, contexts, DEPTH)
+        asked = Asked(model, data, contexts, DEPTH)
+        names = [str(number) for number in contexts]
+        closed = closed_sets(Loader(lambda _: asked, Local(asked)), names, Making())
         return np.concatenate([closed.retriever_scores, closed.guide_scores])
     found = []
     everything = np.tile(np.arange(len(data.retriever_passages)), (len(contexts), 1))
@@ -245,7 +250,9 @@ def candidates(what: str, passages: int, contexts: int) -> None:
     queries = [" ".join(text.split()[:15]) for text in texts[:contexts]]
     ways = {
         "bm25": lambda some: bm25_ranking(some, queries, 1000, threads=2),
-        "vectors": lambda some: vector_ranking(MadeUp(), some, queries, 1000),
+        "vectors": lambda some: vector_ranking(
+            some, queries, 1000, lambda _: texts_of(MadeUp(), some, queries), Making()
+        ),
     }
     ways[what](texts[:2000])  # compiles, and starts Java
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew

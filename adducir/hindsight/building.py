@@ -1,6 +1,6 @@
 """Retriever, guide and generator as recipes have them, over the texts of a problem."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
 from adducir.datasets.grounded.contexts import GroundedContext
+from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
 from adducir.generators.generator import Generator, Texts
+from adducir.hindsight.encoding import Loader, Making, Readable, encoded
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
-from adducir.hindsight.vectors import Kept, Live, Network, kept_vectors
+from adducir.hindsight.vectors import Kept, Live, Network
 from adducir.models.machine import seed_of
 from adducir.models.shards import read_shard, write_shard
 
@@ -52,10 +53,49 @@ class Problem:
         """The guide's query of all contexts."""
         return [guide.query(one.input, one.target) for one in self.contexts]
 
+    def queries(self, guide: GuideRecipe) -> list[str]:
+        """X of all contexts, and behind these the guide's queries."""
+        return [*self.inputs, *self.hindsight(guide)]
+
+    def contexts_of(self, parts: Sequence[str]) -> Numbers:
+        """The numbers of the contexts of some parts."""
+        return np.concatenate([self.parts[part] for part in parts])
+
     @property
     def texts(self) -> Texts:
         """What a generator reads."""
         return Texts(self.inputs, [one.target for one in self.contexts], self.passages)
+
+
+def different_texts(
+    problem: Problem, guide: GuideRecipe
+) -> Mapping[str, tuple[Side, Sequence[str], list[str]]]:
+    """The texts that a network which is not trained reads, each once: most contexts share inputs.
+
+    Returns:
+        By name: which tower reads them, all texts, and the different ones.
+    """
+    sides: Mapping[str, tuple[Side, Sequence[str]]] = {
+        "inputs": ("query", problem.inputs),
+        "hindsight": ("query", problem.hindsight(guide)),
+        "passages": ("document", problem.passages),
+    }
+    return {name: (side, some, list(dict.fromkeys(some))) for name, (side, some) in sides.items()}
+
+
+def readable_texts(
+    problem: Problem,
+    retriever: RetrieverRecipe,
+    guide: GuideRecipe,
+    folder: Path,
+    device: torch.device,
+) -> Mapping[str, Readable]:
+    """The same, to be encoded."""
+    network = Network(retriever, folder).eval().to(device)
+    return {
+        name: Readable.of(network, different, side, device)
+        for name, (side, _, different) in different_texts(problem, guide).items()
+    }
 
 
 def save_vectors(
@@ -64,10 +104,8 @@ def save_vectors(
     retriever: RetrieverRecipe,
     guide: GuideRecipe,
     folder: Path,
-    device: torch.device,
-    *,
-    parts: Path | None = None,
-    progress: Progress = SILENT,
+    load: Callable[[torch.device], Mapping[str, Readable]],
+    how: Making,
 ) -> int:
     """Write the vectors of all texts, of a network that is not trained; returns how many texts.
 
@@ -77,38 +115,23 @@ def save_vectors(
         retriever: The network.
         guide: How the guide reads.
         folder: The study's, where relative paths start.
-        device: Where they are computed.
-        parts: A folder that keeps what is done.
-        progress: Notified of each text.
+        load: Gives the texts of :func:`readable_texts`.
+        how: How shards of vectors are made.
     """
-    network = Network(retriever, folder).eval().to(device)
-    texts = {
-        "inputs": ("query", problem.inputs),
-        "hindsight": ("query", problem.hindsight(guide)),
-        "passages": ("document", problem.passages),
-    }
+    texts = different_texts(problem, guide)
+    counts = {name: len(different) for name, (_, _, different) in texts.items()}
     arrays: dict[str, NDArray[Any]] = {}
-    count = sum(len(some) for _, some in texts.values())
-    progress.start("encoding", count, "texts")
-    try:
-        for name, (side, some) in texts.items():
-            # Most contexts share their input with others.
-            different = list(dict.fromkeys(some))
+    with encoded(Loader(load), counts, how) as (files, _):
+        for name, (_, some, different) in texts.items():
+            made = files.read(name)
             places = {text: place for place, text in enumerate(different)}
-            live = Live(network, different, side)  # type: ignore[arg-type]
-            lengths = [len(one) for one in live.inputs]
-            made = kept_vectors(
-                live.batch, lengths, parts=parts, name=name, device=device, progress=progress
-            )
-            progress.advance(len(some) - len(different))
             arrays |= {f"{name}.values": made.values, f"{name}.starts": made.starts}
             arrays[f"{name}.places"] = np.array([places[text] for text in some])
-    finally:
-        progress.finish()
-    if network.projection is not None:
-        arrays["projection"] = network.projection.numpy()
+    projection = None if retriever.vectors == "one" else Network(retriever, folder).projection
+    if projection is not None:
+        arrays["projection"] = projection.numpy()
     write_shard(path, arrays)
-    return count
+    return sum(len(some) for _, some, _ in texts.values())
 
 
 @dataclass(frozen=True)

@@ -4,31 +4,30 @@ Only the best of each context are held, and one part of the passages at a time: 
 with contexts times passages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
-from adducir.encoders.kinds import Side
 from adducir.hindsight.building import Problem
-from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
-from adducir.hindsight.vectors import Live, Network, kept_vectors
+from adducir.hindsight.encoding import BLOCK, Loader, Making, Readable, encoded
+from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe
+from adducir.hindsight.vectors import Network
 from adducir.indexes.candidates import Ranking, rank_parts
 from adducir.indexes.candidates.parts import Best
 from adducir.indexes.candidates.ranking import rank
 from adducir.indexes.models import BM25
 from adducir.models.shards import Stored
-from adducir.models.sources import MINILM
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float32]
+Load = Callable[[torch.device], Mapping[str, Readable]]
 
-PART = 1 << 15
-"""Passages whose vectors are held at a time; a multiple of the parts that survive a kill."""
+PART = 4
+"""Blocks of passages whose vectors are held at a time."""
 _PRODUCTS = 1 << 23
 """Inner products that are held at a time."""
 
@@ -54,47 +53,45 @@ class Candidates(Stored):
 
 
 def candidates_of(
-    recipe: ClosedRecipe,
-    problem: Problem,
-    guide: GuideRecipe,
-    folder: Path,
-    device: torch.device,
-    *,
-    threads: int | None = None,
-    parts: Path | None = None,
-    progress: Progress = SILENT,
+    recipe: ClosedRecipe, problem: Problem, guide: GuideRecipe, load: Load, how: Making
 ) -> Candidates:
-    """The candidates of all contexts; the same in every round, and for every system and seed.
+    """The passages that are scored for all contexts, ranked once for every system and seed.
 
     Args:
         recipe: Whose candidates, and how many.
         problem: Contexts and passages.
         guide: How the guide reads.
-        folder: The study's, where relative paths start.
-        device: Where vectors are computed.
-        parts: A folder that keeps vectors of passages, so that a kill loses little.
-        progress: Notified of each passage.
+        load: Gives another process the texts of :func:`texts_of`.
+        how: How shards of vectors are made.
 
     Raises:
         MachineError: No Java for Lucene's analysis; a network cannot be loaded.
     """
-    # The passages are read once for both: the guide's queries are behind the retriever's.
-    queries, depth = [*problem.inputs, *problem.hindsight(guide)], recipe.candidate_depth
-    progress.start("ranking", len(problem.passages), "passages")
-    try:
-        if recipe.candidates == "bm25":
+    # The passages are read once for both.
+    queries, depth = problem.queries(guide), recipe.candidate_depth
+    if recipe.candidates == "bm25":
+        how.progress.start("ranking", len(problem.passages), "passages")
+        try:
             found, _ = bm25_ranking(
-                problem.passages, queries, depth, threads=threads, progress=progress
+                problem.passages, queries, depth, threads=how.threads, progress=how.progress
             )
-        else:
-            network = Network(RetrieverRecipe(base=MINILM), folder).eval().to(device)
-            found = vector_ranking(
-                network, problem.passages, queries, depth, parts=parts, progress=progress
-            )
-    finally:
-        progress.finish()
+        finally:
+            how.progress.finish()
+    else:
+        found = vector_ranking(problem.passages, queries, depth, load, how)
     size = len(problem.contexts)
     return Candidates(found[:size], found[size:])
+
+
+def texts_of(
+    network: Network, passages: Sequence[str], queries: Sequence[str]
+) -> Mapping[str, Readable]:
+    """What is encoded to rank passages by vectors: each different query, and all passages."""
+    different, _ = _different(queries)
+    return {
+        "queries": Readable.of(network, different, "query", network.device),
+        "candidates": Readable.of(network, passages, "document", network.device),
+    }
 
 
 def bm25_ranking(
@@ -115,23 +112,31 @@ def bm25_ranking(
 
 
 def vector_ranking(
-    network: Network,
     passages: Sequence[str],
     queries: Sequence[str],
     depth: int,
+    load: Load,
+    how: Making,
     *,
+    block: int = BLOCK,
     part: int = PART,
-    parts: Path | None = None,
-    progress: Progress = SILENT,
 ) -> NDArray[np.int32]:
-    """(n, depth) passages by the inner product of one vector each; of equal ones the first."""
+    """(n, depth) passages by the inner product of one vector each; of equal ones the first.
+
+    Args:
+        load: Gives the texts of :func:`texts_of`.
+        how: How shards of vectors are made.
+        block: Texts in a block, whose batches are cut by themselves.
+        part: Blocks whose vectors are held at a time.
+    """
     different, rows = _different(queries)
-    of_queries = _encoded(network, different, "query")
-    best = Best(len(different), min(depth, len(passages)))
-    for first in range(0, len(passages), part):
-        some = passages[first : first + part]
-        vectors = _encoded(network, some, "document", parts, f"candidates-{first}", progress)
-        best.add(_products(of_queries, vectors, depth), first)
+    best, first = Best(len(different), min(depth, len(passages))), 0
+    counts = {"queries": len(different), "candidates": len(passages)}
+    with encoded(Loader(load), counts, how, block) as (vectors, _):
+        of_queries = vectors.read("queries").values
+        for some in vectors.parts("candidates", part):
+            best.add(_products(of_queries, some.values, depth), first)
+            first += len(some)
     return best.ranking.numbers[rows]
 
 
@@ -150,19 +155,3 @@ def _different(queries: Sequence[str]) -> tuple[list[str], list[int]]:
     """Each query once, and the place of each: most contexts share their input with others."""
     places = {text: place for place, text in enumerate(dict.fromkeys(queries))}
     return list(places), [places[text] for text in queries]
-
-
-def _encoded(
-    network: Network,
-    texts: Sequence[str],
-    side: Side,
-    parts: Path | None = None,
-    name: str = "",
-    progress: Progress = SILENT,
-) -> Floats:
-    """(n, D) vectors."""
-    live = Live(network, texts, side)
-    lengths = [len(one) for one in live.inputs]
-    return kept_vectors(
-        live.batch, lengths, parts=parts, name=name, device=network.device, progress=progress
-    ).values

@@ -1,23 +1,24 @@
 """Closed sets: the first r passages of retriever and guide for each context, with their scores.
 
-The vectors of one part of the passages are held at a time, and the best passages so far; where
-contexts have candidates, the scores of these. So memory does not grow with the passages.
+The passages are encoded in shards, then contexts are ranked in shards (:mod:`.closed_work`): of the
+passages' vectors one part is held at a time, and the best passages so far; where contexts have
+candidates, the scores of these. So memory does not grow with the passages.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.hindsight.encoding import Readable
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.samplers import Closed
-from adducir.hindsight.vectors import Live, Numbers, Vectors, kept_vectors
+from adducir.hindsight.vectors import Live, Numbers, Padded, Vectors
 from adducir.indexes.candidates import Ranking
 from adducir.indexes.candidates.parts import Best
 from adducir.indexes.candidates.ranking import rank
@@ -25,15 +26,14 @@ from adducir.models.machine import Precision
 from adducir.models.precision import computing_in
 from adducir.models.shards import Stored
 
-PART = 1 << 15
-"""Passages whose vectors are held at a time, 2.5 GB of ColBERT's; a multiple of the parts that
-survive a kill."""
-_QUERIES = 64
+QUERIES = 64
 """Queries that are ranked at a time."""
 
 Floats = NDArray[np.float32]
 Ranked = tuple[Numbers, Floats]
 """(n, r) passages and scores, the best first; of equal ones the first in the corpus."""
+Parts = Callable[[str], Iterator[MultiVectors]]
+"""The vectors of a side's passages, a part at a time."""
 
 
 @dataclass(frozen=True)
@@ -71,121 +71,175 @@ class ClosedSets(Stored):
             ClosedSets(*(one[count:] for one in values)),
         )
 
+    @classmethod
+    def joined(cls, each: "Sequence[ClosedSets]") -> "ClosedSets":
+        """Those of several contexts, one behind the other."""
+        values = zip(*(vars(one).values() for one in each), strict=True)
+        return cls(*(np.concatenate(some) for some in values))
 
-def closed_sets(
-    model: Hindsight,
-    data: Data,
-    contexts: Numbers,
-    depth: int,
-    *,
-    candidates: tuple[Numbers, Numbers] | None = None,
-    precision: Precision = "float32",
-    part: int = PART,
-    parts: Path | None = None,
-    progress: Progress = SILENT,
-) -> ClosedSets:
-    """Rank passages for contexts with the weights as they are.
 
-    Args:
-        model: The three parts.
+@dataclass(frozen=True)
+class Asked:
+    """What closed sets are made of: weights as they are, contexts and passages.
+
+    Attributes:
+        model: The three parts, of which the generator takes no part.
         data: What they read.
         contexts: (n,) numbers of contexts.
         depth: r; fewer where there are fewer passages.
         candidates: (n, c) passages that are scored for each context by the retriever, and by the
             guide; None for all.
         precision: Of the layers that passages go through, where they are trained.
-        part: Passages whose vectors are held at a time.
-        parts: A folder that keeps passages' vectors, so that a kill loses little.
-        progress: Notified of each text whose vectors are computed.
     """
-    model.eval()
-    of_retriever = data.inputs, data.retriever_passages
-    of_guide = data.hindsight, data.guide_passages
-    side = partial(_Side, contexts=contexts, precision=precision, parts=parts, progress=progress)
-    retriever = side(model.retriever, *of_retriever, "retriever")
-    guide = side(model.guide, *of_guide, "guide")
-    # The guide begins as the retriever: then both read passages alike, and these are encoded once.
-    encoder = retriever if retriever.reads_as(guide) else guide
-    if candidates is None:
-        of_p, of_q = _best_of_all(retriever, guide, encoder, depth, part, model.add_prior)
+
+    model: Hindsight
+    data: Data
+    contexts: Numbers
+    depth: int
+    candidates: tuple[Numbers, Numbers] | None = None
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        self.model.eval()
+
+    @cached_property
+    def guide_reads_as_retriever(self) -> bool:
+        """Whether both have the same weights and passages: the guide begins as the retriever."""
+        one, two = self.model.retriever.state_dict(), self.model.guide.state_dict()
+        mine, theirs = (
+            vectors.inputs if isinstance(vectors, Live) else vectors
+            for vectors in (self.data.retriever_passages, self.data.guide_passages)
+        )
+        return mine is theirs and all(torch.equal(one[name], two[name]) for name in one)
+
+    @cached_property
+    def passages(self) -> Mapping[str, Readable]:
+        """The passages that are encoded, by the side that does so."""
+        if self.guide_reads_as_retriever:
+            return {"retriever": self._read_by_retriever(self._needed("retriever", "guide"))}
+        sides = ("retriever", "guide") if self.model.add_prior else ("retriever",)
+        guide = self.model.guide, self.data.guide_passages, self._needed("guide")
+        return {
+            "retriever": self._read_by_retriever(self._needed(*sides)),
+            "guide": _readable(*guide, self.precision),
+        }
+
+    def _read_by_retriever(self, numbers: Numbers) -> Readable:
+        scorer, passages = self.model.retriever, self.data.retriever_passages
+        return _readable(scorer, passages, numbers, self.precision)
+
+    def _needed(self, *sides: str) -> Numbers:
+        """The passages that are scored by any of these sides, rising."""
+        if self.candidates is None:
+            return np.arange(len(self.data.retriever_passages))
+        own = dict(zip(("retriever", "guide"), self.candidates, strict=True))
+        return np.unique(np.concatenate([np.unique(own[side]) for side in sides]))
+
+    def ranked(self, rows: Numbers, parts: Parts) -> ClosedSets:
+        """The closed sets of some of the contexts, by their places.
+
+        Which of them are ranked together decides the last digits of scores, but for whole runs of
+        :data:`QUERIES` contexts.
+        """
+        model, data, contexts = self.model, self.data, self.contexts[rows]
+        retriever = _Side(model.retriever, data.inputs, contexts)
+        guide = _Side(model.guide, data.hindsight, contexts)
+        if self.candidates is None:
+            of_p, of_q = self._best_of_all(retriever, guide, parts)
+        else:
+            own, others = (one[rows] for one in self.candidates)
+            of_own, of_others = self._scores(retriever, guide, own, others, parts)
+            of_p, of_q = _best(own, of_own, self.depth), _best(others, of_others, self.depth)
         return ClosedSets(contexts, *of_p, *of_q)
-    own, others = candidates
-    of_prior = [(retriever, others)] if model.add_prior else []
-    if encoder is retriever:
-        wanted = [(retriever, own), (guide, others), *of_prior]
-        of_own, of_others, *prior = _scores(retriever, part, wanted)
-    else:
-        of_own, *prior = _scores(retriever, part, [(retriever, own), *of_prior])
-        (of_others,) = _scores(guide, part, [(guide, others)])
-    of_others = sum(prior, of_others)
-    return ClosedSets(contexts, *_best(own, of_own, depth), *_best(others, of_others, depth))
+
+    def _scores(
+        self, retriever: "_Side", guide: "_Side", own: Numbers, others: Numbers, parts: Parts
+    ) -> tuple[Floats, Floats]:
+        """The (n, c) scores of each side's candidates."""
+        wanted = [_Wanted("retriever", retriever, own)]
+        encoder = "retriever" if self.guide_reads_as_retriever else "guide"
+        wanted.append(_Wanted(encoder, guide, others))
+        if self.model.add_prior:
+            wanted.append(_Wanted("retriever", retriever, others))
+        found = [np.empty(one.candidates.shape, dtype=np.float32) for one in wanted]
+        for name, texts in self.passages.items():
+            first = 0
+            for vectors in parts(name):
+                some = texts.numbers[first : first + len(vectors)]
+                first += len(vectors)
+                for one, scores in zip(wanted, found, strict=True):
+                    if one.encoder == name:
+                        one.side.score(one.candidates, some, vectors, scores)
+        of_own, of_others, *prior = found
+        return of_own, sum(prior, of_others)
+
+    def _best_of_all(
+        self, retriever: "_Side", guide: "_Side", parts: Parts
+    ) -> tuple[Ranked, Ranked]:
+        """The best of all passages, for retriever and guide."""
+        depth, count, first = self.depth, len(self.data.retriever_passages), 0
+        best = [Best(len(side), min(depth, count)) for side in (retriever, guide)]
+        of_guide = None if self.guide_reads_as_retriever else parts("guide")
+        for vectors in parts("retriever"):
+            best[0].add(_first(retriever.of_all(vectors), depth), first)
+            scores = guide.of_all(vectors if of_guide is None else next(of_guide))
+            if self.model.add_prior:
+                prior = retriever.of_all(vectors)
+                scores = (one + other for one, other in zip(scores, prior, strict=True))
+            best[1].add(_first(scores, depth), first)
+            first += len(vectors)
+        of_p, of_q = (
+            (one.ranking.numbers.astype(np.int64), one.ranking.scores.astype(np.float32))
+            for one in best
+        )
+        return of_p, of_q
+
+
+def _readable(
+    scorer: Scorer, passages: Vectors, numbers: Numbers, precision: Precision
+) -> Readable:
+    """Passages whose vectors behind the adapter can be computed."""
+
+    def batch(some: Numbers) -> Padded:
+        # What is kept of a frozen network was computed once, in single precision.
+        if scorer.network is None:
+            return scorer.side(passages, some, "document")
+        with computing_in(precision, scorer.network):
+            return scorer.side(passages, some, "document")
+
+    def lengths(some: Numbers) -> list[int]:
+        if isinstance(passages, Live):
+            return [len(passages.inputs[number]) for number in some]
+        return [16] * len(some)
+
+    return Readable(batch, lengths, numbers)
 
 
 class _Side:
-    """A scorer with the queries of n contexts, and the passages that it reads.
+    """A scorer with the queries of n contexts.
 
     Args:
         scorer: P or Q.
         queries: Of all contexts.
-        passages: All passages.
-        name: Of the passages' vectors in ``parts``.
         contexts: (n,) numbers of contexts.
-        precision: Of a trained network, for the passages.
-        parts: A folder that keeps them.
-        progress: Notified of each text whose vectors are computed.
     """
 
-    def __init__(
-        self,
-        scorer: Scorer,
-        queries: Vectors,
-        passages: Vectors,
-        name: str,
-        contexts: Numbers,
-        precision: Precision,
-        parts: Path | None,
-        progress: Progress,
-    ) -> None:
-        self.scorer, self.passages, self.name, self.progress = scorer, passages, name, progress
-        # Those of a frozen network are made in no time: nothing needs to be kept.
-        self.parts = None if scorer.network is None else parts
-        self.precision = precision
+    def __init__(self, scorer: Scorer, queries: Vectors, contexts: Numbers) -> None:
         self.scale = float(scorer.log_scale.detach().exp())
         self.contexts = len(contexts)
         with torch.inference_mode():
             self.queries = [
-                _packed(*scorer.side(queries, contexts[first : first + _QUERIES], "query"))
-                for first in range(0, len(contexts), _QUERIES)
+                _packed(*scorer.side(queries, contexts[first : first + QUERIES], "query"))
+                for first in range(0, len(contexts), QUERIES)
             ]
 
-    def encoded(self, numbers: Numbers) -> MultiVectors:
-        """The vectors of some passages behind the adapter."""
-
-        def batch(places: Numbers) -> tuple[torch.Tensor, torch.Tensor]:
-            # What is kept of a frozen network was computed once, in single precision.
-            if self.scorer.network is None:
-                return self.scorer.side(self.passages, numbers[places], "document")
-            with computing_in(self.precision, self.scorer.network):
-                return self.scorer.side(self.passages, numbers[places], "document")
-
-        texts = self.passages.inputs if isinstance(self.passages, Live) else None
-        lengths = [16 if texts is None else len(texts[number]) for number in numbers]
-        name = f"{self.name}-{numbers[0]}"
-        return kept_vectors(batch, lengths, parts=self.parts, name=name, progress=self.progress)
+    def __len__(self) -> int:
+        return self.contexts
 
     def of_all(self, vectors: MultiVectors) -> Iterator[Floats]:
         """Scores of all these passages, for some contexts after the other."""
         for queries in self.queries:
             yield maxsim_packed(queries, vectors) * self.scale
-
-    def reads_as(self, other: "_Side") -> bool:
-        """Whether both have the same weights and passages."""
-        one, two = self.scorer.state_dict(), other.scorer.state_dict()
-        mine, theirs = (
-            side.passages.inputs if isinstance(side.passages, Live) else side.passages
-            for side in (self, other)
-        )
-        return mine is theirs and all(torch.equal(one[name], two[name]) for name in one)
 
     def score(self, own: Numbers, some: Numbers, vectors: MultiVectors, scores: Floats) -> None:
         """Write the scores of those candidates whose vectors these are."""
@@ -195,49 +249,17 @@ class _Side:
                 continue
             places = np.searchsorted(some, own[row][which])
             each = [vectors.rows(place, place + 1).values for place in places]
-            query = self.queries[row // _QUERIES].rows(row % _QUERIES, row % _QUERIES + 1)
+            query = self.queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
             passages = MultiVectors.of(each, vectors.values.shape[1])
             scores[row, which] = maxsim_packed(query, passages)[0] * self.scale
 
 
-def _scores(encoder: _Side, part: int, wanted: Sequence[tuple[_Side, Numbers]]) -> list[Floats]:
-    """The (n, c) scores of each side's (n, c) candidates, all encoded by one of the sides."""
-    found = [np.empty(own.shape, dtype=np.float32) for _, own in wanted]
-    needed = np.unique(np.concatenate([np.unique(own) for _, own in wanted]))
-    for first in range(0, len(needed), part):
-        some = needed[first : first + part]
-        vectors = encoder.encoded(some)
-        for (side, own), scores in zip(wanted, found, strict=True):
-            side.score(own, some, vectors, scores)
-    return found
+class _Wanted(NamedTuple):
+    """The candidates that a side scores, and which side encodes them."""
 
-
-def _best_of_all(
-    retriever: _Side,
-    guide: _Side,
-    encoder: _Side,
-    depth: int,
-    part: int,
-    add_prior: bool,
-) -> tuple[Ranked, Ranked]:
-    """The best of all passages, for retriever and guide; an encoder reads them for the guide."""
-    count = len(retriever.passages)
-    best = [Best(side.contexts, min(depth, count)) for side in (retriever, guide)]
-    for first in range(0, count, part):
-        some = np.arange(first, min(first + part, count))
-        vectors = retriever.encoded(some)
-        best[0].add(_first(retriever.of_all(vectors), depth), first)
-        prior = retriever.of_all(vectors) if add_prior else None
-        of_guide = vectors if encoder is retriever else encoder.encoded(some)
-        scores = guide.of_all(of_guide)
-        if prior is not None:
-            scores = (one + other for one, other in zip(scores, prior, strict=True))
-        best[1].add(_first(scores, depth), first)
-    of_p, of_q = (
-        (one.ranking.numbers.astype(np.int64), one.ranking.scores.astype(np.float32))
-        for one in best
-    )
-    return of_p, of_q
+    encoder: str
+    side: _Side
+    candidates: Numbers
 
 
 def _first(scores: Iterator[Floats], depth: int) -> Ranking:

@@ -1,6 +1,6 @@
 """The vectors of texts, one or several each: kept ones of a frozen network, or with gradient."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
 from adducir.core.text_file import read_texts
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
@@ -17,17 +16,12 @@ from adducir.encoders.model import DualEncoder
 from adducir.encoders.settings import LengthPart
 from adducir.encoders.sources import encoder_source
 from adducir.hindsight.recipe import RetrieverRecipe
-from adducir.models.batches import computed, token_batches
-from adducir.models.shards import is_whole, read_shard, write_shard
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
 
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
 """(n, T, D) vectors and (n, T) which of them count."""
-
-_PART = 8192
-"""Texts of a part that survives a kill."""
 
 
 class Vectors(Protocol):
@@ -152,63 +146,6 @@ class Live:
         """See :class:`Vectors`."""
         found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
         return found
-
-
-def kept_vectors(
-    batch: Callable[[Numbers], Padded],
-    lengths: Sequence[int],
-    *,
-    parts: Path | None = None,
-    name: str = "",
-    device: torch.device | None = None,
-    progress: Progress = SILENT,
-) -> MultiVectors:
-    """The vectors of all texts, without gradient.
-
-    Args:
-        batch: Gives the vectors of some texts.
-        lengths: Tokens of each text.
-        parts: A folder that keeps what is done, so that a kill loses little.
-        name: Of these texts there.
-        device: Where they are computed.
-        progress: Notified of each text.
-    """
-    found: list[NDArray[np.float32]] = []
-    for first in range(0, len(lengths), _PART):
-        some = np.arange(first, min(first + _PART, len(lengths)))
-        path = None if parts is None else parts / f"{name}-{first}.safetensors"
-        if path is not None and is_whole(path):
-            kept = read_shard(path)
-            found += np.split(kept["values"], kept["starts"][1:-1])
-            progress.advance(len(some))
-            continue
-        new = _computed(batch, some, lengths[first : first + len(some)], device, progress)
-        found += new
-        if path is not None:
-            packed = MultiVectors.of(new, new[0].shape[1])
-            write_shard(path, {"values": packed.values, "starts": packed.starts})
-    return MultiVectors.of(found, found[0].shape[1] if found else 0)
-
-
-def _computed(
-    batch: Callable[[Numbers], Padded],
-    numbers: Numbers,
-    lengths: Sequence[int],
-    device: torch.device | None,
-    progress: Progress,
-) -> list[NDArray[np.float32]]:
-    found: list[Any] = [None] * len(numbers)
-
-    def compute(places: Numbers) -> Padded:
-        with torch.inference_mode():
-            return batch(numbers[places])
-
-    for places, (vectors, mask) in computed(token_batches(lengths, None, device), compute):
-        counts, values = mask.bool().cpu().numpy(), vectors.float().cpu().numpy()
-        for row, place in enumerate(places):
-            found[place] = values[row][counts[row]]
-        progress.advance(len(places))
-    return found
 
 
 def _reading(recipe: RetrieverRecipe) -> Reading:

@@ -18,7 +18,7 @@ class Troubled(Execution):
 
     seed: int = 0
 
-    def executor(self):
+    def executor(self, shards):
         return _TroubledExecutor(self.seed)
 
 

@@ -3,9 +3,13 @@
 import numpy as np
 import torch
 
+from adducir.core.sharding.work import Local
 from adducir.encoders.maxsim import MultiVectors
 from adducir.generators.generator import Texts
 from adducir.generators.lexical import Lexical
+from adducir.hindsight import closed_work
+from adducir.hindsight.closed import Asked, ClosedSets
+from adducir.hindsight.encoding import Loader, Making
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import RetrieverRecipe
 from adducir.hindsight.vectors import Kept
@@ -37,3 +41,16 @@ def bed(*, several: bool = False, **recipe) -> tuple[Hindsight, Data]:
     texts = model.generator.read(Texts([""] * 4, TARGETS, PASSAGES))
     data = Data(vectors(counts[0], 1), vectors(counts[1], 2), passages, passages, texts)
     return model, data
+
+
+def not_here(device):
+    raise AssertionError("this process has it loaded")
+
+
+def closed_sets(
+    model, data, contexts, depth, *, candidates=None, precision="float32", **sizes
+) -> ClosedSets:
+    """Closed sets, made in this process."""
+    asked = Asked(model, data, contexts, depth, candidates, precision)
+    loader = Loader(not_here, Local(asked))
+    return closed_work.closed_sets(loader, [str(one) for one in contexts], Making(), **sizes)

@@ -15,7 +15,14 @@ from adducir.core.text_file import TextFile
 from adducir.datasets.grounded import GroundedContext
 from adducir.hindsight import candidates
 from adducir.hindsight.building import Problem
-from adducir.hindsight.candidates import Candidates, bm25_ranking, candidates_of, vector_ranking
+from adducir.hindsight.candidates import (
+    Candidates,
+    bm25_ranking,
+    candidates_of,
+    texts_of,
+    vector_ranking,
+)
+from adducir.hindsight.encoding import Making
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network
 from adducir.indexes.candidates import RankingTask, score_sets
@@ -33,6 +40,13 @@ def network(tmp_path_factory) -> Network:
     return Network(RetrieverRecipe(base="tiny"), folder).eval()
 
 
+def by_vectors(network, passages, queries, depth, how=Making(), **sizes) -> np.ndarray:  # noqa: B008
+    def load(device):
+        return texts_of(network, passages, queries)
+
+    return vector_ranking(passages, queries, depth, load, how, **sizes)
+
+
 @pytest.mark.parametrize("depth", [1, 5, 100])
 def test_bm25_gives_the_first_of_all_scores(depth, monkeypatch) -> None:
     (scores,) = score_sets([RankingTask(PASSAGES, QUERIES)], BM25())
@@ -45,8 +59,8 @@ def test_bm25_gives_the_first_of_all_scores(depth, monkeypatch) -> None:
         assert np.array_equal(values, best)
 
 
-@pytest.mark.parametrize("part", [7, 1 << 15])
-def test_vectors_give_the_first_of_all_products(network, part, monkeypatch) -> None:
+@pytest.mark.parametrize("sizes", [{"block": 3, "part": 2}, {}])
+def test_vectors_give_the_first_of_all_products(network, sizes, monkeypatch) -> None:
     monkeypatch.setattr(candidates, "_PRODUCTS", 60)
 
     def vectors(texts, side) -> torch.Tensor:
@@ -55,7 +69,7 @@ def test_vectors_give_the_first_of_all_products(network, part, monkeypatch) -> N
 
     products = (vectors(QUERIES, "query") @ vectors(PASSAGES, "document").T).numpy()
     for depth in (1, 5, 100):
-        found = vector_ranking(network, PASSAGES, QUERIES, depth, part=part)
+        found = by_vectors(network, PASSAGES, QUERIES, depth, **sizes)
         assert found.shape == (len(QUERIES), min(depth, len(PASSAGES)))
         # Vectors of other batches may differ in the last bit.
         taken = np.take_along_axis(products, found.astype(np.int64), 1)
@@ -64,21 +78,18 @@ def test_vectors_give_the_first_of_all_products(network, part, monkeypatch) -> N
 
 
 def test_equal_passages_stand_in_the_order_of_the_corpus(network) -> None:
-    found = vector_ranking(network, ["cats"] * 9, ["cats"], 5, part=9)
+    found = by_vectors(network, ["cats"] * 9, ["cats"], 5)
     assert found.tolist() == [[0, 1, 2, 3, 4]]
 
 
-def test_as_many_in_parts_as_at_once(network, tmp_path) -> None:
-    """To the bit, where batches are the same."""
-    passages, part = PASSAGES * 4, len(PASSAGES)
-    whole = vector_ranking(network, passages, QUERIES, 20, part=len(passages))
-    live = Live(network, passages, "document")
-    parts = vector_ranking(network, passages, QUERIES, 20, part=part, parts=tmp_path)
-    again = vector_ranking(network, passages, QUERIES, 20, part=part, parts=tmp_path)
-    assert len(live) == len(passages)
-    assert np.array_equal(parts, again)
-    assert len(list(tmp_path.glob("candidates-*"))) == 4
-    assert parts.shape == whole.shape
+def test_how_many_blocks_are_held_does_not_matter(network) -> None:
+    """To the bit, since batches are the same."""
+    passages, block = PASSAGES * 4, len(PASSAGES)
+    one, two, all_of_them = (
+        by_vectors(network, passages, QUERIES, 20, block=block, part=part) for part in (1, 2, 4)
+    )
+    assert np.array_equal(one, two)
+    assert np.array_equal(one, all_of_them)
 
 
 @pytest.mark.parametrize("order", ["input-target", "target-input"])
@@ -89,7 +100,7 @@ def test_retriever_and_guide_have_candidates_of_their_own(tmp_path, order) -> No
     problem = Problem(contexts, parts, list(map(str, range(len(PASSAGES)))), PASSAGES, {})
     recipe = ClosedRecipe(depth=3, candidates="bm25", candidate_depth=6)
     guide = GuideRecipe(order=order)
-    found = candidates_of(recipe, problem, guide, tmp_path, torch.device("cpu"))
+    found = candidates_of(recipe, problem, guide, lambda device: {}, Making())
     assert np.array_equal(found.retriever, bm25_ranking(PASSAGES, problem.inputs, 6)[0])
     assert np.array_equal(found.guide, bm25_ranking(PASSAGES, problem.hindsight(guide), 6)[0])
     found.save(tmp_path / "candidates.safetensors")

@@ -7,18 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from small_bed import bed
+from small_bed import bed, closed_sets
 
 from adducir.core.progress import SILENT
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.generators.lexical import Lexical
-from adducir.hindsight import closed as making
 from adducir.hindsight.building import Problem, assemble
-from adducir.hindsight.closed import ClosedSets, closed_sets
+from adducir.hindsight.closed import Asked, ClosedSets
 from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.phase import Batch, Phase, train_phase
 from adducir.hindsight.recipe import GuideRecipe, PhaseRecipe, RetrieverRecipe
-from adducir.hindsight.vectors import kept_vectors
 from adducir.training.checkpoints import weights_of
 
 ALL = np.tile(np.arange(6), (4, 1))
@@ -174,8 +172,9 @@ def test_passages_part_by_part_give_the_same_closed_sets(several, are_some, add_
     candidates = (some[::-1], some) if are_some else None
     for depth in (1, 2, 6):
         whole = closed_sets(model, data, CONTEXTS, depth, candidates=candidates)
-        for part in (1, 2, 4):
-            parts = closed_sets(model, data, CONTEXTS, depth, candidates=candidates, part=part)
+        for sizes in ({"part": 1}, {"part": 2}, {"part": 2, "block": 2}, {"size": 1}, {"size": 3}):
+            sizes = {"block": 1, **sizes}
+            parts = closed_sets(model, data, CONTEXTS, depth, candidates=candidates, **sizes)
             for name, values in vars(whole).items():
                 found = getattr(parts, name)
                 assert values.dtype == found.dtype
@@ -187,9 +186,7 @@ def test_passages_part_by_part_give_the_same_closed_sets(several, are_some, add_
 
 @pytest.mark.parametrize("add_prior", [False, True])
 @pytest.mark.parametrize("are_some", [False, True])
-def test_a_guide_that_is_the_retriever_still_encodes_nothing(
-    are_some, add_prior, monkeypatch
-) -> None:
+def test_a_guide_that_is_the_retriever_still_encodes_nothing(are_some, add_prior) -> None:
     """As long as both have the same weights; its queries are its own."""
     model, data = bed(several=True, vectors="tokens")
     some = np.array([[0, 3, 5], [1, 2, 4], [5, 4, 3], [2, 0, 1]])
@@ -200,21 +197,14 @@ def test_a_guide_that_is_the_retriever_still_encodes_nothing(
     wanted = closed_sets(
         model, replace(data, guide_passages=apart), CONTEXTS, 2, candidates=candidates
     )
-    encoded = []
-    monkeypatch.setattr(
-        making,
-        "kept_vectors",
-        lambda *given, **named: encoded.append(1) or kept_vectors(*given, **named),
-    )
     found = closed_sets(model, data, CONTEXTS, 2, candidates=candidates)
-    assert len(encoded) == 1
     for name, values in vars(wanted).items():
         assert np.allclose(getattr(found, name), values)
     assert (found.retriever != found.guide).any()
+    assert [*Asked(model, data, CONTEXTS, 2, candidates).passages] == ["retriever"]
     with torch.no_grad():
         model.guide.adapters["document"].weight += 0.01
-    closed_sets(model, data, CONTEXTS, 2, candidates=candidates)
-    assert len(encoded) == 3
+    assert [*Asked(model, data, CONTEXTS, 2, candidates).passages] == ["retriever", "guide"]
 
 
 def test_a_frozen_guide_with_a_prior_gives_no_gradient() -> None:

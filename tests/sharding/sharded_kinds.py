@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from rerank_texts import QUERIES, TEXTS
 from tiny import tiny_bert
 from tiny_t5 import sharpened, tiny_t5
 
-from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.corpora.topics import Topics
 from adducir.rerankers import work as reranking
 from adducir.rerankers.asking import AskedScores
@@ -242,6 +243,92 @@ def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     return Kind(make, lambda patch: patch.setattr(Toy, "run", run), named, 6)
 
 
+def asked(model: Path, device: Any) -> Any:
+    """Closed sets of 23 contexts over 100 passages, by a network that is trained."""
+    import numpy as np
+
+    from adducir.datasets.grounded.contexts import GroundedContext
+    from adducir.generators.lexical import Lexical
+    from adducir.hindsight.building import Problem, assemble
+    from adducir.hindsight.closed import Asked
+    from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
+
+    words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
+    passages = [f"the {words[n % 8]} and {words[n // 13]} " * (10 + n % 7) for n in range(100)]
+    contexts = [GroundedContext(f"c{n}", f"{words[n % 8]} {n}", words[n % 5]) for n in range(23)]
+    numbers = np.arange(23)
+    parts = {"train": numbers, "validation": numbers[:0], "test": numbers[:0]}
+    problem = Problem(contexts, parts, [f"p{n}" for n in range(100)], passages, {})
+    recipe = RetrieverRecipe(base=str(model), network="trained", adapter=2, vectors="tokens")
+    found, data = assemble(recipe, GuideRecipe(), Path(), problem, Lexical(), None, 0, device)
+    return Asked(found, data, numbers, 5)
+
+
+def passages_of(model: Path, device: Any) -> Any:
+    return asked(model, device).passages
+
+
+def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Blocks of 40 passages: of two batches the first two, of one the last, whose rest is empty."""
+    from adducir.hindsight.encoding import Loader, Making, Readable, encoded
+
+    load = partial(passages_of, models.get("encoder", tiny_bert))
+
+    def make(sharding: Sharding | None) -> Any:
+        how = Making("x", sharding, "cpu", 1)
+        with encoded(Loader(load), {"retriever": 100}, how, 40, shards=6) as (files, _):
+            found = files.read("retriever")
+            return found.values.tobytes(), found.starts.tolist()
+
+    whole = Readable.vectors
+
+    def spoilt(self: Readable, batches: Any, numbers: Any) -> Any:
+        if numbers[0] == 40 and any(0 in batch for batch in batches):
+            raise ValueError("an odd passage")
+        return whole(self, batches, numbers)
+
+    named = r"shard [23] \(retriever 40 to 79, part [12] of 2\): ValueError: an odd passage"
+    return Kind(make, lambda patch: patch.setattr(Readable, "vectors", spoilt), named, 6)
+
+
+def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Five contexts in a shard, with passages in two parts."""
+    from adducir.hindsight import closed as ranking
+    from adducir.hindsight.closed import Asked, ClosedSets
+    from adducir.hindsight.closed_work import ClosedWork
+    from adducir.hindsight.encoding import Loader, Making, encoded
+
+    model = models.get("encoder", tiny_bert)
+    how = Making("x", Sharding(folder / "passages" / "vectors", is_locked=True), "cpu")
+    with encoded(Loader(partial(passages_of, model)), {"retriever": 100}, how, 40) as (files, _):
+        pass
+    names = [f"c{number}" for number in range(23)]
+    loader = Loader(partial(asked, model))
+    work = ClosedWork(loader, files, names, "x", "cpu", threads=1, part=2, size=5)
+
+    def make(sharding: Sharding | None) -> Any:
+        with (
+            sharding_or_temporary(sharding) as kept,
+            kept.made(kept.folder(work), work) as made,
+        ):
+            found = ClosedSets.joined([ClosedSets.load(path) for path in made.files])
+            return [values.tobytes() for values in vars(found).values()]
+
+    whole = Asked.ranked
+
+    def spoilt(self: Asked, rows: Any, parts: Any) -> Any:
+        if 12 in rows:
+            raise ValueError("an odd context")
+        return whole(self, rows, parts)
+
+    return Kind(
+        make,
+        lambda patch: patch.setattr(ranking.Asked, "ranked", spoilt),
+        r"shard 2 \(c10, c11, c12, c13, c14\): ValueError: an odd context",
+        5,
+    )
+
+
 KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "pointwise": pointwise,
     "cached": cached,
@@ -249,4 +336,6 @@ KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "selection": selection,
     "spans": spans,
     "tuning": tuning,
+    "vectors": vectors,
+    "closed": closed,
 }

@@ -28,14 +28,19 @@ class Execution:
     only_finish: bool = False
     command: tuple[str, ...] = ()
 
-    def executor(self) -> Executor:
-        """What makes the shards."""
+    @property
+    def is_here(self) -> bool:
+        """Whether this process itself makes them, with what it has loaded."""
+        return self.workers == 1 and self.ray is None
+
+    def executor(self, shards: int) -> Executor:
+        """What makes the shards of work that has so many; no process is started for only one."""
         if self.ray is not None:
             from adducir.core.sharding.executors.ray_tasks import RayTasks
 
             found: Executor = RayTasks(self.ray)
         else:
-            found = Here() if self.workers == 1 else Processes(self.workers)
+            found = Here() if min(self.workers, shards) <= 1 else Processes(self.workers)
         return found if self.part is None else PartOf(self.part, found)
 
     def selected(self) -> str:

@@ -61,7 +61,7 @@ class Sharding:
 
     @contextmanager
     def made(self, folder: Path, work: Work, progress: Progress = SILENT) -> Iterator[Made]:
-        """Make all shards; they are removed when the block ends well.
+        """Make all shards; they are removed when the block ends well, or the artifact is there.
 
         Args:
             folder: From :meth:`folder`.
@@ -77,7 +77,8 @@ class Sharding:
             make_part(job, self.output, self.execution, progress)
         with nullcontext() if self.is_locked else locked(self.output, progress):
             yield gathered(job, self.execution, progress)
-            remove_parts(self.output)
+            if not self.is_locked:  # what publishes the artifact removes them
+                remove_parts(self.output)
 
 
 @contextmanager
@@ -156,7 +157,7 @@ def _make(
     job: Job, plan: Plan, wanted: Sequence[Shard], execution: Execution, progress: Progress
 ) -> None:
     mixed = execution.mixed_devices
-    executor = execution.executor()
+    executor = execution.executor(len(plan.shards))
     make_shards(job, plan, wanted, executor, mixed_devices=mixed, progress=progress)
 
 

@@ -69,15 +69,16 @@ class AnswerStep(ClosedStep):
             "generator": self.generator,
         }
 
-    def ranked(self, contexts: Any, parts: Path, context: "Context") -> "ClosedSets":
+    def ranked(self, context: "Context") -> "ClosedSets":
         """See :meth:`ClosedStep.ranked`; or both lists by the system itself."""
         if self.system.ranks_by == "model":
-            return super().ranked(contexts, parts, context)
+            return super().ranked(context)
         import numpy as np
 
         from adducir.hindsight.closed import ClosedSets
 
         problem, recipe = self.study.data.problem(), self.study.recipe
+        contexts = problem.contexts_of(self.parts)
 
         def ranked(each: Sequence[str]) -> tuple[Any, Any]:
             queries = [each[number] for number in contexts]

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adducir.experiments.grounded_generation.data import GroundedData
+from adducir.experiments.grounded_generation.loading import Loading
 from adducir.experiments.step import Step
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
     from adducir.hindsight.closed import ClosedSets
-    from adducir.hindsight.model import Data, Hindsight
 
 
 class Answered(Protocol):
@@ -53,8 +52,8 @@ class Opened(Protocol):
     def identities(self) -> Mapping[str, str]:
         """The fingerprints of what the three parts start from."""
 
-    def loaded(self, before: Any, seed: int, context: "Context") -> "tuple[Hindsight, Data]":
-        """The three parts with the weights after a phase, and what they read."""
+    def loading(self, before: Any = None, seed: int = 0) -> Loading:
+        """How a process loads the three parts with the weights after a phase."""
 
     def answers(self, system: str, k: int | None) -> Sequence[Answered]:
         """The answers of a system with so many sampled passages, one of each seed."""

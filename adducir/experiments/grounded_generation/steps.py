@@ -2,11 +2,24 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.artifacts import read_manifest
+from adducir.core.artifacts import artifact_fingerprint, read_manifest
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import Local
 from adducir.encoders.sources import encoder_source
+from adducir.experiments.grounded_generation.loading import (
+    CANDIDATES,
+    VECTORS,
+    WEIGHTS,
+    Loading,
+    asked_of,
+    asked_with,
+    texts_of_candidates,
+    texts_of_network,
+)
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.generators.kinds import GENERATORS
@@ -18,12 +31,10 @@ from adducir.models.sources import MINILM
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.hindsight.closed import ClosedSets
+    from adducir.hindsight.encoding import Making
     from adducir.hindsight.model import Data, Hindsight
 
-VECTORS = "vectors.safetensors"
-CANDIDATES = "candidates.safetensors"
 CLOSED = "closed.safetensors"
-WEIGHTS = "weights.safetensors"
 
 
 class PartsStep(ArtifactStep):
@@ -97,7 +108,20 @@ class PartsStep(ArtifactStep):
 
     def loaded(self, context: "Context") -> "tuple[Hindsight, Data]":
         """The three parts with the weights before, and what they read."""
-        return self.study.loaded(self.before, self.seed, context)
+        return self.loading.parts(choose_device(context.device), context)
+
+    @property
+    def loading(self) -> Loading:
+        """How a process loads them."""
+        return self.study.loading(self.before, self.seed)
+
+    def making(self, context: "Context") -> "Making":
+        """How its shards are made, which are kept until it is there."""
+        from adducir.hindsight.encoding import Making
+
+        key = artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
+        sharding = Sharding(self.path, context.execution, is_locked=True)
+        return Making(key, sharding, context.device, context.threads, context.progress)
 
 
 class VectorsStep(PartsStep):
@@ -126,9 +150,8 @@ class VectorsStep(PartsStep):
             recipe.retriever,
             recipe.guide,
             self.study.folder,
-            choose_device(context.device),
-            parts=parts,
-            progress=context.progress,
+            partial(texts_of_network, self.study.loading()),
+            self.making(context),
         )
         return {"texts": count}
 
@@ -159,27 +182,10 @@ class CandidatesStep(PartsStep):
         from adducir.hindsight.candidates import candidates_of
 
         recipe, problem = self.study.recipe, self.study.data.problem()
-        found = candidates_of(
-            recipe.closed,
-            problem,
-            recipe.guide,
-            self.study.folder,
-            choose_device(context.device),
-            threads=context.threads,
-            parts=parts,
-            progress=context.progress,
-        )
+        load = partial(texts_of_candidates, self.study.loading())
+        found = candidates_of(recipe.closed, problem, recipe.guide, load, self.making(context))
         found.save(folder / CANDIDATES)
         return {"contexts": len(problem.contexts), "passages": len(problem.passages)}
-
-    def read(self, contexts: Any) -> Any:
-        """Those of some contexts, for retriever and guide; None where they are all passages."""
-        from adducir.hindsight.candidates import Candidates
-
-        problem, depth = self.study.data.problem(), self.study.recipe.closed.candidate_depth
-        if depth >= len(problem.passages):
-            return None
-        return Candidates.load(self.path / CANDIDATES).of(contexts)
 
 
 class ClosedStep(PartsStep):
@@ -223,29 +229,23 @@ class ClosedStep(PartsStep):
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
-        import numpy as np
-
-        problem = self.study.data.problem()
-        contexts = np.concatenate([problem.parts[part] for part in self.parts])
-        closed = self.ranked(contexts, parts, context)
+        closed = self.ranked(context)
         closed.save(folder / CLOSED)
-        return {"contexts": len(contexts), "passages": len(problem.passages)}
+        passages = len(self.study.data.problem().passages)
+        return {"contexts": len(closed.contexts), "passages": passages}
 
-    def ranked(self, contexts: Any, parts: Path, context: "Context") -> "ClosedSets":
-        """Both lists of some contexts, by the weights as they are."""
-        from adducir.hindsight.closed import closed_sets
+    def ranked(self, context: "Context") -> "ClosedSets":
+        """Both lists of its contexts, by the weights as they are."""
+        from adducir.hindsight.closed_work import closed_sets
+        from adducir.hindsight.encoding import Loader
 
-        model, data = self.loaded(context)
-        return closed_sets(
-            model,
-            data,
-            contexts,
-            self.study.recipe.closed.depth,
-            candidates=self.candidates.read(contexts) if self.candidates else None,
-            precision=self.study.recipe.closed.precision,
-            parts=parts,
-            progress=context.progress,
-        )
+        candidates = None if self.candidates is None else self.candidates.path
+        given = self.loading, self.parts, candidates
+        asked = asked_with(*given, *self.loaded(context))
+        every = self.study.data.problem().contexts
+        names = tuple(every[number].id for number in asked.contexts)
+        load = partial(asked_of, *given)
+        return closed_sets(Loader(load, Local(asked)), names, self.making(context))
 
     def read(self) -> "ClosedSets":
         """What stands in its file."""

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.folders import name_in_study
+from adducir.core.sharding.work import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.answers import AnswerStep, LikelihoodStep
 from adducir.experiments.grounded_generation.data import GroundedData
+from adducir.experiments.grounded_generation.loading import Loading
 from adducir.experiments.grounded_generation.recipe import GroundedGeneration
 from adducir.experiments.grounded_generation.steps import (
-    WEIGHTS,
     CandidatesStep,
     ClosedStep,
     PhaseStep,
@@ -24,14 +25,13 @@ from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import file_name, untestable
 from adducir.experiments.step import Step, Unknown
 from adducir.hindsight.recipe import PhaseRecipe
-from adducir.models.machine import choose_device, seed_of
+from adducir.models.machine import seed_of
 from adducir.models.sources import model_source
 from adducir.version import __version__
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.experiments.planner import Planner
-    from adducir.hindsight.model import Data, Hindsight
 
 UNTRAINED = "untrained"
 
@@ -161,30 +161,17 @@ class GroundedStudy(Study):
             changes["sample"] = phase.sample.model_copy(update={"k": trial.k})
         return phase.model_copy(update=changes)
 
-    def loaded(
-        self, before: PhaseStep | None, seed: int, context: "Context"
-    ) -> "tuple[Hindsight, Data]":
-        """The three parts with the weights after a phase, and what they read."""
-        from adducir.hindsight.building import Frozen, assemble
-        from adducir.training.checkpoints import load_weights
-
-        device, problem = choose_device(context.device), self.data.problem()
-        recipe = self.recipe
-        generator = recipe.generator.load(self.folder)
-        frozen = None
-        if self.vector_steps:
-            path = self.vector_steps[0].path / "vectors.safetensors"
-            frozen = context.latest(
-                "frozen vectors",
-                (read_manifest(path.parent).fingerprint, str(device)),
-                lambda: Frozen.load(path, problem, generator, device),
-            )
-        model, data = assemble(
-            recipe.retriever, recipe.guide, self.folder, problem, generator, frozen, seed, device
+    def loading(self, before: PhaseStep | None = None, seed: int = 0) -> Loading:
+        """How a process loads the three parts with the weights after a phase."""
+        return Loading(
+            self.recipe,
+            self.folder,
+            self.data.identity,
+            Local(self.data),
+            self.vector_steps[0].path if self.vector_steps else None,
+            None if before is None else before.path,
+            seed,
         )
-        if before is not None:
-            load_weights(before.path / WEIGHTS, model)
-        return model, data
 
     def goals(self) -> Sequence[Step]:
         """The answers, and how probable targets are."""

@@ -93,7 +93,7 @@ class _Encoder(RankingSystem):
             "lengths": None if lengths == LengthPart() else lengths,
             "pooling": pooling,
         }
-        is_alone = context.workers == 1
+        is_alone = context.execution.is_here
         work = SpanWork(
             source,
             partial(list, tasks) if is_alone else step.data.tasks,

@@ -1,0 +1,148 @@
+"""The three parts and what they read, loaded in any process."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError
+from adducir.core.sharding.work import NOT_LOADED, Local
+from adducir.experiments.grounded_generation.data import GroundedData
+
+if TYPE_CHECKING:
+    import torch
+
+    from adducir.experiments.context import Context
+    from adducir.hindsight.building import Frozen, Problem
+    from adducir.hindsight.closed import Asked
+    from adducir.hindsight.encoding import Readable
+    from adducir.hindsight.model import Data, Hindsight
+
+VECTORS = "vectors.safetensors"
+CANDIDATES = "candidates.safetensors"
+WEIGHTS = "weights.safetensors"
+
+
+@dataclass(frozen=True)
+class Loading:
+    """What a process needs to know; it can be pickled, and is small.
+
+    Attributes:
+        recipe: What the experiment file says.
+        folder: The study's folder.
+        identity: The fingerprint of the data.
+        data: The data, in the process that has them open.
+        vectors: The artifact of the vectors of a network that is not trained.
+        before: The artifact of the weights to begin with; None before any training.
+        seed: Of new weights.
+    """
+
+    recipe: Any
+    folder: Path
+    identity: str
+    data: Local = NOT_LOADED
+    vectors: Path | None = None
+    before: Path | None = None
+    seed: int = 0
+
+    def problem(self) -> "Problem":
+        """Contexts and passages.
+
+        Raises:
+            InputError: They were changed meanwhile.
+        """
+        data = self.data.value or GroundedData(self.recipe.data, self.folder)
+        if data.identity != self.identity:
+            raise InputError(
+                "the data were changed meanwhile.", path=self.folder, hint="Run this again."
+            )
+        problem: Problem = data.problem()
+        return problem
+
+    def parts(
+        self, device: "torch.device", context: "Context | None" = None
+    ) -> "tuple[Hindsight, Data]":
+        """The three parts and what they read.
+
+        Args:
+            context: Keeps what trainings in a row share.
+        """
+        from adducir.hindsight.building import Frozen, assemble
+        from adducir.training.checkpoints import load_weights
+
+        problem, recipe = self.problem(), self.recipe
+        generator = recipe.generator.load(self.folder)
+        frozen = None
+        if self.vectors is not None:
+            load = partial(Frozen.load, self.vectors / VECTORS, problem, generator, device)
+            frozen = load() if context is None else self._shared(context, device, load)
+        model, data = assemble(
+            recipe.retriever,
+            recipe.guide,
+            self.folder,
+            problem,
+            generator,
+            frozen,
+            self.seed,
+            device,
+        )
+        if self.before is not None:
+            load_weights(self.before / WEIGHTS, model)
+        return model, data
+
+    def _shared(self, context: "Context", device: "torch.device", load: Any) -> "Frozen":
+        key = None if self.vectors is None else read_manifest(self.vectors).fingerprint
+        frozen: Frozen = context.latest("frozen vectors", (key, str(device)), load)
+        return frozen
+
+
+def texts_of_network(loading: Loading, device: "torch.device") -> "Mapping[str, Readable]":
+    """What a network that is not trained reads."""
+    from adducir.hindsight.building import readable_texts
+
+    recipe = loading.recipe
+    return readable_texts(loading.problem(), recipe.retriever, recipe.guide, loading.folder, device)
+
+
+def texts_of_candidates(loading: Loading, device: "torch.device") -> "Mapping[str, Readable]":
+    """What MiniLM reads where its vectors rank candidates."""
+    from adducir.hindsight.candidates import texts_of
+    from adducir.hindsight.recipe import RetrieverRecipe
+    from adducir.hindsight.vectors import Network
+    from adducir.models.sources import MINILM
+
+    problem = loading.problem()
+    network = Network(RetrieverRecipe(base=MINILM), loading.folder).eval().to(device)
+    return texts_of(network, problem.passages, problem.queries(loading.recipe.guide))
+
+
+def asked_of(
+    loading: Loading, parts: tuple[str, ...], candidates: Path | None, device: "torch.device"
+) -> "Asked":
+    """What the closed sets of the contexts of some parts are made of.
+
+    Args:
+        candidates: The artifact of what is scored for each context; None for all passages.
+    """
+    return asked_with(loading, parts, candidates, *loading.parts(device))
+
+
+def asked_with(
+    loading: Loading,
+    parts: tuple[str, ...],
+    candidates: Path | None,
+    model: "Hindsight",
+    data: "Data",
+) -> "Asked":
+    """The same, with what is loaded already."""
+    from adducir.hindsight.candidates import Candidates
+    from adducir.hindsight.closed import Asked
+
+    problem, closed = loading.problem(), loading.recipe.closed
+    contexts = problem.contexts_of(parts)
+    some = None
+    if candidates is not None and closed.candidate_depth < len(problem.passages):
+        some = Candidates.load(candidates / CANDIDATES).of(contexts)
+    return Asked(model, data, contexts, closed.depth, some, closed.precision)

@@ -1,0 +1,304 @@
+"""Vectors of texts, in shards made anywhere; see :mod:`adducir.core.sharding`.
+
+Texts come in blocks, and batches are cut inside a block. A shard is a block or, where there are few
+of them, some batches of one: no vector depends on that. Its file holds
+
+``places``  int64, (n,) the texts' places in the block
+``values``  float32, (T, D), their vectors, one text's behind the other's
+``starts``  int64, (n + 1,), where those of each text begin
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
+from adducir.core.sharding.made import Made
+from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
+from adducir.encoders.kinds import Side
+from adducir.encoders.maxsim import MultiVectors
+from adducir.hindsight.vectors import Live, Network, Numbers, Padded
+from adducir.models.artifacts import model_versions
+from adducir.models.batches import batch_rule, computed, keeping_batches, token_batches
+from adducir.models.machine import choose_device, device_kind, device_of_worker, settle_threads
+from adducir.models.shards import read_shard, write_shard
+
+T = TypeVar("T")
+
+BLOCK = 8192
+"""Texts in a block."""
+SHARDS = 8
+"""Shards, at least, as far as there are batches: so many processes have something to do."""
+
+
+@dataclass(frozen=True)
+class Readable:
+    """Texts whose vectors can be computed.
+
+    Attributes:
+        batch: Gives the vectors of texts by number.
+        lengths: Gives the tokens of texts by number.
+        numbers: (n,) the texts that are wanted, rising.
+        device: What batches are cut for.
+    """
+
+    batch: Callable[[Numbers], Padded]
+    lengths: Callable[[Numbers], Sequence[int]]
+    numbers: Numbers
+    device: torch.device | None = None
+
+    @classmethod
+    def of(cls, network: Network, texts: Sequence[str], side: Side, device: torch.device) -> Self:
+        """All of some texts by a network; tokens are read when the first are needed."""
+
+        @cache
+        def live() -> Live:
+            return Live(network, texts, side)
+
+        return cls(
+            lambda numbers: live().batch(numbers),
+            lambda numbers: [len(live().inputs[number]) for number in numbers],
+            np.arange(len(texts)),
+            device,
+        )
+
+    def vectors(
+        self, batches: Sequence[Numbers], numbers: Numbers
+    ) -> tuple[list[int], list[NDArray[np.float32]]]:
+        """The places and the vectors of some batches of these texts, without gradient."""
+        places: list[int] = []
+        found: list[NDArray[np.float32]] = []
+
+        def compute(some: Numbers) -> Padded:
+            with torch.inference_mode():
+                return self.batch(numbers[some])
+
+        for some, (vectors, mask) in computed(batches, compute):
+            counts, values = mask.bool().cpu().numpy(), vectors.float().cpu().numpy()
+            found += [values[row][counts[row]] for row in range(len(some))]
+            places += some.tolist()
+        return places, found
+
+
+@dataclass(frozen=True)
+class Loader(Generic[T]):
+    """What every process loads by itself; pickled, it is small.
+
+    Attributes:
+        load: Gives it on a device.
+        loaded: The same, in the process that has it.
+    """
+
+    load: Callable[[torch.device], T]
+    loaded: Local = NOT_LOADED
+
+    def get(self, device: torch.device) -> T:
+        """What this process has, or loads."""
+        found: T = self.load(device) if self.loaded.value is None else self.loaded.value
+        return found
+
+
+@dataclass(frozen=True)
+class Making:
+    """How shards are made; no byte of them depends on it, but for ``key``.
+
+    Attributes:
+        key: The fingerprint of all that determines them.
+        sharding: Who makes them, and beside which output they are kept.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of each worker that has a process of its own.
+    """
+
+    key: str = ""
+    sharding: Sharding | None = None
+    device: str = "auto"
+    threads: int | None = None
+    progress: Progress = SILENT
+
+    def chosen(self) -> torch.device:
+        """The device of this process."""
+        return choose_device(self.device)
+
+
+class Block(NamedTuple):
+    """Some batches of a block of texts: places ``first`` to ``end`` - 1 of those of a name."""
+
+    name: str
+    first: int
+    end: int
+    piece: int
+    pieces: int
+
+
+@dataclass(frozen=True)
+class VectorsWork:
+    """Vectors of texts; see :class:`adducir.core.sharding.work.Work`.
+
+    Attributes:
+        texts: The texts, by name.
+        counts: How many these are, by name.
+        key: The fingerprint of all that determines the vectors.
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of each worker that has a process of its own.
+        block: Texts in a block.
+        shards: How many shards there are at least, as far as there are batches.
+    """
+
+    texts: Loader[Mapping[str, Readable]]
+    counts: Mapping[str, int]
+    key: str = ""
+    device: str = "auto"
+    threads: int | None = None
+    block: int = BLOCK
+    shards: int = SHARDS
+    size: int = 1
+    doing: str = "encoding"
+    unit: str = "blocks"
+    name: str = "vectors-{:06d}.safetensors"
+
+    @property
+    def total(self) -> int:
+        """See :class:`.Work`."""
+        return sum(1 for _ in self.items(check=False))
+
+    def identity(self) -> Mapping[str, Any]:
+        """See :class:`.Work`: all that determines the vectors."""
+        return {
+            "key": self.key,
+            "counts": self.counts,
+            "block": self.block,
+            "shards": self.shards,
+            "batches": batch_rule(None),
+            "versions": model_versions(),
+        }
+
+    def check(self) -> None:
+        """See :class:`.Work`: whoever made it has opened the model."""
+
+    def items(self, *, check: bool) -> Iterator[Block]:
+        """See :class:`.Work`."""
+        del check
+        blocks = sum(-(-count // self.block) for count in self.counts.values())
+        pieces = -(-self.shards // max(1, blocks))
+        for name, count in self.counts.items():
+            for first in range(0, count, self.block):
+                end = min(first + self.block, count)
+                yield from (Block(name, first, end, piece, pieces) for piece in range(pieces))
+
+    def describe(self, item: Block) -> tuple[str, bytes]:
+        """See :class:`.Work`: the texts are those of the key."""
+        piece = "" if item.pieces == 1 else f", part {item.piece + 1} of {item.pieces}"
+        return f"{item.name} {item.first:,} to {item.end - 1:,}{piece}", b""
+
+    def builder(self, place: WorkerPlace) -> "_Builder":
+        """See :class:`.Work`."""
+        return _Builder(self, place)
+
+
+class _Builder:
+    """A network that makes shards of vectors."""
+
+    def __init__(self, work: VectorsWork, place: WorkerPlace) -> None:
+        settle_threads(work.threads, place)
+        device = device_of_worker(work.device, place)
+        self.device = device_kind(device)
+        self._texts = work.texts.get(device)
+        # The pieces of a block follow one another.
+        self._batches = lru_cache(maxsize=1)(self._cut)
+
+    def make(self, items: Sequence[Block], path: Path) -> None:
+        """See :class:`adducir.core.sharding.work.Builder`."""
+        (item,) = items
+        texts = self._texts[item.name]
+        batches = self._batches(item.name, item.first, item.end)
+        with keeping_batches():
+            places, found = texts.vectors(
+                batches[item.piece :: item.pieces], texts.numbers[item.first : item.end]
+            )
+        packed = _packed(found)
+        numbers = np.array(places, dtype=np.int64)
+        write_shard(path, {"places": numbers, "values": packed.values, "starts": packed.starts})
+
+    def _cut(self, name: str, first: int, end: int) -> list[Numbers]:
+        texts = self._texts[name]
+        return token_batches(texts.lengths(texts.numbers[first:end]), None, texts.device)
+
+
+class VectorFiles(NamedTuple):
+    """The vectors of a :class:`VectorsWork`, in files.
+
+    Attributes:
+        blocks: By name, the files of each block.
+    """
+
+    blocks: Mapping[str, Sequence[Sequence[Path]]]
+
+    @classmethod
+    def of(cls, work: VectorsWork, made: Made) -> Self:
+        """Those that were made of some work."""
+        found: dict[str, dict[int, list[Path]]] = {name: {} for name in work.counts}
+        for item, path in zip(work.items(check=False), made.files, strict=True):
+            found[item.name].setdefault(item.first, []).append(path)
+        return cls({name: [*blocks.values()] for name, blocks in found.items()})
+
+    def read(self, name: str, first: int = 0, end: int | None = None) -> MultiVectors:
+        """The vectors of the texts of blocks ``first`` to ``end`` - 1; by default of all."""
+        return _packed([one for block in self.blocks[name][first:end] for one in _rows(block)])
+
+    def parts(self, name: str, size: int) -> Iterator[MultiVectors]:
+        """The vectors of all texts, so many blocks at a time."""
+        for first in range(0, len(self.blocks[name]), size):
+            yield self.read(name, first, first + size)
+
+
+@contextmanager
+def encoded(
+    texts: Loader[Mapping[str, Readable]],
+    counts: Mapping[str, int],
+    how: Making,
+    block: int = BLOCK,
+    shards: int = SHARDS,
+) -> Iterator[tuple[VectorFiles, Sharding]]:
+    """Encode texts by name; the files are there inside the block.
+
+    Args:
+        texts: The texts.
+        counts: How many these are, by name.
+        how: How shards are made.
+        block: Texts in a block, whose batches are cut by themselves.
+        shards: How many there are at least, as far as there are batches.
+
+    Yields:
+        The files, and where other shards can be kept.
+
+    Raises:
+        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
+    """
+    work = VectorsWork(texts, counts, how.key, how.device, how.threads, block, shards)
+    with (
+        sharding_or_temporary(how.sharding) as kept,
+        kept.made(kept.folder(work), work, how.progress) as made,
+    ):
+        yield VectorFiles.of(work, made), replace(kept, is_locked=True)
+
+
+def _rows(files: Sequence[Path]) -> list[NDArray[np.float32]]:
+    """The vectors of each text of a block, in the texts' order."""
+    found: dict[int, NDArray[np.float32]] = {}
+    for path in files:
+        arrays = read_shard(path)
+        rows = np.split(arrays["values"], arrays["starts"][1:-1])
+        found |= zip(arrays["places"].tolist(), rows, strict=False)
+    return [found[place] for place in range(len(found))]
+
+
+def _packed(rows: list[NDArray[np.float32]]) -> MultiVectors:
+    return MultiVectors.of(rows, rows[0].shape[1] if rows else 0)
