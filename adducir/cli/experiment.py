@@ -36,6 +36,16 @@ def experiment(
         option("Processes that make the shards of one step: one per core, or one per GPU.", min=1),
         without("dry_run"),
     ] = 1,
+    ray: Annotated[
+        str | None,
+        option("Make shards on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
+        without("dry_run"),
+    ] = None,
+    processes: Annotated[
+        int,
+        option("Processes of this machine that train one model together, one per GPU.", min=1),
+        without("dry_run"),
+    ] = 1,
     allow_code: Annotated[
         bool, option("Let Python code that the file names run; once a study."), without("dry_run")
     ] = False,
@@ -56,6 +66,8 @@ def experiment(
         device=device,
         jobs=jobs,
         workers=workers,
+        ray=ray,
+        processes=processes,
         allow_code=allow_code,
         format_name=format_name,
         output=output,
@@ -72,18 +84,22 @@ def run(
     device: str = "auto",
     jobs: int = 1,
     workers: int = 1,
+    ray: str | None = None,
+    processes: int = 1,
     allow_code: bool = False,
     format_name: str | None = None,
     output: Path | None = None,
 ) -> None:
     """Run an experiment file and print its table, or its plan for a dry run."""
     from adducir.cli.console import near, open_progress, show
+    from adducir.cli.shards import PartOptions
     from adducir.cli.tables import show_table
     from adducir.core.rates import kept_rates
     from adducir.experiments.estimates import MEASURE
     from adducir.experiments.experiment import plan_experiment, run_experiment
     from adducir.experiments.measuring import this_machine
 
+    PartOptions(workers, ray=ray).execution()  # refuses what excludes each other
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
@@ -104,6 +120,8 @@ def run(
             device=device,
             jobs=jobs,
             workers=workers,
+            ray=ray,
+            processes=processes,
             allow_code=allow_code,
             progress=progress,
         )

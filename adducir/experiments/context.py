@@ -24,6 +24,8 @@ class Context:
         progress: Notified of each step.
         steps: All of the plan's (:class:`.Step`), each after those that it is made from.
         workers: Processes that make the shards of one step.
+        ray: The address of a Ray cluster that makes them.
+        processes: Processes that train one model together.
     """
 
     shown: Callable[[Path], str] = str
@@ -33,6 +35,8 @@ class Context:
     progress: Progress = SILENT
     steps: Sequence[Any] = ()
     workers: int = 1
+    ray: str | None = None
+    processes: int = 1
     _opened: dict[Hashable, Any] = field(default_factory=dict)
     _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
     _described: set[str] = field(default_factory=set)
@@ -49,7 +53,7 @@ class Context:
     @property
     def execution(self) -> Execution:
         """Who makes the shards of a step."""
-        return Execution(workers=self.workers)
+        return Execution(workers=self.workers, ray=self.ray)
 
     def opened(self, key: Hashable, opener: Callable[[], T], close: Callable[[T], object]) -> T:
         """What several steps read, opened once and closed at the end."""

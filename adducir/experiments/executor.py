@@ -6,7 +6,7 @@ on the process that makes it.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from adducir.core.progress import Silent
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan
 from adducir.experiments.step import Step
+from adducir.experiments.training_processes import make_together
 
 if TYPE_CHECKING:
     from adducir.core.progress import Progress
@@ -48,11 +49,11 @@ def make_steps(
     """
     groups = _groups(needed)
     jobs = min(jobs, len(groups))
+    order = _Order.of(plan, context)
     if jobs < 2:
         for step in needed:
-            step.make(context)
+            _make(step, order, context, plan_again)
         return
-    order = _Order.of(plan, context)
     progress = context.progress
     progress.start("making", len(needed), "steps")
     pool: _Pool = WorkerPool(jobs, partial(_start, order, plan_again))
@@ -61,6 +62,16 @@ def make_steps(
     finally:
         pool.close()
         progress.finish()
+
+
+def _make(step: Step, order: "_Order", context: Context, plan_again: Callable[..., Plan]) -> None:
+    """Make a step here, or a model by several processes that train it together."""
+    if order.processes < 2 or not step.trains:
+        step.make(context)
+        return
+    start = partial(_start, replace(order, processes=1), plan_again)
+    for note in make_together(start, step.path, order.processes):
+        context.progress.note(note)
 
 
 def _groups(needed: Sequence[Step]) -> list[list[Step]]:
@@ -109,6 +120,8 @@ class _Order:
     threads: int | None
     device: str
     workers: int
+    ray: str | None
+    processes: int
     identity: str
 
     @classmethod
@@ -121,6 +134,8 @@ class _Order:
             context.threads,
             context.device,
             context.workers,
+            context.ray,
+            context.processes,
             _identity(plan),
         )
 
@@ -167,6 +182,7 @@ class _Worker:
             order.rebuild,
             self._notes,
             workers=order.workers,
+            ray=order.ray,
         )
 
     def make(self, paths: Sequence[str]) -> list[str]:
@@ -174,7 +190,7 @@ class _Worker:
         steps = {str(step.path): step for step in self._plan.steps}
         self._notes.lines.clear()
         for path in paths:
-            steps[path].make(self._context)
+            _make(steps[path], self._order, self._context, self._plan_again)
         return list(self._notes.lines)
 
 

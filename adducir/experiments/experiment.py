@@ -81,6 +81,8 @@ def run_experiment(
     rebuild: bool = False,
     jobs: int = 1,
     workers: int = 1,
+    ray: str | None = None,
+    processes: int = 1,
     allow_code: bool = False,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -97,6 +99,8 @@ def run_experiment(
         rebuild: Make everything anew, as for a plan that says so.
         jobs: How many processes make steps that do not depend on one another.
         workers: How many processes make the shards of one step, such as a reranked run.
+        ray: The address of a Ray cluster that makes them.
+        processes: How many processes train one model together, one per GPU.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
         progress: Notified of each step.
@@ -116,7 +120,15 @@ def run_experiment(
     with (
         publishing_results(plan.output, progress) as folder,
         Context(
-            plan.shown, threads, device, plan.rebuild, progress, plan.steps, workers
+            plan.shown,
+            threads,
+            device,
+            plan.rebuild,
+            progress,
+            plan.steps,
+            workers,
+            ray,
+            processes,
         ) as context,
     ):
         made = plan.prepare(progress, allow_code=allow_code)

@@ -49,6 +49,7 @@ class Step(ABC):
         verb: What is done, for the plan's lines: "build", "search".
         kept: What is done where it is there.
         stage: Where its line stands in the plan.
+        trains: Whether several processes can make it together, as they train one model.
     """
 
     path: Path
@@ -58,6 +59,7 @@ class Step(ABC):
     verb: str
     kept: str = "keep"
     stage: int = 0
+    trains: bool = False
 
     @property
     def runs_code(self) -> str | None:
@@ -184,6 +186,7 @@ class ModelStep(Step):
     reads: Sequence[KeyPath] = ()
     prepared: PreparationStep | None = None
     verb = "train"
+    trains = True
 
     @property
     def inputs(self) -> Sequence[Step]:  # type: ignore[override]

@@ -135,7 +135,11 @@ class Processes:
         """
         for rank, error in enumerate(errors):
             if error is not None:
-                raise MachineError(f"process {rank} of {self.count} stopped: {error}")
+                raise PeerStoppedError(f"process {rank} of {self.count} stopped: {error}")
+
+
+class PeerStoppedError(MachineError):
+    """Another process of the training stopped, and says why; this one cannot go on."""
 
 
 ALONE = Processes()
@@ -259,7 +263,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise MachineError(
+        raise PeerStoppedError(
             "another process of this training stopped.",
             hint="Its own message says why, unless it was killed. Start the training again: it "
             "goes on from its last snapshot.",
