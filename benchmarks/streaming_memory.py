@@ -1,16 +1,21 @@
 """Peak memory of what searches many texts, as these grow: 1, 4 and 16 times as many.
 
 ``pools``: HotpotQA's pools. ``adducir corpora hotpotqa`` searches so many made-up abstracts for
-300 questions. ``late``: late interaction over a book's passages. So many made-up passages are
+300 questions. ``grounded``: the passages of a study of grounded
+generation are read. ``late``: late interaction over a book's passages. So many made-up passages are
 encoded by a tiny BERT and ranked for 32 contexts, as a study of known items does. Each runs in a
 process of its own, whose greatest resident memory (VmHWM) is reported, before the texts and at the
-end, with a digest of what came out.
+end, with a digest of what came out. The ways of a study of masked spans (``masks``, ``examples``,
+``opening``, ``training``, ``candidates``, ``passages``) are those of ``span_studies.py``.
 
     python benchmarks/streaming_memory.py pools [--texts 20000] [--part 65536] [--growth 1,4,16]
     python benchmarks/streaming_memory.py late [--texts 1000]
+    python benchmarks/streaming_memory.py training [--texts 2000]
 """
 
 import argparse
+import ctypes
+import gc
 import hashlib
 import json
 import subprocess
@@ -21,6 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import span_studies
 from synthetic import documents, queries
 from training_memory import peak
 
@@ -28,7 +34,17 @@ from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.ranking import SpanTask
 
 QUESTIONS, CONTEXTS = 300, 32
-TEXTS = {"pools": 20_000, "late": 1000}
+TEXTS = {
+    "pools": 20_000,
+    "late": 1000,
+    "grounded": 10_000,
+    "masks": 2000,
+    "examples": 2000,
+    "opening": 2000,
+    "training": 2000,
+    "candidates": 2000,
+    "passages": 2000,
+}
 
 
 def write_hotpotqa(folder: Path, count: int) -> list[str]:
@@ -116,15 +132,56 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     return work
 
 
+def grounded(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
+    """Read so many passages of a study of grounded generation."""
+    del part
+    from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
+    from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
+
+    with (folder / "passages.jsonl").open("w", encoding="utf-8") as file:
+        for docno, text in documents(count, 100):
+            file.write(json.dumps({"docno": docno, "title": docno, "text": text}) + "\n")
+    write_contexts([GroundedContext("c", "what", "that", ("D00000001",))], folder / "test.jsonl")
+    recipe = DataRecipe(passages=str(folder / "passages.jsonl"), test=("test.jsonl",))
+    data = GroundedData(recipe, folder)
+
+    def work() -> bytes:
+        digest = hashlib.sha256()
+        for text in data.problem().passages:
+            digest.update(text.encode())
+        return digest.digest()
+
+    return work
+
+
+def begin_anew() -> None:
+    """Give back what is free, and let the greatest resident memory be that of now (Linux)."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
 def measured(what: str, count: int, part: int | None) -> dict[str, Any]:
     """In this process."""
     with tempfile.TemporaryDirectory() as place:
-        work = {"pools": pools, "late": late}[what](Path(place), count, part)
+        makers = {"pools": pools, "late": late, "grounded": grounded}
+        maker = makers.get(what) or getattr(span_studies, what)
+        work = maker(Path(place), count, part)
+        begin_anew()
         figures: dict[str, Any] = {"before": peak()}
         began = time.process_time()
         found = work()
         figures |= {"seconds": time.process_time() - began, "peak": peak()}
         return figures | {"digest": hashlib.sha256(found).hexdigest()[:16]}
+
+
+def measured_apart(what: str, count: int, part: int | None = None) -> dict[str, Any]:
+    """In a process of its own."""
+    words = [sys.executable, __file__, what, "--here", f"--texts={count}"]
+    words += [] if part is None else [f"--part={part}"]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def main() -> None:
@@ -140,10 +197,7 @@ def main() -> None:
         print("\n" + json.dumps(measured(options.what, count, options.part)))
         return
     for times in map(int, options.growth.split(",")):
-        words = [sys.executable, __file__, options.what, "--here", f"--texts={times * count}"]
-        words += [] if options.part is None else [f"--part={options.part}"]
-        done = subprocess.run(words, check=True, capture_output=True, text=True)
-        one = json.loads(done.stdout.splitlines()[-1])
+        one = measured_apart(options.what, times * count, options.part)
         print(
             f"{times:>2}x: {times * count:,} texts; peak in MB: {one['before']:,.0f} before, "
             f"{one['peak']:,.0f} in all; {one['seconds']:.1f} s of the processor; digest "

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -127,15 +128,15 @@ def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
 ) -> "Iterator[SpanTask]":
     """The tasks, read anew; in other processes, too."""
+    from adducir.core.text_file import TextFile
     from adducir.datasets.spans.record import read_spans
-    from adducir.encoders.ranking import book_tasks, collection_task
+    from adducir.encoders.ranking import book_tasks, task_among
 
     if relic is not None:
         from adducir.datasets.quotations import read_relic
 
         yield from book_tasks(read_relic(relic), hidden=True)
         return
-    some, more = (
-        [span for path in paths for span in read_spans(path)] for paths in (spans, candidates)
-    )
-    yield collection_task(some, more)
+    some = [span for path in spans for span in read_spans(path)]
+    more = (span for path in candidates for span in read_spans(path))
+    yield task_among(some, chain(some, more), TextFile)

@@ -69,6 +69,34 @@ class TextFile(Sequence[str]):
         return data.decode("utf-8", "surrogatepass")
 
 
+class MadeTexts(Sequence[str]):
+    """Texts that are made anew whenever they are asked for, such as passages of a text.
+
+    Args:
+        count: How many there are.
+        make: Makes the text of a number.
+    """
+
+    def __init__(self, count: int, make: Callable[[int], str]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self._make(number) for number in range(*place.indices(self._count))]
+        if not -self._count <= place < self._count:
+            raise IndexError(place)
+        return self._make(int(place) % self._count)
+
+
 class _ReadWhenNeeded(Sequence[T]):
     """What is made of texts, anew whenever it is asked for."""
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
+from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 
@@ -65,17 +66,17 @@ def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]
             folder.
         MachineError: The disk is full, or the place cannot be written.
     """
-    seen: set[str] = set()
+    seen, count = Seen(), 0
     with writing_text(path) as handle:
         for record in records:
-            if record.id in seen:
+            count += 1
+            if seen.add(record.id):
                 raise InputError(f"the id {record.id!r} comes twice.", path=path)
-            seen.add(record.id)
             try:
                 handle.write(orjson.dumps(value_of(record)).decode() + "\n")
             except (UsageError, orjson.JSONEncodeError) as error:  # or half of a surrogate pair
                 raise InputError(f"{record.id!r} cannot be written: {error}", path=path) from error
-    return len(seen)
+    return count
 
 
 def check_keys(record: Any, what: str, required: Iterable[str], known: Iterable[str]) -> None:

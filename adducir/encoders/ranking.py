@@ -7,6 +7,7 @@ different text is encoded and scored once, and counts as often as it is there.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
+from adducir.core.text_file import MadeTexts, TextFile
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
-from adducir.datasets.spans.record import MaskedSpan, candidates_of
+from adducir.datasets.spans.record import MaskedSpan, two_texts
 from adducir.encoders.maxsim import MultiVectors, Packed, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.models.machine import Precision
@@ -82,10 +84,41 @@ def collection_task(spans: Sequence[MaskedSpan], more: Sequence[MaskedSpan] = ()
     Raises:
         InputError: A candidate has two texts.
     """
-    texts = candidates_of([*spans, *more])
-    numbers = {docno: number for number, docno in enumerate(texts)}
-    gold = np.array([numbers[span.candidate or span.id] for span in spans], dtype=np.int64)
-    return SpanTask(spans, list(texts.values()), list(texts), gold)
+    return task_among(spans, [*spans, *more])
+
+
+def task_among(
+    spans: Sequence[MaskedSpan],
+    candidates: Iterable[MaskedSpan],
+    keep: Callable[[], list[str] | TextFile] = list,
+) -> SpanTask:
+    """Contexts among candidates, of which docnos and texts alone are kept.
+
+    Args:
+        spans: The contexts; their own spans are among ``candidates``.
+        candidates: Spans, which are read once; those of one docno are one candidate.
+        keep: Makes what docnos or texts are kept in: a :class:`.TextFile` if they are many.
+
+    Raises:
+        InputError: A candidate has two texts.
+    """
+    docnos, texts = keep(), keep()
+    for span in candidates:
+        docnos.append(span.candidate or span.id)
+        texts.append(span.text)
+    same = Distinct(docnos)
+    if len(same.firsts) < len(docnos):
+        for place, first in enumerate(same.firsts[same.of].tolist()):
+            if texts[place] != texts[first]:
+                raise two_texts(docnos[place])
+        every, docnos, texts = (docnos, texts), keep(), keep()
+        for first in same.firsts.tolist():
+            docnos.append(every[0][first])
+            texts.append(every[1][first])
+    gold = [span.candidate or span.id for span in spans]
+    wanted = frozenset(gold)
+    numbers = {docno: number for number, docno in enumerate(docnos) if docno in wanted}
+    return SpanTask(spans, texts, docnos, np.array([numbers[one] for one in gold], dtype=np.int64))
 
 
 def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
@@ -101,14 +134,22 @@ def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Itera
         for length in sorted({span.extra["length"] for span in chosen}):
             spans = [span for span in chosen if span.extra["length"] == length]
             places = [-1 if (place := s.extra["start"]) is None else place for s in spans]
-            starts = candidate_starts(len(book.sentences), length)
+            count = len(candidate_starts(len(book.sentences), length))
             yield SpanTask(
                 spans,
-                [" ".join(book.sentences[start : start + length]) for start in starts],
-                [docno_of(title, start, length) for start in starts],
+                MadeTexts(count, partial(_passage, book.sentences, length)),
+                MadeTexts(count, partial(_docno, title, length)),
                 np.array(places, dtype=np.int64),
                 {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
             )
+
+
+def _passage(sentences: Sequence[str], length: int, start: int) -> str:
+    return " ".join(sentences[start : start + length])
+
+
+def _docno(title: str, length: int, start: int) -> str:
+    return docno_of(title, start, length)
 
 
 def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
@@ -129,11 +170,19 @@ class Distinct:
     """
 
     def __init__(self, values: Sequence[Hashable]) -> None:
-        numbers: dict[Hashable, int] = {}
-        self.of = np.array([numbers.setdefault(v, len(numbers)) for v in values], dtype=np.int64)
-        self.counts = np.bincount(self.of, minlength=len(numbers))
-        self.firsts = np.zeros(len(numbers), dtype=np.int64)
-        self.firsts[self.of[::-1]] = np.arange(len(values))[::-1]
+        hashes = np.fromiter(map(hash, values), dtype=np.int64, count=len(values))
+        _, kinds, often = np.unique(hashes, return_inverse=True, return_counts=True)
+        first = np.arange(len(values))
+        seen: dict[Hashable, int] = {}  # of those alone whose hash is there twice
+        for place in np.flatnonzero(often[kinds] > 1).tolist():
+            first[place] = seen.setdefault(values[place], place)
+        self.firsts = np.unique(first)
+        self.of = np.searchsorted(self.firsts, first)
+        self.counts = np.bincount(self.of, minlength=len(self.firsts))
+
+    def picked(self, texts: Sequence[str]) -> Sequence[str]:
+        """(U,) the different ones of texts, read when they are asked for."""
+        return MadeTexts(len(self.firsts), lambda number: texts[int(self.firsts[number])])
 
 
 def context_ranks(
@@ -237,7 +286,7 @@ def task_scores(
         What :func:`context_ranks` and :func:`best` take.
     """
     same = Distinct(task.texts)
-    texts = [task.texts[place] for place in same.firsts.tolist()]
+    texts = same.picked(task.texts)
     progress.start("encoding", len(task.spans) + len(texts), "texts")
     try:
         options: dict[str, Any] = {
@@ -286,7 +335,7 @@ def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
         numbers, found = best(scores, len(task.spans), same, depth)
         rows = {
             "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
-            "docno": np.array(task.docnos)[numbers.ravel()],
+            "docno": [task.docnos[number] for number in numbers.ravel().tolist()],
             "score": found.ravel().astype(np.float64),
         }
         frames.append(pl.DataFrame(rows))

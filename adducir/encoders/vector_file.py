@@ -63,7 +63,7 @@ class FiledVectors:
         return len(self.starts) - 1
 
     def put(self, number: int, vectors: Floats) -> None:
-        """Write the (T_i, D) vectors of a text.
+        """Write the (T_i, D) vectors of a text, or of it and those behind it together.
 
         Raises:
             MachineError: The disk is full.

@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
+from adducir.core.cores import cores
 from adducir.core.progress import SILENT, Progress
 from adducir.core.rates import Rates
 from adducir.corpora.sources import open_corpus
@@ -63,9 +64,8 @@ def this_machine(device: str = "auto") -> Mapping[str, Any]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = ""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     threads = os.environ.get("OMP_NUM_THREADS", "")
-    where = {"processor": processor(), "system": sys.platform, "cores": cores, "threads": threads}
+    where = {"processor": processor(), "system": sys.platform, "cores": cores(), "threads": threads}
     return {**where, "device": device, "versions": versions}
 
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from adducir.core.artifacts import MANIFEST, Manifest
 from adducir.core.checking import checked
+from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
@@ -26,7 +27,7 @@ from adducir.indexes.feedback.weights import heaviest_first
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
 from adducir.indexes.java_errors import translated
-from adducir.indexes.lucene_builder import KIND, LUCENE, default_threads
+from adducir.indexes.lucene_builder import KIND, LUCENE
 from adducir.indexes.models.model import Model
 from adducir.indexes.models.refusing import refuse_unless_scored
 

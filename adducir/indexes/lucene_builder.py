@@ -5,13 +5,13 @@ its ``lucene`` folder. Documents are read and checked here and indexed by Java's
 waits for the other.
 """
 
-import os
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest, build
 from adducir.core.checking import checked
+from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
@@ -26,11 +26,6 @@ from adducir.indexes.java_errors import translated
 KIND = "lucene-index"
 LUCENE = "lucene"
 BUILDER_VERSION = 1
-
-
-def default_threads() -> int:
-    """As many threads as the process may use cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @checked

@@ -1,11 +1,11 @@
 """The device and the threads that a model runs with, and random numbers that can be repeated."""
 
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
+from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.core.sharding.work import WorkerPlace
 
@@ -84,9 +84,7 @@ def settle_threads(count: int | None, place: WorkerPlace) -> None:
     import torch
 
     if place.is_alone:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        most = torch.get_num_threads()
-        torch.set_num_threads(count or max(1, min(most, (cores or 1) // place.count)))
+        torch.set_num_threads(count or min(torch.get_num_threads(), default_threads()))
 
 
 def device_of(model: "torch.nn.Module") -> "torch.device":

@@ -4,7 +4,7 @@ Items are read file by file and never held together. What is kept of them are th
 not be in two parts: books, questions.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar
@@ -188,21 +188,34 @@ class Division(Generic[T]):
                 yield item
 
     def _all(self, key: str) -> Iterator[T]:
-        paths, names = self.files[key], Names()
-        for path in paths:
-            for item in self._read(path):
-                if len(paths) > 1:
-                    names.add(item.id)
-                yield item
-        suspects = names.suspects()
-        if suspects:
-            self._refuse_twice(paths, suspects)
+        return items_of(self.files[key], self._read)
 
-    def _refuse_twice(self, paths: list[Path], suspects: frozenset[int]) -> None:
-        homes: dict[str, Path] = {}
-        for path in paths:
-            for item in self._read(path):
-                if hash(item.id) in suspects and homes.setdefault(item.id, path) is not path:
-                    raise InputError(
-                        f"the id {item.id!r} is in {homes[item.id]} as well.", path=path
-                    )
+
+def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iterator[T]:
+    """Yield the items of files, which need ids of their own in all of them together.
+
+    Args:
+        read: Yields the items of a file, whose ids differ.
+
+    Raises:
+        InputError: An id comes twice; when all is read.
+    """
+    names = Names()
+    for path in paths:
+        for item in read(path):
+            if len(paths) > 1:
+                names.add(item.id)
+            yield item
+    suspects = names.suspects()
+    if suspects:
+        _refuse_twice(paths, read, suspects)
+
+
+def _refuse_twice(
+    paths: Sequence[Path], read: Callable[[Path], Iterator[T]], suspects: frozenset[int]
+) -> None:
+    homes: dict[str, Path] = {}
+    for path in paths:
+        for item in read(path):
+            if hash(item.id) in suspects and homes.setdefault(item.id, path) is not path:
+                raise InputError(f"the id {item.id!r} is in {homes[item.id]} as well.", path=path)

@@ -87,7 +87,9 @@ class Ended:
 class Running:
     """A command that runs."""
 
-    def __init__(self, order: Order, target: Callable[..., None] | None = None, *args: Any) -> None:
+    def __init__(
+        self, order: Order, target: Callable[..., int | None] | None = None, *args: Any
+    ) -> None:
         self.order = order
         for path in (order.stdout, order.stderr, order.renames):
             path.unlink(missing_ok=True)
@@ -129,12 +131,12 @@ def run(argv: list[str], folder: Path, **options: Any) -> Ended:
     return Running(Order(argv, folder, **options)).ended()
 
 
-def call(target: Callable[..., None], folder: Path, *args: Any, limit: float = 3600) -> Ended:
+def call(target: Callable[..., int | None], folder: Path, *args: Any, limit: float = 3600) -> Ended:
     """Call a function in a process of its own, with ``folder`` as its working folder."""
     return Running(Order([], folder), target, *args).ended(limit)
 
 
-def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]) -> None:
+def obey(order: Order, target: Callable[..., int | None] | None, args: tuple[Any, ...]) -> None:
     """In the child: run the command, or the function, and end with its exit code."""
     os.setsid()
     os.chdir(order.folder)
@@ -150,8 +152,7 @@ def obey(order: Order, target: Callable[..., None] | None, args: tuple[Any, ...]
         code = main(order.argv)
     else:
         try:
-            target(*args)
-            code = 0
+            code = target(*args) or 0
         except BaseException:
             traceback.print_exc()
             code = 1

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adducir.core.cores import default_threads
 from adducir.core.errors import InputError, MachineError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.sharding.building import Order, build_sharded
@@ -101,6 +102,18 @@ class _Builder:
         if kind == "disk":
             raise OSError(28, "No space left on device", str(self.work.folder))
         raise ValueError(f"surprised by {name}")
+
+
+class CoresWork(FakeWork):
+    """Writes into each shard the threads that are taken where no number is given."""
+
+    def builder(self, place):
+        return _Cores(self)
+
+
+class _Cores(_Builder):
+    def make(self, items, path):
+        path.write_text(f"{default_threads()}")
 
 
 def build(path, work, execution=HERE, progress=None, **changes):

@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from fake_work import FakeWork, build, digest
+from fake_work import CoresWork, FakeWork, build, digest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from troubled import Troubled, in_the_end
 
+from adducir.core.cores import cores, default_threads
 from adducir.core.errors import (
     ArtifactError,
     IncompleteError,
@@ -127,6 +128,15 @@ def test_parts_in_processes_at_once(tmp_path, count):
 def test_processes_give_the_same_artifact(tmp_path):
     wanted = digest(build(tmp_path / "here", FakeWork()))
     assert digest(build(tmp_path / "x", FakeWork(), Execution(workers=2))) == wanted
+
+
+def test_workers_divide_the_cores_among_them(tmp_path):
+    many = 2 * cores()
+    for workers, threads in ((1, cores()), (2, max(1, cores() // 2)), (many, 1)):
+        path = tmp_path / f"x{workers}"
+        build(path, CoresWork(count=4 * many), Execution(workers=workers))
+        assert {one.read_text() for one in path.glob("shard-*")} == {f"{threads}"}
+    assert default_threads() == cores()
 
 
 def test_the_worker_of_a_shard_is_killed_once(tmp_path):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from some_spans import some_spans
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import InputError, UsageError
+from adducir.core.text_file import TextFile
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, RelicQuote
 from adducir.datasets.spans.record import MaskedSpan
@@ -21,6 +22,7 @@ from adducir.encoders.ranking import (
     pool_tasks,
     rank_task,
     run_task,
+    task_among,
 )
 from adducir.encoders.sources import encoder_source
 
@@ -89,6 +91,28 @@ def test_a_collection_with_equal_texts(tiny):
     assert run.lengths.tolist() == [5] * 21
     first = run.frame.filter(run.frame["qid"] == "s0")["docno"].to_list()
     assert first[0] == task.docnos[int(np.argmax(scores[0]))]
+
+
+def test_candidates_in_files_are_those_in_memory():
+    spans = some_spans(6)
+    names = [span.candidate or span.id for span in spans]
+    twin = MaskedSpan("twin", "other", (), spans[3].span, (), names[3])
+    every = [*spans, twin, MaskedSpan("far", "other", (), ("nuclear !",), ())]
+    task, filed = task_among(spans[2:4], every), task_among(spans[2:4], iter(every), TextFile)
+    assert list(filed.texts) == task.texts == [*(span.text for span in spans), "nuclear !"]
+    assert list(filed.docnos) == task.docnos == [*names, "far"]
+    assert filed.gold.tolist() == task.gold.tolist() == [2, 3]
+    odd = MaskedSpan("odd", "other", (), ("another text .",), (), names[3])
+    with pytest.raises(InputError, match=f"the candidate {names[3]!r} has two texts"):
+        task_among(spans[2:4], [*every, odd], TextFile)
+
+
+def test_values_of_one_hash_are_not_taken_for_one():
+    assert hash(-1) == hash(-2)
+    same = Distinct([-2, 5, -1, -2, 5, -1, 7])
+    assert same.of.tolist() == [0, 1, 2, 0, 1, 2, 3]
+    assert same.firsts.tolist() == [0, 1, 2, 6]
+    assert same.counts.tolist() == [2, 2, 2, 1]
 
 
 def test_each_query_of_a_pool_has_candidates_of_its_own():

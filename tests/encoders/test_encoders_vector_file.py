@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from adducir.core.errors import UsageError
+from adducir.encoders.filed_ranks import filed_ranks
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.encoders.ranking import by_maxsim, context_ranks
+from adducir.encoders.ranking import by_maxsim, by_vectors, context_ranks
 from adducir.encoders.vector_file import FiledVectors, VectorFile
 
 
@@ -55,3 +57,33 @@ def test_no_vectors_at_all(tmp_path):
     assert maxsim_packed(MultiVectors.of(drawn([2]), 24), none).shape == (1, 0)
     empty = filed(file, drawn([0, 0]), [1, 0])
     assert np.all(maxsim_packed(MultiVectors.of(drawn([2]), 24), empty) == -np.inf)
+
+
+@pytest.mark.parametrize("part", [1, 7, 40, 41])
+@pytest.mark.parametrize("block", [1, 30, 1 << 20])
+def test_ranks_by_vectors_that_are_read_in_parts(tmp_path, part, block):
+    draw = np.random.default_rng(part)
+    # Whole numbers, so that many scores tie, and products are the same wherever they are computed.
+    vectors = draw.integers(-2, 3, size=(40, 4)).astype(np.float32)
+    contexts = draw.integers(-2, 3, size=(13, 4)).astype(np.float32)
+    gold, counts = draw.integers(0, 40, size=13), draw.integers(1, 4, size=40)
+    found = FiledVectors(VectorFile(tmp_path), np.ones(40, dtype=np.int64))
+    for first in range(0, 40, 9):
+        found.put(first, vectors[first : first + 9])
+    ranks = filed_ranks(contexts, found, gold, counts, block=block, part=part)
+    wanted = context_ranks(by_vectors(contexts, vectors), gold, counts)
+    for name in ("better", "tied", "candidates", "first"):
+        assert np.array_equal(getattr(ranks, name), getattr(wanted, name)), name
+
+
+def test_ranks_in_parts_refuse_what_ranks_at_once_do(tmp_path):
+    vectors = np.ones((5, 2), dtype=np.float32)
+    found = FiledVectors(VectorFile(tmp_path), np.ones(5, dtype=np.int64))
+    found.put(0, vectors)
+    counts = np.ones(5, dtype=np.int64)
+    with pytest.raises(UsageError, match="not below 5"):
+        filed_ranks(vectors[:1], found, np.array([5]), counts, part=2)
+    nan = np.full((1, 2), np.nan, dtype=np.float32)
+    with pytest.raises(UsageError, match="not a number"):
+        filed_ranks(nan, found, np.array([4]), counts, part=2)
+    assert len(filed_ranks(nan[:0], found, np.zeros(0, dtype=int), counts, part=2).ranks) == 0

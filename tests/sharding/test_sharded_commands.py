@@ -1,7 +1,5 @@
-"""Commands whose work is in shards: parts in processes of their own, then `adducir finish`."""
+"""Commands whose work is in shards: their parts, and `adducir finish`."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,14 +8,6 @@ from sharded_kinds import classifier
 
 from adducir.cli.app import main
 from adducir.runs.read import read_run
-
-PROGRAM = """
-import sys
-import adducir.rerankers.work
-adducir.rerankers.work.PAIRS = 14
-from adducir.cli.app import main
-sys.exit(main(sys.argv[1:]))
-"""
 
 
 @pytest.fixture
@@ -39,27 +29,6 @@ def words(output, *more):
     source = ("-i", "index") if "--corpus" not in more else ()
     given = ("rerank", "-r", "a.trec", "-t", "topics.tsv", "-m", "model", *source)
     return [*given, "-o", output, "--no-cache", *more]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_parts_in_processes_at_once(study, count):
-    assert main(words("alone.trec", "--tag", "x")) == 0
-    parts = [
-        subprocess.Popen(
-            [
-                *(sys.executable, "-c", PROGRAM),
-                *words("runs/b.trec", "--tag", "x", "--part", f"{number}/{count}"),
-            ]
-        )
-        for number in range(1, count + 1)
-    ]
-    assert [part.wait() for part in parts] == [0] * count
-    assert not Path("runs/b.trec").exists()
-    finishing = [sys.executable, "-c", PROGRAM, "finish", "runs/b.trec"]
-    assert subprocess.run(finishing, check=False).returncode == 0
-    assert Path("runs/b.trec").read_bytes() == Path("alone.trec").read_bytes()
-    assert not list(Path("runs").glob(".*.parts-*"))
 
 
 def test_parts_of_a_run_are_finished(study, capsys):

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adducir.core.cores import share_cores
 from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
 from adducir.core.sharding.parts import Failed, Outcome, Parts
 from adducir.core.sharding.plan import Shard, digest_of
@@ -40,6 +41,7 @@ class Worker:
         self._items = _Reading(job.work)
         self._builder: Builder | None = None
         if place.is_alone:
+            share_cores(place.count)
             with suppress(OSError):  # another machine may not have it: paths may be absolute
                 os.chdir(job.here)
 

@@ -102,8 +102,13 @@ def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict
     for span in spans:
         docno = span.candidate or span.id
         if texts.setdefault(docno, span.text) != span.text:
-            raise InputError(f"the candidate {docno!r} has two texts.", path=path)
+            raise two_texts(docno, path)
     return texts
+
+
+def two_texts(docno: str, path: Path | None = None) -> InputError:
+    """The error for a candidate that has two texts."""
+    return InputError(f"the candidate {docno!r} has two texts.", path=path)
 
 
 def _first_words(text: str, count: int) -> str:

@@ -1,6 +1,6 @@
 """The data of a study of ranks: contexts with their candidates, from spans, RELiC or pools."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.source_digests import source_digest
+from adducir.core.text_file import TextFile
 from adducir.core.unread import may_read
 from adducir.corpora.references import file_path
 from adducir.corpora.sizes import bytes_of_files
@@ -21,8 +22,8 @@ from adducir.datasets.quotations.relic import spans_of_relic
 from adducir.datasets.quotations.relic_files import read_relic
 from adducir.datasets.spans.record import MaskedSpan, read_spans
 from adducir.datasets.splitting import part_of
-from adducir.encoders.ranking import SpanTask, book_tasks, collection_task, pool_tasks
-from adducir.training.division import GroupShares, Part
+from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among
+from adducir.training.division import GroupShares, Part, items_of
 from adducir.training.recipe import Several, listed
 
 
@@ -91,6 +92,10 @@ class SpanData:
 
     def tasks(self) -> Iterator[SpanTask]:
         """The contexts by their sets of candidates, with ``length`` and ``group`` as keys."""
+        if not (self.recipe.relic or self.recipe.pools):
+            task = task_among(self.spans, self._candidates(), TextFile)
+            yield replace(task, keys=_keys(self.spans))
+            return
         chosen = {span.id for span in self.spans}
         for task in self._all_tasks():
             places = [place for place, span in enumerate(task.spans) if span.id in chosen]
@@ -100,15 +105,15 @@ class SpanData:
                     task, spans=spans, gold=task.gold[np.array(places)], keys=_keys(spans)
                 )
 
+    def _candidates(self) -> Iterator[MaskedSpan]:
+        for names in (self.recipe.spans, self.recipe.candidates):
+            yield from _read(names, self.folder)
+
     def _all_tasks(self) -> Iterator[SpanTask]:
         recipe = self.recipe
         if recipe.relic:
-            yield from book_tasks(read_relic(file_path(recipe.relic, self.folder)))
-        elif recipe.pools:
-            yield from pool_tasks(read_pools(file_path(recipe.pools, self.folder)))
-        else:
-            spans = list(_read(recipe.spans, self.folder))
-            yield collection_task(spans, list(_read(recipe.candidates, self.folder)))
+            return book_tasks(read_relic(file_path(recipe.relic, self.folder)))
+        return pool_tasks(read_pools(file_path(recipe.pools, self.folder)))
 
 
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
@@ -124,22 +129,27 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     identity = fingerprint([*digests, _choice(recipe)])
     if not may_read(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
-    every = _contexts(recipe, folder)
-    known = {span.group for span in every}
+    known: set[str] = set()
+    chosen: list[MaskedSpan] = []
+    count = 0
+    for span in _contexts(recipe, folder):
+        count += 1
+        known.add(span.group)
+        if _is_chosen(span, recipe):
+            chosen.append(span)
     unknown = set(recipe.groups) - known
     if unknown:
         raise InputError(
             f"there is no group {min(unknown)!r}; there are {', '.join(sorted(known)[:12])}.",
             path=paths[0],
         )
-    spans = tuple(span for span in every if _is_chosen(span, recipe))
-    if not spans:
+    if not chosen:
         raise InputError(
-            f"none of its {len(every):,} contexts is chosen.",
+            f"none of its {count:,} contexts is chosen.",
             path=paths[0],
             hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
-    data = SpanData(recipe, folder, spans, identity)
+    data = SpanData(recipe, folder, tuple(chosen), identity)
     if recipe.relic or recipe.pools:
         return data
     for _ in data.tasks():  # a candidate with two texts is found now
@@ -147,22 +157,14 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     return data
 
 
-def _contexts(recipe: DataRecipe, folder: Path) -> list[MaskedSpan]:
+def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
     """All contexts whose gold item is known."""
     if recipe.relic:
         path = file_path(recipe.relic, folder)
-        return [s for s in spans_of_relic(read_relic(path)) if s.extra["start"] is not None]
+        return (s for s in spans_of_relic(read_relic(path)) if s.extra["start"] is not None)
     if recipe.pools:
         return read_pools(file_path(recipe.pools, folder)).spans
-    for _ in _read(recipe.candidates, folder):
-        pass
-    spans = list(_read(recipe.spans, folder))
-    seen: set[str] = set()
-    for span in spans:
-        if span.id in seen:
-            raise InputError(f"the id {span.id!r} is in two of the files.", path=folder)
-        seen.add(span.id)
-    return spans
+    return items_of([file_path(name, folder) for name in listed(recipe.spans)], read_spans)
 
 
 def _is_chosen(span: MaskedSpan, recipe: DataRecipe) -> bool:

@@ -1,13 +1,14 @@
 """``encoder:`` and ``train:``: vectors of contexts and candidates by a dual encoder."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from adducir.core.absent import gathering
@@ -21,15 +22,18 @@ from adducir.core.unread import may_read
 from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
-from adducir.encoders.ranking import Distinct, Floats, SpanTask, by_vectors
+from adducir.encoders.encoding import SHARD
+from adducir.encoders.filed_ranks import filed_ranks
+from adducir.encoders.ranking import ContextRanks, Distinct, SpanTask
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.span_work import Rows, Sides, SpanWork
 from adducir.encoders.training import EncoderPlan
+from adducir.encoders.vector_file import FiledVectors, VectorFile
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.ranking import Texts, ranked
+from adducir.experiments.known_item.ranking import BLOCK, ranked
 from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
@@ -103,7 +107,8 @@ class _Encoder(RankingSystem):
             device=context.device,
             threads=context.threads,
         )
-        kept: Texts = context.latest("vectors", (step.data.recipe, self.kept_for(step)), dict)
+        where = (step.data.recipe, self.kept_for(step))
+        kept = context.latest("vectors", where, lambda: VectorFile(step.study.folder))
         sharding = Sharding(step.path, context.execution, is_locked=True)
         return by_encoder(work, tasks, kept, sharding, context.progress)
 
@@ -202,18 +207,29 @@ def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study:
     files = recipe.data.files(study.folder)
     if not may_read(*(path for paths in files.values() for path in paths)):
         return
-    known = [span for span, part in spans_of(recipe.data, study.folder) if part != "test"]
+    # What is learnt from may be more than memory holds; what is tested is not.
+    sought = {tested: {span.text for span in one.spans} for tested, one in study.data.items()}
+    shared: dict[str, set[str]] = {tested: set() for tested in sought}
+    texts: dict[str, set[str]] = {tested: set() for tested in sought}
+    groups = {tested: one.groups for tested, one in study.data.items()}
+    for span, part in spans_of(recipe.data, study.folder):
+        if part == "test":
+            continue
+        for tested, some in sought.items():
+            if span.group in groups[tested]:
+                shared[tested].add(span.group)
+            if span.text in some:
+                texts[tested].add(span.text)
     for tested, one in study.data.items():
-        shared = one.groups & {span.group for span in known}
-        if shared:
+        if shared[tested]:
             raise InputError(
-                f"{len(shared)} groups of {tested} are learnt from, such as {min(shared)!r}.",
+                f"{len(shared[tested])} groups of {tested} are learnt from, such as "
+                f"{min(shared[tested])!r}.",
                 path=files["train"][0],
                 hint="Give `data.shares` and `data.seed` the values that they have in the "
                 "study, or name the tested spans in `data.without`.",
             )
-        texts = {span.text for span in known}
-        count = sum(span.text in texts for span in one.spans)
+        count = sum(span.text in texts[tested] for span in one.spans)
         if count:
             study.learnt.setdefault(tested, []).append(
                 f"{count:,} gold items of {tested} read like spans that {name} learnt "
@@ -308,7 +324,7 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
 def by_encoder(
     work: SpanWork,
     tasks: Sequence[SpanTask],
-    kept: Texts,
+    kept: VectorFile,
     sharding: Sharding,
     progress: Progress = SILENT,
 ) -> GoldRanks:
@@ -317,7 +333,7 @@ def by_encoder(
     Args:
         work: The encoder and what it reads of contexts.
         tasks: What is ranked.
-        kept: The candidates' vectors, as far as they are there; those that are not are added.
+        kept: The candidates' vectors, if they are there; they are added if not.
         sharding: Who encodes.
         progress: Notified of each shard.
     """
@@ -328,13 +344,23 @@ def by_encoder(
             made = sharding.made(sharding.folder(one), one, progress)
             return Rows(stack.enter_context(made).files)
 
-        if not kept:
+        if not all(place in kept for place in range(len(tasks))):
             of_candidates = rows("candidates")
             for place, task in enumerate(tasks):
-                kept[place] = of_candidates.take(len(Distinct(task.texts).firsts))
+                kept[place] = _filed(of_candidates, len(Distinct(task.texts).firsts), kept)
         of_contexts = rows("contexts")
 
-        def scores(place: int, task: SpanTask, _: list[str]) -> Callable[[int, int], Floats]:
-            return by_vectors(of_contexts.take(len(task.spans)), kept[place])
+        def rank(place: int, task: SpanTask, same: Distinct) -> ContextRanks:
+            contexts = of_contexts.take(len(task.spans))
+            gold = same.of[task.gold]
+            return filed_ranks(contexts, kept[place], gold, same.counts, block=BLOCK)
 
-        return ranked(tasks, kept, scores, SILENT)
+        return ranked(tasks, kept, rank, SILENT)
+
+
+def _filed(rows: Rows, count: int, kept: VectorFile) -> FiledVectors:
+    """The next vectors, one for each of so many texts, in the file."""
+    found = FiledVectors(kept, np.ones(count, dtype=np.int64))
+    for first in range(0, count, SHARD):
+        found.put(first, rows.take(min(SHARD, count - first)))
+    return found

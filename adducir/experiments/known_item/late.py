@@ -1,7 +1,7 @@
 """``colbert:`` and ``maxsim:``: late interaction of every context with every candidate."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,20 @@ from adducir.core.progress import SILENT, Progress
 from adducir.corpora.references import expanded
 from adducir.datasets.spans.record import context
 from adducir.encoders.maxsim import MultiVectors
-from adducir.encoders.ranking import Floats, SpanTask, by_maxsim
+from adducir.encoders.ranking import (
+    ContextRanks,
+    Distinct,
+    Floats,
+    SpanTask,
+    by_maxsim,
+    context_ranks,
+)
 from adducir.encoders.reading import shared_room
 from adducir.encoders.settings import LengthPart
 from adducir.encoders.vector_file import FiledVectors, VectorFile
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.ranking import ranked
+from adducir.experiments.known_item.ranking import BLOCK, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import computed, token_batches
@@ -166,15 +173,16 @@ def by_late_interaction(
     A context that is longer than a query may be is cut at its outer ends.
     """
 
-    def scores(place: int, task: SpanTask, texts: list[str]) -> Callable[[int, int], Floats]:
+    def rank(place: int, task: SpanTask, same: Distinct) -> ContextRanks:
         if place not in kept:
-            kept[place] = _filed(model, texts, kept, progress)
+            kept[place] = _filed(model, same.picked(task.texts), kept, progress)
         pairs = [context(span, read.left, read.right, read.words) for span in task.spans]
         room = model.room_of_queries
         queries = [nearest(model.tokenizer, *pair, room, read.tokens) for pair in pairs]
-        return by_maxsim(_vectors(model, model.queries(queries), progress), kept[place])
+        score = by_maxsim(_vectors(model, model.queries(queries), progress), kept[place])
+        return context_ranks(score, same.of[task.gold], same.counts, block=BLOCK)
 
-    return ranked(tasks, kept, scores, progress)
+    return ranked(tasks, kept, rank, progress)
 
 
 class _Inputs(Sequence[Tokens]):

@@ -2,44 +2,43 @@
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from adducir.core.progress import Progress
-from adducir.encoders.ranking import ContextRanks, Distinct, Floats, SpanTask, context_ranks
+from adducir.encoders.ranking import ContextRanks, Distinct, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rouge import RougeL
 
-Texts = dict[int, Any]
-"""What was made of the candidates of each task, by its place: they depend on no context."""
+BLOCK = 1 << 22
+"""Scores that are held at a time: 16 MB."""
 
 
 def ranked(
     tasks: Sequence[SpanTask],
     kept: Container[int],
-    scores: Callable[[int, SpanTask, list[str]], Callable[[int, int], Floats]],
+    rank: Callable[[int, SpanTask, Distinct], ContextRanks],
     progress: Progress,
 ) -> GoldRanks:
-    """The ranks that scores give.
+    """The ranks of all tasks.
 
     Args:
         tasks: What is ranked.
         kept: The tasks, by their place, of whose candidates what is needed is there.
-        scores: Of a task, by its place, and its distinct candidates: what scores a block of them.
+        rank: Gives the ranks of a task, by its place, among its distinct candidates.
         progress: Notified of each text.
     """
     found = []
-    same = [Distinct(task.texts) for task in tasks]
     total = sum(len(task.spans) for task in tasks)
-    total += sum(len(one.firsts) for place, one in enumerate(same) if place not in kept)
+    total += sum(
+        len(Distinct(task.texts).firsts) for place, task in enumerate(tasks) if place not in kept
+    )
     progress.start("encoding", total, "texts")
     try:
-        for place, (task, one) in enumerate(zip(tasks, same, strict=True)):
-            texts = [task.texts[first] for first in one.firsts.tolist()]
-            given = scores(place, task, texts)
-            stood = context_ranks(given, one.of[task.gold], one.counts, block=1 << 22)
-            found.append(replace(stood, first=one.firsts[stood.first]))
+        for place, task in enumerate(tasks):
+            same = Distinct(task.texts)
+            stood = rank(place, task, same)
+            found.append(replace(stood, first=same.firsts[stood.first]))
     finally:
         progress.finish()
     return gold_ranks(tasks, found)

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from adducir.core.checking import checked
+from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
@@ -17,7 +18,6 @@ from adducir.indexes.candidates.queries import Query, number_queries, refuse_tex
 from adducir.indexes.candidates.ranking import Matrix, Ranking, order
 from adducir.indexes.candidates.scoring import Queries, count, score
 from adducir.indexes.candidates.vocabulary import Cut, Numbers, Vocabulary, vocabularies
-from adducir.indexes.lucene_builder import default_threads
 from adducir.indexes.models.model import Model
 
 Ties = Literal["against", "expected"]

@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.feeding import packed
-from adducir.indexes.lucene_builder import default_threads
 from adducir.indexes.memory.builder import Analyser
 
 UNKNOWN = -1

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.indexes.dense.settings import DenseSettings
-from adducir.indexes.lucene_builder import default_threads
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]

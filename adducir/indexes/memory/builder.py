@@ -18,6 +18,7 @@ import numpy as np
 
 from adducir.core.artifacts import Make, Manifest, Sources, artifact_fingerprint, build
 from adducir.core.checking import checked
+from adducir.core.cores import default_threads
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
@@ -27,7 +28,7 @@ from adducir.indexes.arrays import Array
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feeding import Choice, Fed, fed, is_blank, packed
 from adducir.indexes.java_errors import translated
-from adducir.indexes.lucene_builder import IndexSettings, default_threads, engine_versions, settled
+from adducir.indexes.lucene_builder import IndexSettings, engine_versions, settled
 from adducir.indexes.memory import SLOWER, engine_backend
 from adducir.indexes.memory.fields import field_folders
 from adducir.indexes.memory.inverting import distinct

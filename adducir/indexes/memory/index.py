@@ -10,6 +10,7 @@ import polars as pl
 
 from adducir.core.artifacts import Manifest
 from adducir.core.checking import checked
+from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.core.verified import open_artifact
 from adducir.indexes.feedback.method import FeedbackMethod
@@ -17,7 +18,6 @@ from adducir.indexes.feedback.weights import check_weights
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
 from adducir.indexes.java_errors import translated
-from adducir.indexes.lucene_builder import default_threads
 from adducir.indexes.memory import engine_backend
 from adducir.indexes.memory.builder import KIND
 from adducir.indexes.memory.feedback import Feedback
