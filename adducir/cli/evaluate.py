@@ -175,7 +175,7 @@ def evaluate(
     evaluator = Evaluator(judged, measures or options.DEFAULT_MEASURES, negative=negative_grades)
     is_page = opts.requested_format(vars(printing)) == "html"
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
-    shown = HitCollector(judged, len(systems), queries)
+    shown = HitCollector(judged, len(systems), queries, evaluator.measures)
     guesses = by_model and Evaluator(by_model, evaluator.measures, negative=negative_grades)
     further_notes = RunNotes(
         judged, evaluator.measures, unjudged=unjudged, model=guesses or None, judge=str(judge)
@@ -185,9 +185,9 @@ def evaluate(
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
         scores.append(evaluator.score(run, system=system))
-        further_notes.add(run, system)
+        bounds = further_notes.add(run, system)
         if is_page:
-            shown.add(system_of(system) if pool_seeds else system, run)
+            shown.add(system_of(system) if pool_seeds else system, run, bounds)
     scores = pooled(scores) if pool_seeds else scores
     comparison = compare(scores, **testing.arguments(), **further.arguments())
     material = Material({"": shown.found()})

@@ -7,7 +7,7 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.unjudged import bound_statements, deepest
+from adducir.evaluation.unjudged import Bounds, bound_statements, bounds_of, deepest
 from adducir.statistics.comparison.notes import powered_notes
 
 if TYPE_CHECKING:
@@ -39,14 +39,24 @@ class RunNotes:
         self._depth = max(1, deepest(measures))
         self._unjudged = unjudged
         self._runs: dict[str, Run] = {}
+        self._bounds: dict[str, dict[str, Bounds]] = {}
         self._guessed: list[Scores] = []
 
-    def add(self, run: "Run", system: str) -> None:
-        """Take a run."""
+    def add(self, run: "Run", system: str) -> Mapping[str, Bounds]:
+        """Take a run.
+
+        Returns:
+            Its bounds by measure, if they are wanted.
+
+        Raises:
+            UsageError: As :func:`.bounds`.
+        """
         if self.model is not None:
             self._guessed.append(self.model.score(run, system=system))
         if self._unjudged:
             self._runs[system] = run.top(self._depth)
+            self._bounds[system] = bounds_of(run, self.qrels, self.measures)
+        return self._bounds.get(system, {})
 
     def notes(
         self,
@@ -68,7 +78,8 @@ class RunNotes:
         found = []
         if self._unjudged:
             runs = {names.get(name, name): run for name, run in self._runs.items()}
-            found += bound_statements(runs, self.qrels, self.measures)
+            bounds = {names.get(name, name): one for name, one in self._bounds.items()}
+            found += bound_statements(runs, self.qrels, self.measures, bounds)
         if self.model is not None:
             found += powered_notes(comparison, scores, self._guessed, self.judge, names)
         return found

@@ -17,13 +17,14 @@ Documents that a ranking does not hold are not part of a completion: they are th
 Hagen 2023): unjudged documents get grades drawn from the judged ones of the ranking's topic.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
@@ -36,6 +37,10 @@ Bounded = Literal["nDCG", "AP", "RBP"]
 Grades = NDArray[np.int64]
 UNJUDGED = -1
 _MOST = 200_000
+_QUICK = 100_000_000
+"""Grades that are gone through in about a second."""
+_A_TOPIC = 5_000
+"""As many take as long as a topic does whatever is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,11 @@ class Bounds:
     value: Floats
     high: Floats
     unjudged: NDArray[np.int64]
+
+    @property
+    def means(self) -> tuple[float, float, float]:
+        """The means over topics of the least value, the value and the greatest."""
+        return float(self.low.mean()), float(self.value.mean()), float(self.high.mean())
 
     def surely_better(self, other: "Bounds") -> bool:
         """Whether this mean is the greater one whatever the unjudged documents are.
@@ -98,10 +108,35 @@ def bounds(
     return _collected(run, qrels, found)
 
 
-def rbp_range(run: Run, qrels: Qrels) -> tuple[float, float]:
-    """Mean RBP (p = .8) of the first 50, with unjudged ones as not relevant and as relevant."""
-    found = bounds(run, qrels, "RBP", k=50)
-    return float(found.low.mean()), float(found.high.mean())
+def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, Bounds]:
+    """The bounds of each measure that has them, by its name.
+
+    Raises:
+        UsageError: As :func:`bounds`.
+    """
+    known = {str(one): found for one in measures if (found := _bounded(one))}
+    return {text: bounds(run, qrels, kind, **options) for text, (kind, options) in known.items()}
+
+
+def quickly_bounded(measures: Iterable[Measure], qrels: Qrels, systems: int) -> list[Measure]:
+    """The measures with bounds that take about a second at most for so many systems.
+
+    Reckoned as if no document of a ranking were judged. RBP, which tries no completions, is always
+    among them.
+    """
+    grades, topics = qrels.frame["grade"], max(1, len(qrels.qids))
+    known = int((grades > 0).sum()) / topics
+    top = max(1, int(grades.max() or 0))  # type: ignore[arg-type]
+    quick = []
+    for measure in measures:
+        kind, options = _bounded(measure) or ("", {"k": 0})
+        k, levels = options["k"], top if kind == "nDCG" else 1
+        tried = comb(k + levels, levels)
+        work = _A_TOPIC + tried * (k + min(known, k if kind == "nDCG" else known))
+        affordable = tried <= _MOST and work * topics * systems <= _QUICK
+        if kind == "RBP" or (kind and affordable):
+            quick.append(measure)
+    return quick
 
 
 def bootstrapped(
@@ -169,20 +204,20 @@ def _collected(run: Run, qrels: Qrels, rows: Sequence[tuple[float, float, float,
 
 def _topics(run: Run, qrels: Qrels, k: int) -> Iterator[tuple[Grades, Grades, int]]:
     """By topic the grades of its first k (-1: unjudged) and all its grades; the highest of all."""
-    judged: dict[str, dict[str, int]] = {qid: {} for qid in qrels.qids}
-    for qid, docno, grade in qrels.frame.select("qid", "docno", "grade").iter_rows():
-        judged[qid][docno] = max(0, grade)
-    ranked: dict[str, list[int]] = {qid: [] for qid in judged}
-    for qid, docno in run.top(k).frame.select("qid", "docno").iter_rows():
-        if qid in judged:
-            ranked[qid].append(judged[qid].get(docno, UNJUDGED))
-    top = max((grade for of_topic in judged.values() for grade in of_topic.values()), default=0)
-    for qid, grades in judged.items():
-        yield (
-            np.array(ranked[qid], dtype=np.int64),
-            np.array(list(grades.values()), dtype=np.int64),
-            top,
-        )
+    grades = qrels.frame.select("qid", "docno", pl.col("grade").cast(pl.Int64).clip(0))
+    seen = run.top(k).frame.select("qid", "docno")
+    seen = seen.join(grades, on=["qid", "docno"], how="left", maintain_order="left")
+    ranked = _by_topic(seen.with_columns(pl.col("grade").fill_null(UNJUDGED)))
+    judged, nothing = _by_topic(grades), np.empty(0, dtype=np.int64)
+    top = max((int(of_topic.max()) for of_topic in judged.values()), default=0)
+    for qid in qrels.qids:
+        yield ranked.get(qid, nothing), judged.get(qid, nothing), top
+
+
+def _by_topic(frame: pl.DataFrame) -> dict[str, Grades]:
+    """The grades of each topic, in the frame's order."""
+    topics = frame.group_by("qid", maintain_order=True).agg("grade")
+    return {qid: np.array(grades, dtype=np.int64) for qid, grades in topics.iter_rows()}
 
 
 Scorer = Callable[[NDArray[np.int64], NDArray[np.int64], int], Floats]
@@ -217,7 +252,9 @@ def _completed(
     """(N,) values with the holes of a ranking filled by (N, holes) grades."""
     ranked = np.repeat(seen[None, :], len(grades), axis=0)
     ranked[:, holes] = grades
-    every = np.concatenate((np.repeat(judged[None, :], len(grades), axis=0), grades), axis=1)
+    found = -np.sort(-judged[judged > 0])  # no other counts, nor in nDCG one below the first k
+    known = found[:k] if scorer is _ndcg else found
+    every = np.concatenate((np.repeat(known[None, :], len(grades), axis=0), grades), axis=1)
     return scorer(ranked, every, k)
 
 
@@ -248,7 +285,10 @@ def _rbp(seen: Grades, p: float) -> tuple[float, float, float, int]:
 
 
 def bound_statements(
-    runs: Mapping[str, Run], qrels: Qrels, measures: Sequence[Measure]
+    runs: Mapping[str, Run],
+    qrels: Qrels,
+    measures: Sequence[Measure],
+    found: Mapping[str, Mapping[str, Bounds]],
 ) -> list[str]:
     """For each measure that has bounds, those of every system, and which orders they leave sure.
 
@@ -258,28 +298,27 @@ def bound_statements(
         runs: The run of each system.
         qrels: The judgements.
         measures: Those of nDCG@k, AP@k and RBP are taken; others are ignored.
+        found: The :func:`bounds_of` each system's run, in the order in which they are told.
 
     Raises:
-        UsageError: None of them has bounds, or as :func:`bounds`.
+        UsageError: None of them has bounds.
     """
     sentences = []
     for measure in measures:
         known = _bounded(measure)
         if known is None:
             continue
-        name, options = known
-        found = {system: bounds(run, qrels, name, **options) for system, run in runs.items()}
-        ranges = "; ".join(
-            f"{system} {one.low.mean():.3f} to {one.high.mean():.3f}"
-            for system, one in found.items()
-        )
-        pairs = [(a, b) for a in found for b in found if found[a].surely_better(found[b])]
+        kind, options = known
+        own = {system: by_measure[str(measure)] for system, by_measure in found.items()}
+        means = ((system, *one.means) for system, one in own.items())
+        ranges = "; ".join(f"{system} {low:.3f} to {high:.3f}" for system, low, _, high in means)
+        pairs = [(a, b) for a in own for b in own if own[a].surely_better(own[b])]
         sentence = f"Bounds of {measure} over all grades of unjudged documents: {ranges}."
-        if len(found) > 1:
+        if len(own) > 1:
             sure = ", ".join(f"{a} above {b}" for a, b in pairs) or "no two systems"
             sentence += f" Ordered whatever these grades are: {sure}."
         sentences.append(sentence)
-        if name == "nDCG":
+        if kind == "nDCG":
             sentences.append(_estimated(measure, runs, qrels, options["k"]))
     if not sentences:
         raise UsageError(

@@ -1,16 +1,20 @@
 """Collects what a report shows of runs, which are in memory one at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adducir.corpora.qrels import Qrels
+from adducir.evaluation.measures import Measure, parse_measure
 from adducir.evaluation.recall_curve import interpolated_precision
-from adducir.evaluation.unjudged import rbp_range
+from adducir.evaluation.unjudged import Bounds, bounds_of, quickly_bounded
 from adducir.runs.run import Run
 from adducir.tables.material import TopicHits, hits_held
 
 if TYPE_CHECKING:
     import polars as pl
+
+RESIDUAL = "RBP(p=0.8,rel=1)@50"
+"""Its bounds are shown where the table has no such measure."""
 
 
 class HitCollector:
@@ -20,21 +24,42 @@ class HitCollector:
         qrels: The judgements.
         systems: How many runs there will be.
         queries: The text of each topic, by qid.
+        measures: The table's, whose bounds from unjudged documents are shown if they are quick.
     """
 
-    def __init__(self, qrels: Qrels, systems: int, queries: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        qrels: Qrels,
+        systems: int,
+        queries: Mapping[str, str],
+        measures: Sequence[Measure] = (),
+    ) -> None:
         self._qrels, self._queries = qrels, queries
         self._held = hits_held(len(qrels.qids), systems)
         self._runs: dict[str, pl.DataFrame] = {}
         self._precision: dict[str, tuple[float, ...]] = {}
-        self._bounds: dict[str, tuple[float, float]] = {}
+        self._bounds: dict[str, dict[str, tuple[float, float, float]]] = {}
+        self._bounded = quickly_bounded(measures, qrels, systems)
+        if not any(one.NAME == "RBP" for one in self._bounded):
+            self._bounded.append(parse_measure(RESIDUAL))
 
-    def add(self, system: str, run: Run) -> None:
-        """Put a run's part aside; of several runs of a system, the first one's."""
+    def add(self, system: str, run: Run, bounds: Mapping[str, Bounds] | None = None) -> None:
+        """Put a run's part aside; of several runs of a system, the first one's.
+
+        Args:
+            system: Its name.
+            run: The run.
+            bounds: Bounds that are known already, by measure.
+        """
         if system not in self._runs:
             self._runs[system] = run.top(self._held).frame
             self._precision[system] = interpolated_precision(run, self._qrels)
-            self._bounds[system] = rbp_range(run, self._qrels)
+            known = dict(bounds or {})
+            known |= bounds_of(
+                run, self._qrels, (one for one in self._bounded if str(one) not in known)
+            )
+            for measure, found in known.items():
+                self._bounds.setdefault(measure, {})[system] = found.means
 
     def found(self) -> TopicHits:
         """What was collected."""

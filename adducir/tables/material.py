@@ -32,15 +32,15 @@ class TopicHits:
         grades: A frame (qid, docno, grade) of the judgements.
         precision: By system, the interpolated precision at recall 0, .1, ..., 1, the mean over
             topics.
-        bounds: By system, the mean of RBP (p = .8) with unjudged documents as not relevant, and
-            as relevant.
+        bounds: By measure and system, the mean of the least value over all completions of the
+            unjudged documents, of the value with them as not relevant, and of the greatest.
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)
     runs: "Mapping[str, pl.DataFrame]" = field(default_factory=dict)
     grades: "pl.DataFrame | None" = None
     precision: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    bounds: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ def made_up(
     scores = [evaluator.score(run) for run in runs]
     if not testing and systems > 1 and topics > 1:
         testing = {"baseline": f"system 0{odd}", "equivalence": 0.05}
-    hits = HitCollector(qrels, systems, {qid: f"what is {qid} & <why>?" for qid in qids})
+    queries = {qid: f"what is {qid} & <why>?" for qid in qids}
+    hits = HitCollector(qrels, systems, queries, evaluator.measures)
     for run in runs:
         hits.add(run.tag, run)
     material = Material(

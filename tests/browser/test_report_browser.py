@@ -6,6 +6,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from report_pages import evidence_sets, known_item, made_up
 
@@ -237,6 +238,62 @@ def test_few_systems_one_topic_and_no_baseline(opened, systems, topics, testing)
     page = one.go()
     assert one.complaints == []
     assert page.locator("table.results tbody tr").count() == systems
+
+
+def test_hits_of_the_only_system(opened) -> None:
+    table = made_up(1, 8)
+    one = opened(table)
+    page = one.go()
+    column, (row,) = table.columns[0], table.rows
+    hardest = column.topics[int(np.argmin(row.cells[0].values))]
+    assert f"Topic {hardest} " in page.locator("#query").inner_text()
+    page.locator("#topic").focus()
+    page.keyboard.press("Home")
+    page.locator("#next").click()
+    hits = table.material.topics[""]
+    docnos = hits.runs["system 0"].filter(qid="q1")["docno"].to_list()[:20]
+    grades = dict(hits.grades.filter(qid="q1").select("docno", "grade").iter_rows())  # type: ignore[union-attr]
+    letters = [
+        "U" if d not in grades else f"R{grades[d]}" if grades[d] > 0 else "N" for d in docnos
+    ]
+    assert {"U", "N"} < set(letters)
+    shown = page.locator("#diff li")
+    assert shown.locator(".docno").all_inner_texts() == docnos
+    assert shown.locator(".grade").all_inner_texts() == letters
+    assert page.locator("#diff h3").all_inner_texts() == ["system 0"]
+    assert shown.locator(".snippet mark").first.inner_text() == "what"
+    assert "repeating" in page.locator("#diff .unjudged .grade").first.evaluate(
+        "one => getComputedStyle(one).backgroundImage"
+    )
+    assert "".join(page.locator("#diff .moved").all_text_contents()) == ""
+    options = page.locator("#filter option").evaluate_all("all => all.map(o => o.value)")
+    assert options == ["all", "relevant", "unjudged"]
+    page.select_option("#filter", "unjudged")
+    assert page.locator("#diff li:not(.hidden)").count() == letters.count("U")
+    place = page.evaluate("location.hash")
+    assert place == "#topic=q1&a=system+0&measure=nDCG%405"
+    assert one.complaints == []
+    page.goto("about:blank")
+    assert "Topic q1 " in one.go(place).locator("#query").inner_text()
+
+
+def test_hits_of_the_only_system_for_everyone(opened) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    table = made_up(1, 8)
+    one = opened(table, java_script_enabled=False)
+    one.page.goto(one.address)
+    still = one.page.locator("#diff li").all_text_contents()
+    assert len(still) == 20
+    for scheme, width in (("light", 380), ("dark", 1920)):
+        window = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+        page = opened(table, **window).go()
+        drawn = page.locator("#diff li").all_text_contents()
+        assert ["".join(text.split()) for text in drawn] == ["".join(t.split()) for t in still]
+        assert page.locator("#diff .snippet").first.is_visible()
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("made", [known_item, evidence_sets])

@@ -17,7 +17,8 @@ from adducir.evaluation.unjudged import (
     bootstrapped_mean,
     bound_statements,
     bounds,
-    rbp_range,
+    bounds_of,
+    quickly_bounded,
 )
 from adducir.runs.run import Run
 
@@ -116,7 +117,9 @@ def test_the_mean_over_topics_of_bootstrapped_ndcg() -> None:
     assert mean == pytest.approx(each.value.mean())
     # Topics are drawn apart from one another: the mean varies less than they do.
     assert each.low.mean() < low < mean < high < each.high.mean()
-    bound, estimate = bound_statements({"r": ranked}, qrels, [nDCG @ 6])
+    bound, estimate = bound_statements(
+        {"r": ranked}, qrels, [nDCG @ 6], {"r": bounds_of(ranked, qrels, [nDCG @ 6])}
+    )
     assert bound.startswith("Bounds of nDCG@6")
     assert f"r {mean:.3f} [{low:.3f}, {high:.3f}]" in estimate
 
@@ -164,10 +167,21 @@ def test_the_command_states_bounds_and_pools_seeds(
     assert main([*command[:4], "-q", str(tmp_path / "q.txt"), "-m", "P@5", "--unjudged"]) == 2
 
 
-def test_the_range_of_rbp_by_hand() -> None:
+def test_the_means_of_rbp_by_hand() -> None:
     qrels = Qrels.of({"1": {"a": 1, "b": 0}})
     run = Run.of({"1": {"a": 3.0, "x": 2.0, "b": 1.0}}, "t")
-    low, high = rbp_range(run, qrels)
+    found = bounds_of(run, qrels, [RBP(p=0.8, rel=1) @ 50, nDCG(judged_only=True) @ 5])
+    (means,) = (one.means for one in found.values())
     # Weights .2, .16, .128: the first is relevant, the second unjudged; .8 ** 3 lies beyond.
-    assert low == pytest.approx(0.2)
-    assert high == pytest.approx(0.2 + 0.16 + 0.8**3)
+    assert means == pytest.approx((0.2, 0.2, 0.2 + 0.16 + 0.8**3))
+
+
+def test_which_measures_are_bounded_quickly() -> None:
+    topics = {f"q{n}": {f"d{m}": m % 4 for m in range(200)} for n in range(50)}
+    measures = [nDCG @ 10, nDCG @ 100, AP @ 100, AP @ 1000, AP, RBP(p=0.5, rel=1)]
+    quick = quickly_bounded(measures, Qrels.of(topics), 28)
+    assert quick == [nDCG @ 10, AP @ 100, RBP(p=0.5, rel=1)]
+    # Of one system more completions are tried, but never more than bounds() tries.
+    assert quickly_bounded(measures, Qrels.of(topics), 1) == [*quick[:2], AP @ 1000, quick[2]]
+    steep = Qrels.of({"q": {"d": 40}})
+    assert quickly_bounded([nDCG @ 10, AP @ 10], steep, 1) == [AP @ 10]

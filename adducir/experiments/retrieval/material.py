@@ -17,7 +17,10 @@ def collectors(study: RetrievalStudy) -> dict[str, HitCollector]:
     systems = len(study.rows)
     return {
         name: HitCollector(
-            one.qrels, systems, dict(zip(one.topics.qids, one.topics.queries, strict=True))
+            one.qrels,
+            systems,
+            dict(zip(one.topics.qids, one.topics.queries, strict=True)),
+            one.evaluator.measures,
         )
         for name, one in study.topic_sets.items()
     }

@@ -79,8 +79,7 @@ def _evaluate(
                 for name, run in _runs(study, system):
                     evaluator = study.topic_sets[name].evaluator
                     each[name].append(evaluator.score(run, system=system))
-                    collected[name].add(row, run)
-                    further[name].add(run, system)
+                    collected[name].add(row, run, further[name].add(run, system))
                     context.progress.advance(1)
             for name, runs in each.items():
                 scores[name].append(over_runs(row, runs))

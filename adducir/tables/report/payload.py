@@ -30,7 +30,7 @@ def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
     snippets = view.material.snippets
     return {
         "names": view.names,
-        "pair": view.pair,
+        "first": view.first,
         "columns": [
             {
                 "title": view.title(place),

@@ -111,15 +111,18 @@ class View:
         return self.scored(place) or self.ranked(place)
 
     @cached_property
-    def pair(self) -> tuple[int, int] | None:
-        """The two systems that are shown first: the baseline and the best of the others."""
+    def first(self) -> tuple[int, ...]:
+        """The systems that are shown first: the baseline and the best of the others, or one."""
         places = self.with_values or self.rated
-        if not places:
-            return None
-        order = self.systems(places[0])
-        first = self.base if self.base is not None else (order[-1] if order else None)
-        others = [at for at in order if at != first]
-        return None if first is None or not others else (first, others[0])
+        order = self.systems(places[0]) if places else []
+        base = self.base if self.base is not None else (order[-1] if order else None)
+        others = [at for at in order if at != base]
+        return () if base is None else (base, *others[:1])
+
+    @cached_property
+    def pair(self) -> tuple[int, int] | None:
+        """The two systems that are compared first; None where there is one."""
+        return (self.first[0], self.first[1]) if len(self.first) == 2 else None
 
     def column(self, place: int) -> Column:
         """A column."""

@@ -92,7 +92,7 @@
   new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json().then(begin);
 
   function begin(D) {
-    const [a, b] = D.pair || [0, 0], S = { place: +Object.keys(D.values)[0], a, b, topic: -1, from: 0, to: 1e9 };
+    const [a = 0, b] = D.first, alone = b === undefined, S = { place: +Object.keys(D.values)[0], a, b, topic: -1, from: 0, to: 1e9 };
     const tip = make("div", { className: "tip", hidden: true, ariaHidden: "true" });
     document.body.append(tip);
 
@@ -248,7 +248,7 @@
       var box = document.createElement("div"), head = document.createElement("h3"), list = document.createElement("ol"), filter = $("#filter").value;
       head.textContent = name;
       mine.forEach(function (d, at) {
-        var grade = grades[d], there = other.indexOf(d), item = document.createElement("li");
+        var grade = grades[d], there = other ? other.indexOf(d) : at, item = document.createElement("li");
         item.className = grade === undefined ? "unjudged" : grade > 0 ? "relevant" : "irrelevant";
         var moved = there < 0 ? "new" : there === at ? "" : (there > at ? "+" : "−") + Math.abs(there - at), told = second ? moved : "";
         var shown = { all: true, relevant: grade > 0, unjudged: grade === undefined, moved: moved && moved !== "new", single: moved === "new" };
@@ -268,8 +268,11 @@
     }
     function drawHits() {
       var box = $("#diff"), lists = box && D.hits && D.hits.lists[column().group];
-      if (!lists || S.topic < 0 || !lists[S.a] || !lists[S.b]) return;
-      var left = lists[S.a][S.topic], right = lists[S.b][S.topic], grades = D.hits.grades[column().group][S.topic];
+      if (!lists || S.topic < 0 || !lists[S.a] || !(alone || lists[S.b])) return;
+      var left = lists[S.a][S.topic], grades = D.hits.grades[column().group][S.topic];
+      $("#query b").textContent = ("Topic " + named(S.topic)).trim();
+      if (alone) return box.replaceChildren(hits(left, null, grades, D.names[S.a]));
+      var right = lists[S.b][S.topic];
       var tall = 34 * Math.max(left.length, right.length, 1);
       box.replaceChildren(hits(left, right, grades, D.names[S.a]), node("svg", { id: "hits-lines" }), hits(right, left, grades, D.names[S.b], true));
       var svg = empty("hits-lines", 90, tall, "Lines between the same documents of " + D.names[S.a] + " and " + D.names[S.b]);
@@ -278,7 +281,6 @@
         var j = right.indexOf(d);
         if (j >= 0) line(svg, 0, 34 * (i + .5), 90, 34 * (j + .5), i === j ? "join" : j < i ? "join-up" : "join-down");
       });
-      $("#query b").textContent = ("Topic " + qids()[S.topic] + "  " + query(S.topic)).trim();
     }
 
     /* topics by contrast */
@@ -321,13 +323,14 @@
         list.dataset.group = group;
         list.replaceChildren(...qids().map((_, t) => new Option(cut(named(t), 70), t)));
       }
-      if (S.topic < 0 && a && b) S.topic = a.reduce((best, v, t) => Math.abs(b[t] - v) > Math.abs(b[best] - a[best]) ? t : best, 0);
+      const telling = t => b ? Math.abs(b[t] - a[t]) : column().higher ? -a[t] : a[t];
+      if (S.topic < 0 && a && (alone || b)) S.topic = a.reduce((best, _, t) => telling(t) > telling(best) ? t : best, 0);
       for (const [name, key] of choices) if ($(name)) $(name).value = S[key];
       drawMap(); drawPair(); drawHits(); drawContrasts();
     }
     function keep() {
       const parts = new URLSearchParams(S.topic >= 0 ? { topic: qids()[S.topic] } : {});
-      parts.set("a", D.names[S.a]); parts.set("b", D.names[S.b]); parts.set("measure", column().title);
+      parts.set("a", D.names[S.a]); if (!alone) parts.set("b", D.names[S.b]); parts.set("measure", column().title);
       history.replaceState(null, "", "#" + parts);
     }
     function choose(topic) { S.topic = topic; show(); keep(); }
@@ -337,7 +340,7 @@
       const find = (list, name, old) => { const at = list.indexOf(parts.get(name)); return at < 0 ? old : at; };
       const place = find(D.columns.map(one => one.title), "measure", S.place);
       if (place in D.values) S.place = place;
-      S.a = find(D.names, "a", S.a); S.b = find(D.names, "b", S.b); S.topic = find(qids(), "topic", S.topic);
+      S.a = find(D.names, "a", S.a); if (!alone) S.b = find(D.names, "b", S.b); S.topic = find(qids(), "topic", S.topic);
     }
     const measured = () => { if (S.topic >= qids().length) S.topic = -1; S.from = 0; S.to = 1e9; };
     const choices = [["#system-a", "a"], ["#system-b", "b"], ["#topic", "topic"], ["#heat-measure", "place", measured], ["#compare-measure", "place", measured]];

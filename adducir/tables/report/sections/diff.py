@@ -1,4 +1,7 @@
-"""The hits of one topic with two systems side by side, lines between the same documents."""
+"""The hits of one topic with two systems side by side, lines between the same documents.
+
+With one system, its hits alone.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,23 +24,32 @@ WEIGHTS = (
 
 
 def section(view: View, hits: HitLists | None) -> Section | None:
-    """The topic on which the first two systems differ most; the script shows any other."""
-    if hits is None or view.pair is None or not view.with_values:
+    """The topic on which the first two systems differ most, or the one system's hardest.
+
+    The script shows any other.
+    """
+    if hits is None or not view.first or not view.with_values:
         return None
     place = view.with_values[0]
     group, values = view.column(place).group, view.values(place)
     lists = hits.lists.get(group)
-    first, second = view.pair
-    if lists is None or first not in values or second not in values:
+    if lists is None or any(at not in values or lists[at] is None for at in view.first):
         return None
-    if lists[first] is None or lists[second] is None:
-        return None
-    topic = int(np.argmax(np.abs(values[second] - values[first])))
-    lead = (
-        f"The first {hits.depth} documents of a topic with both systems; lines join the same "
-        "document. The letter is the judgement: R with the grade is relevant, N judged and not "
-        "relevant, a hatched U was never judged. +7: seven places higher than in the first list."
+    shown = [values[at] for at in view.first]
+    letters = (
+        "The letter is the judgement: R with the grade is relevant, N judged and not relevant, a "
+        "hatched U was never judged."
     )
+    if len(shown) == 2:
+        topic = int(np.argmax(np.abs(shown[1] - shown[0])))
+        lead = (
+            f"The first {hits.depth} documents of a topic with both systems; lines join the same "
+            f"document. {letters} +7: seven places higher than in the first list."
+        )
+    else:
+        sign = 1 if view.column(place).higher_is_better else -1
+        topic = int(np.argmin(sign * shown[0]))
+        lead = f"The first {hits.depth} documents of a topic, the hardest at first. {letters}"
     if view.material.weights:
         lead = f"{lead} {WEIGHTS}"
     body = _shown(view, hits, group, topic)
@@ -45,13 +57,16 @@ def section(view: View, hits: HitLists | None) -> Section | None:
 
 
 def _shown(view: View, hits: HitLists, group: str, topic: int) -> str:
-    first, second = view.pair or (0, 0)
-    left, right = ((hits.lists[group][at] or [])[topic] for at in (first, second))
+    lists = [(hits.lists[group][at] or [])[topic] for at in view.first]
     qid = next(column.topics[topic] for column in view.table.columns if column.group == group)
     query = view.material.topics[group].queries.get(qid, "")
     grades = hits.grades[group][topic]
-    tall = HIGH * max(len(left), len(right), 1)
-    caption = f"Lines between the same documents of {view.names[first]} and {view.names[second]}"
+    lines = ""
+    if len(lists) == 2:
+        tall = HIGH * max(*map(len, lists), 1)
+        names = " and ".join(view.names[at] for at in view.first)
+        caption = f"Lines between the same documents of {names}"
+        lines = figure("hits-lines", WIDE, tall, caption, list(_lines(*lists)))
     return filled(
         "hits",
         title=f"{qid}  {query}".strip(),
@@ -60,9 +75,9 @@ def _shown(view: View, hits: HitLists, group: str, topic: int) -> str:
                 "name": view.names[row],
                 "hits": _listed(view, hits, (row, query), mine, grades, before),
             }
-            for row, mine, before in ((first, left, None), (second, right, left))
+            for row, mine, before in zip(view.first, lists, (None, lists[0]), strict=False)
         ],
-        lines=figure("hits-lines", WIDE, tall, caption, list(_lines(left, right))),
+        lines=lines,
     )
 
 
