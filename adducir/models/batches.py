@@ -130,7 +130,8 @@ def computed(
             if _keeps_batches.get():
                 raise MachineError(
                     f"the memory does not suffice for a batch of {len(batch):,} texts.",
-                    hint="Take smaller batches for all of the work: --batch-tokens N.",
+                    hint="Take smaller batches for all of the work (--batch-tokens N, where the "
+                    "command has it), fewer --workers, or a machine with more memory.",
                 ) from error
             most = len(batch) // 2
             waiting.append(batch)
