@@ -37,7 +37,7 @@ from adducir.encoders.maxsim import maxsim
 from adducir.generators.lexical import Lexical
 from adducir.hindsight.building import Frozen, Problem, assemble, readable_texts, save_vectors
 from adducir.hindsight.candidates import bm25_ranking, texts_of, vector_ranking
-from adducir.hindsight.closed import Asked
+from adducir.hindsight.closed import ClosedRequest
 from adducir.hindsight.closed_work import closed_sets
 from adducir.hindsight.encoding import Loader, Making, Readable
 from adducir.hindsight.losses import Computed, loss_of
@@ -149,8 +149,8 @@ def encoded(of: Round, *, batch: int | None = None, precision: Precision = "floa
                 for first in range(0, len(numbers), batch)
             ]
         return torch.cat(each).numpy()
-    asked = Asked(of.model, of.data, numbers[:1], DEPTH, precision=precision)
-    texts: Readable = asked.passages["retriever"]
+    request = ClosedRequest(of.model, of.data, numbers[:1], DEPTH, precision=precision)
+    texts: Readable = request.passages["retriever"]
     places, found = texts.vectors(token_batches(texts.lengths(numbers)), numbers)
     return np.concatenate(found)[np.argsort(places)]
 
@@ -160,9 +160,9 @@ def ranked(of: Round, *, plain: bool) -> np.ndarray:
     model, data = of.model, of.plain if plain else of.data
     contexts = np.arange(len(data.inputs))
     if not plain:
-        asked = Asked(model, data, contexts, DEPTH)
+        request = ClosedRequest(model, data, contexts, DEPTH)
         names = [str(number) for number in contexts]
-        closed = closed_sets(Loader(lambda _: asked, Local(asked)), names, Making())
+        closed = closed_sets(Loader(lambda _: request, Local(request)), names, Making())
         return np.concatenate([closed.retriever_scores, closed.guide_scores])
     found = []
     everything = np.tile(np.arange(len(data.retriever_passages)), (len(contexts), 1))

@@ -79,7 +79,7 @@ class ClosedSets(Stored):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClosedRequest:
     """What closed sets are made of: weights as they are, contexts and passages.
 
     Attributes:

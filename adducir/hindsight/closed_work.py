@@ -16,7 +16,7 @@ import torch
 from adducir.core.fingerprint import fingerprint
 from adducir.core.sharding.work import Local, WorkerPlace
 from adducir.encoders.maxsim import MultiVectors
-from adducir.hindsight.closed import QUERIES, Asked, ClosedSets
+from adducir.hindsight.closed import QUERIES, ClosedRequest, ClosedSets
 from adducir.hindsight.encoding import (
     BLOCK,
     SHARDS,
@@ -32,7 +32,7 @@ from adducir.models.machine import device_kind, device_of_worker, settle_threads
 SHARD = 8 * QUERIES
 """Contexts in a shard: whole runs of those that are ranked at a time."""
 PART = 4
-"""Blocks whose vectors are held at a time: 32,768 passages, 2.5 GB of ColBERT's."""
+"""Blocks whose vectors are held at a time: 32,768 passages, 2.5 GB of ColBERT's for each side."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ClosedWork:
     """Closed sets of contexts; see :class:`adducir.core.sharding.work.Work`.
 
     Attributes:
-        asked: What they are made of.
+        request: What they are made of.
         vectors: The vectors of passages.
         names: The contexts' ids.
         key: The fingerprint of all that determines the sets beside these vectors.
@@ -49,7 +49,7 @@ class ClosedWork:
         part: Blocks of passages whose vectors are held at a time.
     """
 
-    asked: Loader[Asked]
+    request: Loader[ClosedRequest]
     vectors: VectorFiles
     names: Sequence[str]
     key: str = ""
@@ -104,12 +104,12 @@ class _Builder:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
-        self._work, self._asked = work, work.asked.get(device)
+        self._work, self._request = work, work.request.get(device)
         self._only: dict[str, MultiVectors] = {}
 
     def make(self, items: Sequence[int], path: Path) -> None:
         """See :class:`adducir.core.sharding.work.Builder`."""
-        self._asked.ranked(np.array(items), self._parts).save(path)
+        self._request.ranked(np.array(items), self._parts).save(path)
 
     def _parts(self, name: str) -> Iterator[MultiVectors]:
         """The parts of a side's passages; one that is the only one is kept for the next shard."""
@@ -123,7 +123,7 @@ class _Builder:
 
 
 def closed_sets(
-    asked: Loader[Asked],
+    request: Loader[ClosedRequest],
     names: Sequence[str],
     how: Making,
     *,
@@ -134,7 +134,7 @@ def closed_sets(
     """Rank passages for contexts with the weights as they are.
 
     Args:
-        asked: What they are made of.
+        request: What they are made of.
         names: (n,) the contexts' ids.
         how: How shards are made.
         block: Passages in a block, whose batches are cut by themselves.
@@ -144,21 +144,21 @@ def closed_sets(
     Raises:
         IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
     """
-    here = asked.get(how.chosen())
-    asked = Loader(asked.load, Local(here))
-    passages = Loader(partial(_passages, asked.load), Local(here.passages))
+    here = request.get(how.chosen())
+    request = Loader(request.load, Local(here))
+    passages = Loader(partial(_passages, request.load), Local(here.passages))
     counts = {name: len(texts.numbers) for name, texts in here.passages.items()}
     # What a frozen network made is multiplied by a matrix: no work to be divided.
     shards = 1 if here.model.retriever.network is None else SHARDS
     with encoded(passages, counts, how, block, shards) as (vectors, kept):
-        given = asked, vectors, names, how.key, how.device, how.threads, part, size
+        given = request, vectors, names, how.key, how.device, how.threads, part, size
         work = ClosedWork(*given)
         with kept.made(kept.folder(work), work, how.progress) as made:
             return ClosedSets.joined([ClosedSets.load(path) for path in made.files])
 
 
 def _passages(
-    load: Callable[[torch.device], Asked], device: torch.device
+    load: Callable[[torch.device], ClosedRequest], device: torch.device
 ) -> Mapping[str, Readable]:
     """In another process: the passages that are encoded."""
     return load(device).passages

@@ -8,7 +8,7 @@ from adducir.encoders.maxsim import MultiVectors
 from adducir.generators.generator import Texts
 from adducir.generators.lexical import Lexical
 from adducir.hindsight import closed_work
-from adducir.hindsight.closed import Asked, ClosedSets
+from adducir.hindsight.closed import ClosedRequest, ClosedSets
 from adducir.hindsight.encoding import Loader, Making
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import RetrieverRecipe
@@ -51,6 +51,6 @@ def closed_sets(
     model, data, contexts, depth, *, candidates=None, precision="float32", **sizes
 ) -> ClosedSets:
     """Closed sets, made in this process."""
-    asked = Asked(model, data, contexts, depth, candidates, precision)
-    loader = Loader(not_here, Local(asked))
+    request = ClosedRequest(model, data, contexts, depth, candidates, precision)
+    loader = Loader(not_here, Local(request))
     return closed_work.closed_sets(loader, [str(one) for one in contexts], Making(), **sizes)

@@ -13,7 +13,7 @@ from adducir.core.progress import SILENT
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.generators.lexical import Lexical
 from adducir.hindsight.building import Problem, assemble
-from adducir.hindsight.closed import Asked, ClosedSets
+from adducir.hindsight.closed import ClosedRequest, ClosedSets
 from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.phase import Batch, Phase, train_phase
 from adducir.hindsight.recipe import GuideRecipe, PhaseRecipe, RetrieverRecipe
@@ -201,10 +201,10 @@ def test_a_guide_that_is_the_retriever_still_encodes_nothing(are_some, add_prior
     for name, values in vars(wanted).items():
         assert np.allclose(getattr(found, name), values)
     assert (found.retriever != found.guide).any()
-    assert [*Asked(model, data, CONTEXTS, 2, candidates).passages] == ["retriever"]
+    assert [*ClosedRequest(model, data, CONTEXTS, 2, candidates).passages] == ["retriever"]
     with torch.no_grad():
         model.guide.adapters["document"].weight += 0.01
-    assert [*Asked(model, data, CONTEXTS, 2, candidates).passages] == ["retriever", "guide"]
+    assert [*ClosedRequest(model, data, CONTEXTS, 2, candidates).passages] == ["retriever", "guide"]
 
 
 def test_a_frozen_guide_with_a_prior_gives_no_gradient() -> None:

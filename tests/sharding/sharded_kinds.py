@@ -243,14 +243,14 @@ def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     return Kind(make, lambda patch: patch.setattr(Toy, "run", run), named, 6)
 
 
-def asked(model: Path, device: Any) -> Any:
+def request(model: Path, device: Any) -> Any:
     """Closed sets of 23 contexts over 100 passages, by a network that is trained."""
     import numpy as np
 
     from adducir.datasets.grounded.contexts import GroundedContext
     from adducir.generators.lexical import Lexical
     from adducir.hindsight.building import Problem, assemble
-    from adducir.hindsight.closed import Asked
+    from adducir.hindsight.closed import ClosedRequest
     from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
 
     words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
@@ -261,11 +261,11 @@ def asked(model: Path, device: Any) -> Any:
     problem = Problem(contexts, parts, [f"p{n}" for n in range(100)], passages, {})
     recipe = RetrieverRecipe(base=str(model), network="trained", adapter=2, vectors="tokens")
     found, data = assemble(recipe, GuideRecipe(), Path(), problem, Lexical(), None, 0, device)
-    return Asked(found, data, numbers, 5)
+    return ClosedRequest(found, data, numbers, 5)
 
 
 def passages_of(model: Path, device: Any) -> Any:
-    return asked(model, device).passages
+    return request(model, device).passages
 
 
 def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
@@ -294,7 +294,7 @@ def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Five contexts in a shard, with passages in two parts."""
     from adducir.hindsight import closed as ranking
-    from adducir.hindsight.closed import Asked, ClosedSets
+    from adducir.hindsight.closed import ClosedRequest, ClosedSets
     from adducir.hindsight.closed_work import ClosedWork
     from adducir.hindsight.encoding import Loader, Making, encoded
 
@@ -303,7 +303,7 @@ def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     with encoded(Loader(partial(passages_of, model)), {"retriever": 100}, how, 40) as (files, _):
         pass
     names = [f"c{number}" for number in range(23)]
-    loader = Loader(partial(asked, model))
+    loader = Loader(partial(request, model))
     work = ClosedWork(loader, files, names, "x", "cpu", threads=1, part=2, size=5)
 
     def make(sharding: Sharding | None) -> Any:
@@ -314,16 +314,16 @@ def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
             found = ClosedSets.joined([ClosedSets.load(path) for path in made.files])
             return [values.tobytes() for values in vars(found).values()]
 
-    whole = Asked.ranked
+    whole = ClosedRequest.ranked
 
-    def spoilt(self: Asked, rows: Any, parts: Any) -> Any:
+    def spoilt(self: ClosedRequest, rows: Any, parts: Any) -> Any:
         if 12 in rows:
             raise ValueError("an odd context")
         return whole(self, rows, parts)
 
     return Kind(
         make,
-        lambda patch: patch.setattr(ranking.Asked, "ranked", spoilt),
+        lambda patch: patch.setattr(ranking.ClosedRequest, "ranked", spoilt),
         r"shard 2 \(c10, c11, c12, c13, c14\): ValueError: an odd context",
         5,
     )

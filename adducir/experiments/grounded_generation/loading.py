@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from adducir.experiments.context import Context
     from adducir.hindsight.building import Frozen, Problem
-    from adducir.hindsight.closed import Asked
+    from adducir.hindsight.closed import ClosedRequest
     from adducir.hindsight.encoding import Readable
     from adducir.hindsight.model import Data, Hindsight
 
@@ -118,31 +118,31 @@ def texts_of_candidates(loading: Loading, device: "torch.device") -> "Mapping[st
     return texts_of(network, problem.passages, problem.queries(loading.recipe.guide))
 
 
-def asked_of(
+def request_of(
     loading: Loading, parts: tuple[str, ...], candidates: Path | None, device: "torch.device"
-) -> "Asked":
+) -> "ClosedRequest":
     """What the closed sets of the contexts of some parts are made of.
 
     Args:
         candidates: The artifact of what is scored for each context; None for all passages.
     """
-    return asked_with(loading, parts, candidates, *loading.parts(device))
+    return request_with(loading, parts, candidates, *loading.parts(device))
 
 
-def asked_with(
+def request_with(
     loading: Loading,
     parts: tuple[str, ...],
     candidates: Path | None,
     model: "Hindsight",
     data: "Data",
-) -> "Asked":
+) -> "ClosedRequest":
     """The same, with what is loaded already."""
     from adducir.hindsight.candidates import Candidates
-    from adducir.hindsight.closed import Asked
+    from adducir.hindsight.closed import ClosedRequest
 
     problem, closed = loading.problem(), loading.recipe.closed
     contexts = problem.contexts_of(parts)
     some = None
     if candidates is not None and closed.candidate_depth < len(problem.passages):
         some = Candidates.load(candidates / CANDIDATES).of(contexts)
-    return Asked(model, data, contexts, closed.depth, some, closed.precision)
+    return ClosedRequest(model, data, contexts, closed.depth, some, closed.precision)

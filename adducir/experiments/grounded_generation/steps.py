@@ -15,8 +15,8 @@ from adducir.experiments.grounded_generation.loading import (
     VECTORS,
     WEIGHTS,
     Loading,
-    asked_of,
-    asked_with,
+    request_of,
+    request_with,
     texts_of_candidates,
     texts_of_network,
 )
@@ -241,11 +241,11 @@ class ClosedStep(PartsStep):
 
         candidates = None if self.candidates is None else self.candidates.path
         given = self.loading, self.parts, candidates
-        asked = asked_with(*given, *self.loaded(context))
+        request = request_with(*given, *self.loaded(context))
         every = self.study.data.problem().contexts
-        names = tuple(every[number].id for number in asked.contexts)
-        load = partial(asked_of, *given)
-        return closed_sets(Loader(load, Local(asked)), names, self.making(context))
+        names = tuple(every[number].id for number in request.contexts)
+        load = partial(request_of, *given)
+        return closed_sets(Loader(load, Local(request)), names, self.making(context))
 
     def read(self) -> "ClosedSets":
         """What stands in its file."""
