@@ -298,7 +298,7 @@ def bound_statements(
         runs: The run of each system.
         qrels: The judgements.
         measures: Those of nDCG@k, AP@k and RBP are taken; others are ignored.
-        found: The :func:`bounds_of` each system's run, in the order in which they are told.
+        found: The :func:`bounds_of` each system's run, in the order in which they are listed.
 
     Raises:
         UsageError: None of them has bounds.
@@ -349,7 +349,9 @@ def _bounded(measure: Measure) -> tuple[Bounded, dict[str, Any]] | None:
     """The kind of bounds that a measure has, with its parameters; None without."""
     options = dict(measure.params)
     if measure.NAME == "RBP" and options.get("rel") == 1 and set(options) <= {"p", "rel", "cutoff"}:
-        return "RBP", {"p": options.get("p", 0.8), "k": options.get("cutoff", 1000)}
+        p = options.get("p", 0.8)
+        # Where p is 0 or 1 it is no geometric weight.
+        return ("RBP", {"p": p, "k": options.get("cutoff", 1000)}) if 0 < p < 1 else None
     if measure.NAME == "nDCG" and set(options) == {"cutoff"}:
         return "nDCG", {"k": options["cutoff"]}
     if measure.NAME == "AP" and set(options) == {"cutoff"}:

@@ -185,3 +185,9 @@ def test_which_measures_are_bounded_quickly() -> None:
     assert quickly_bounded(measures, Qrels.of(topics), 1) == [*quick[:2], AP @ 1000, quick[2]]
     steep = Qrels.of({"q": {"d": 40}})
     assert quickly_bounded([nDCG @ 10, AP @ 10], steep, 1) == [AP @ 10]
+
+
+@pytest.mark.parametrize("p", [0, 1])
+def test_rbp_without_a_geometric_weight_has_no_bounds(p: int) -> None:
+    run, qrels = Run.of({"q": {"a": 1.0}}, tag="r"), Qrels.of({"q": {"a": 1}})
+    assert bounds_of(run, qrels, [RBP(p=p, rel=1) @ 10]) == {}
