@@ -66,6 +66,20 @@ class EncoderSource:
                 model.local_tokenizer()
 
 
+def refuse_tokenizer(tokenizer: str | None, path: Path) -> None:
+    """Refuse a tokenizer beside an encoder that Adducir trained.
+
+    Raises:
+        InputError: There is one.
+    """
+    if tokenizer is not None:
+        raise InputError(
+            "an encoder that Adducir trained has its tokenizer.",
+            path=path,
+            hint="Leave `tokenizer` out.",
+        )
+
+
 def encoder_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None
 ) -> EncoderSource:
@@ -100,12 +114,7 @@ def encoder_source(
     elif not (path / Settings.file).is_file():
         model = model_source(name, folder, tokenizer)
         return EncoderSource(name, model, model)
-    if tokenizer is not None:
-        raise InputError(
-            "an encoder that Adducir trained has its tokenizer.",
-            path=path,
-            hint="Leave `tokenizer` out.",
-        )
+    refuse_tokenizer(tokenizer, path)
     settings = Settings.load(path)
     if settings.towers == "shared":
         model = ModelSource(name, path)

@@ -10,15 +10,16 @@ from typing import Any
 import torch
 
 from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.errors import AdducirError, InputError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
 from adducir.core.yaml import load
 from adducir.corpora.references import expanded, file_path
+from adducir.encoders.kinds import NETWORK
 from adducir.encoders.layout import read_layout
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.recipe import EncoderRecipe
-from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
 from adducir.encoders.task import EncoderTask
 from adducir.models.sources import RECIPES
 from adducir.training.plan import TrainingPlan
@@ -29,19 +30,35 @@ _TRAINED_BY = ("training", "batches", "temperature", "similarity", "pooling", "t
 def base_training(base: str, folder: Path) -> "tuple[EncoderPlan, Path] | None":
     """What trains a base that is named by its recipe, and its folder; None for any other base.
 
+    None as well where the base is there, and what it was trained with is not.
+
     Raises:
         InputError: The recipe cannot be read, or its chain of bases leads back to it.
     """
-    named, chain = base, list[Path]()
-    while "," not in named and (path := file_path(named, folder)).suffix in RECIPES:
-        if path in chain:
-            raise InputError("this encoder's base is made from itself.", path=path)
-        chain.append(path)
-        named = str(load(path).data.get("base", ""))
+    chain = _recipes(base, folder)
     if not chain:
         return None
-    recipe = validate(load(chain[0]), EncoderRecipe)
-    return EncoderPlan(recipe, folder), chain[0].with_suffix("")
+    model = chain[0].with_suffix("")
+    try:
+        return EncoderPlan(validate(load(chain[0]), EncoderRecipe), folder), model
+    except AdducirError:
+        if not model.is_dir():
+            raise
+        return None
+
+
+def _recipes(base: str, folder: Path) -> list[Path]:
+    """The recipe that a base is named by, that of its own base, and so on, as far as they exist."""
+    named, found = base, list[Path]()
+    while "," not in named:
+        path = file_path(named.removeprefix(f"{NETWORK}:"), folder)
+        if path.suffix not in RECIPES:
+            break
+        if path in found:
+            raise InputError("this encoder's base is made from itself.", path=path)
+        found.append(path)
+        named = str(load(path).data.get("base", "")) if path.is_file() else ""
+    return found
 
 
 class EncoderPlan(TrainingPlan[EncoderRecipe]):
@@ -56,6 +73,9 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
             self.before = each(lambda: base_training(recipe.base, folder))
             if self.before is None:
                 each(lambda: self.base)
+            else:
+                path = self.before[1]
+                each(lambda: refuse_tokenizer(recipe.tokenizer, path))
             self._data = each(lambda: recipe.data.identity(folder))
 
     @cached_property

@@ -9,6 +9,7 @@ import pytest
 from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.experiments.experiment import plan_experiment
+from adducir.training.kinds import open_training
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
@@ -77,6 +78,30 @@ def test_each_training_waits_for_that_of_its_base(study, capsys, monkeypatch):
     assert trained(study) == both
     path.write_text(before)
     assert trained(study) == []
+
+
+def test_a_base_that_is_there_needs_neither_its_recipe_nor_its_data(study):
+    recipes = study / "encoders"
+    path = recipes / "coarse.yaml"
+    before = path.read_text()
+    base = open_training(recipes / "fine.yaml").inputs["base"]
+    try:
+        path.write_text(before.replace("spans.jsonl", "gone.jsonl"))
+        assert open_training(recipes / "fine.yaml").inputs["base"] == base
+        path.unlink()
+        assert open_training(recipes / "fine.yaml").inputs["base"] == base
+        named = "base=transformer:encoders/coarse.yaml"
+        assert open_training(recipes / "fine.yaml", (named,)).inputs["base"] == base
+    finally:
+        path.write_text(before)
+
+
+def test_a_tokenizer_beside_a_base_that_is_to_be_trained_is_refused(study):
+    (study / "encoders" / "new.yaml").write_text(RECIPE.replace("BASE", "tiny"))
+    with pytest.raises(InputError, match="has its tokenizer"):
+        open_training(
+            study / "encoders" / "fine.yaml", ("base=encoders/new.yaml", "tokenizer=tiny")
+        )
 
 
 @pytest.mark.parametrize(
