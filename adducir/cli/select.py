@@ -54,7 +54,7 @@ def select(
     with open_progress() as progress, using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device))
         work = SelectionWork(
-            model,
+            None if selecting.names_selector(model) else model,
             asked,
             selecting.changed(loaded.settings.selection, hyperparameters),
             precision,

@@ -33,20 +33,34 @@ def load_evidence_model(path: Path, device: torch.device | None = None) -> Evide
         InputError: The folder holds no such model.
         UsageError: The selector of that name needs a model.
     """
-    name = str(path)
-    if name in SELECTORS and not path.exists():
-        return _Untrained(name, SELECTORS.make(name))
+    if names_selector(path):
+        return without_model(SELECTORS.make(str(path)))
     folder = trained_folder(path, error=ArtifactError)
     module, _, name = SELECTORS.kind(Settings.load(folder).kind).trained.partition(":")
     found = getattr(import_module(module), name).load(folder)
     return found if device is None else found.to(device)
 
 
+def names_selector(path: Path) -> bool:
+    """Whether a model's name is that of a selector, and no file or folder."""
+    return str(path) in SELECTORS and not path.exists()
+
+
+def without_model(selector: Selector) -> EvidenceModel:
+    """A selector that needs no model, in a model's place.
+
+    Raises:
+        UsageError: It needs one.
+    """
+    selector.choose(())  # a kind that needs a model says so
+    return _Untrained(selector)
+
+
 class _Untrained:
     """A selector without a model, in a model's place."""
 
-    def __init__(self, kind: str, selector: Selector) -> None:
-        selector.choose(())  # a kind that needs a model says so
+    def __init__(self, selector: Selector) -> None:
+        kind = SELECTORS.name_of(type(selector))
         self.settings = SimpleNamespace(kind=kind, selection=selector)
 
     def read(self, question: EvidenceQuestion) -> Sequence[object]:

@@ -20,7 +20,7 @@ from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule, keeping_batches
 from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
 from adducir.models.sources import ModelSource, trained_folder
-from adducir.selectors.selecting import EvidenceModel, load_evidence_model, select
+from adducir.selectors.selecting import EvidenceModel, load_evidence_model, select, without_model
 from adducir.selectors.selector import SELECTORS, Selector
 
 SHARD = 64
@@ -32,14 +32,14 @@ class SelectionWork:
     """The sets of questions; see :class:`adducir.core.sharding.work.Work`.
 
     Attributes:
-        model: A name, as :func:`.load_evidence_model` takes it.
+        model: A model's folder or recipe; None where the selector needs no model.
         loaded: The model, in the process that has it.
         device: See :func:`adducir.models.machine.choose_device`.
         threads: Of each worker that has a process of its own.
         tokens: Padded tokens that are computed at a time.
     """
 
-    model: Path
+    model: Path | None
     questions: Sequence[EvidenceQuestion]
     selection: Selector
     precision: Precision = "float32"
@@ -59,11 +59,12 @@ class SelectionWork:
 
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the sets."""
-        name = str(self.model)
-        is_kind = name in SELECTORS and not self.model.exists()
-        folder = None if is_kind else trained_folder(self.model)
+        if self.model is None:
+            model = SELECTORS.name_of(type(self.selection))
+        else:
+            model = ModelSource(str(self.model), trained_folder(self.model)).identity()
         return {
-            "model": name if folder is None else ModelSource(name, folder).identity(),
+            "model": model,
             "selection": self.selection.model_dump(mode="json"),
             "precision": self.precision,
             "questions": digest_of(self.questions, self.describe),
@@ -102,7 +103,11 @@ class _Builder:
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
         self._work = work
-        self._model: EvidenceModel = work.loaded.value or load_evidence_model(work.model, device)
+        self._model: EvidenceModel = work.loaded.value or (
+            without_model(work.selection)
+            if work.model is None
+            else load_evidence_model(work.model, device)
+        )
 
     def make(self, items: Sequence[EvidenceQuestion], path: Path) -> None:
         """See :class:`adducir.core.sharding.work.Builder`."""

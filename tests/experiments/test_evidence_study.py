@@ -114,7 +114,9 @@ def test_a_selector_that_needs_no_training_is_one_run(place, capsys, monkeypatch
     assert list(found) == ["upper bound", "ranker", "ours", "BM25"]
     hit = []
     for number, questions in ((1, some_questions(7, seed=1)), (2, some_questions(8, seed=0))):
-        chosen = read_selected(place / "runs" / "both" / f"A-{number}-BM25" / "chosen.jsonl")
+        chosen = read_selected(
+            place / "runs" / "both" / f"A-{number}-BM25-untrained" / "chosen.jsonl"
+        )
         for one, question in zip(chosen, questions, strict=True):
             words = set(question.question.split())
             relevant = {p.id for p in question.passages if words & set(p.text.split())}
@@ -125,6 +127,21 @@ def test_a_selector_that_needs_no_training_is_one_run(place, capsys, monkeypatch
     assert "Runs of a system: ranker 2, ours 2." in "\n".join(table["footer"])
     # Sets of two and of three: the bound is that of any number.
     assert [cell["mean"] for cell in found["upper bound"]["cells"]] == [1, 1, 1]
+
+
+def test_names_meet_neither_seeds_nor_folders(place, capsys, monkeypatch):
+    """``ours-3`` is no run of ``ours``, and a folder called ``bm25`` is no model."""
+    monkeypatch.chdir(place)
+    (place / "bm25").mkdir(exist_ok=True)
+    text = FILE[: FILE.index("  B:")] + FILE[FILE.index("systems:") :]
+    text = text.replace("seeds:", "  ours-3: {selector: bm25, analysis: split}\nseeds:")
+    (place / "experiments" / "sets.yaml").write_text(text)
+    assert main(["experiment", "experiments/sets.yaml", "--dry-run"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "runs/sets" in line]
+    assert len({line.split()[1] for line in lines}) == len(lines) == 10
+    assert main(["experiment", "experiments/sets.yaml", "--threads", "1"]) == 0
+    (place / "bm25").rmdir()
+    (place / "experiments" / "sets.yaml").write_text(FILE)
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,9 @@ def test_a_selector_and_a_system_of_evidence_sets(study: Path) -> None:
     )
     adducir(study, "experiment", "experiments/sets.yaml")
     chosen = {
-        name: json.loads((study / f"runs/sets/A-1-{name}/chosen.jsonl").read_text())["chosen"]
+        name: json.loads((study / f"runs/sets/A-1-{name}-untrained/chosen.jsonl").read_text())[
+            "chosen"
+        ]
         for name in ("BM25", "One", "Two")
     }
     assert chosen == {"BM25": ["p1", "p2"], "One": ["p0"], "Two": ["p0", "p1"]}
@@ -238,7 +240,7 @@ def test_a_selector_and_a_system_of_evidence_sets(study: Path) -> None:
     path.write_text(path.read_text().replace("size: 1", "size: 3"))
     plan = adducir(study, "experiment", "experiments/sets.yaml", "--dry-run")
     assert [line.split()[1] for line in plan.splitlines() if line.startswith("select")] == [
-        "runs/sets/A-1-One:"
+        "runs/sets/A-1-One-untrained:"
     ]
 
 

@@ -15,7 +15,7 @@ from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import ArtifactStep, ModelStep
 from adducir.models.machine import Precision, choose_device, using_threads
-from adducir.selectors.selecting import load_evidence_model
+from adducir.selectors.selecting import load_evidence_model, without_model
 from adducir.selectors.selector import SELECTORS, Selector
 from adducir.selectors.work import SelectionWork, select_by_shards
 
@@ -39,8 +39,8 @@ class Trial(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the folders that it gets."""
-        names = [file_name(self.data), str(self.round + 1), file_name(self.system)]
-        return "-".join([*names, *([] if self.seed is None else [str(self.seed)])])
+        last = "untrained" if self.seed is None else str(self.seed)  # no other system's seed
+        return "-".join([file_name(self.data), str(self.round + 1), file_name(self.system), last])
 
 
 class Opened(Protocol):
@@ -73,7 +73,7 @@ class SelectionStep(ArtifactStep):
         self.precision: Precision = study.recipe.precision
         self.path = study.folder / "runs" / study.name / trial.name
         self.place = ("systems", trial.system)
-        self._model = training[-1].path if training else Path(SELECTORS.name_of(type(selection)))
+        self._model = training[-1].path if training else None
 
     @property
     def _tests(self) -> tuple[Path, ...]:
@@ -93,18 +93,22 @@ class SelectionStep(ArtifactStep):
 
     def identities(self) -> Mapping[str, str]:
         """See :meth:`ArtifactStep.identities`."""
-        model = {"model": read_manifest(self._model).fingerprint} if self.training else {}
+        model = {"model": read_manifest(self._model).fingerprint} if self._model else {}
         return {**model, "questions": fingerprint(source_digests(self._tests))}
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Select, and write the sets."""
         questions = [one for path in self._tests for one in read_questions(path)]
         with using_threads(context.threads):
-            model = load_evidence_model(self._model, choose_device(context.device))
+            model = (
+                load_evidence_model(self._model, choose_device(context.device))
+                if self._model
+                else without_model(self.selection)
+            )
             work = SelectionWork(
                 self._model,
                 questions,
-                model.settings.selection if self.training else self.selection,
+                model.settings.selection,
                 self.precision,
                 Local(model),
                 context.device,
