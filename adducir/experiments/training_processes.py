@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from adducir.core.cores import share_cores
 from adducir.core.errors import MachineError
 from adducir.core.pool import WorkerPool
 from adducir.training.processes import PeerStoppedError
@@ -59,6 +60,7 @@ def make_together(start: Callable[[int], Make], path: Path, count: int) -> Seque
 
 def _joined(start: Callable[[int], Make], count: int, port: int, number: int) -> Make:
     """In a new process: what torchrun would set there, and what makes steps."""
+    share_cores(count)
     os.environ |= {
         "RANK": str(number),
         "LOCAL_RANK": str(number),

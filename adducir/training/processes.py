@@ -188,7 +188,8 @@ def joined(device: "torch.device") -> Iterator[Processes]:
     except (RuntimeError, ValueError) as error:
         raise MachineError(
             f"the processes of this training cannot reach one another: {error}",
-            hint="Start them with torchrun, which sets RANK, WORLD_SIZE, MASTER_ADDR and the rest.",
+            hint="Run this again; or, where you start the processes yourself, use torchrun, which "
+            "sets RANK, WORLD_SIZE, MASTER_ADDR and the rest.",
         ) from error
     try:
         yield current()
