@@ -12,6 +12,7 @@ from adducir.core.files import file_digest, read_lines
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Document
 from adducir.corpora.references import file_path
+from adducir.encoders.ranking import context_ranks
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.evidence_sets.steps import SelectionStep
@@ -163,11 +164,15 @@ class Shortest(RankingSystem):
         return {"shortest": True}
 
     def ranks(self, step, tasks, context):
-        def scores(place, task, texts):
+        def rank(place, task, same):
+            texts = same.picked(task.texts)
             values = -np.array([len(text) for text in texts], dtype=np.float32)
-            return lambda first, last: np.tile(values, (last - first, 1))
+            gold = same.of[task.gold]
+            return context_ranks(
+                lambda first, last: np.tile(values, (last - first, 1)), gold, same.counts
+            )
 
-        return ranked(tasks, {}, scores, context.progress)
+        return ranked(tasks, {}, rank, context.progress)
 
 
 class Leading(EvidenceSystem):
