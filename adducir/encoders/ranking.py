@@ -7,7 +7,7 @@ different text is encoded and scored once, and counts as often as it is there.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,11 @@ class SpanTask:
     docnos: Sequence[str]
     gold: Integers
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @cached_property
+    def same(self) -> "Distinct":
+        """Which candidates have the same text: all are read for it, once."""
+        return Distinct(self.texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +290,7 @@ def task_scores(
     Returns:
         What :func:`context_ranks` and :func:`best` take.
     """
-    same = Distinct(task.texts)
+    same = task.same
     texts = same.picked(task.texts)
     progress.start("encoding", len(task.spans) + len(texts), "texts")
     try:

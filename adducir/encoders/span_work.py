@@ -22,7 +22,7 @@ from adducir.encoders.encoding import SHARD
 from adducir.encoders.items import Item, described
 from adducir.encoders.kinds import Floats
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.ranking import Distinct, Scored, SpanTask, by_vectors
+from adducir.encoders.ranking import Scored, SpanTask, by_vectors
 from adducir.encoders.sources import EncoderSource
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule, keeping_batches
@@ -86,7 +86,7 @@ class SpanWork:
         del check
         for task in self.tasks():
             if self.sides != "contexts":
-                for first in Distinct(task.texts).firsts.tolist():
+                for first in task.same.firsts.tolist():
                     yield task.docnos[first], task.texts[first]
             if self.sides != "candidates":
                 yield from ((span.id, span) for span in task.spans)
@@ -166,6 +166,6 @@ def scored_by_shards(
 
 
 def _scored(task: SpanTask, rows: Rows) -> Scored:
-    same = Distinct(task.texts)
+    same = task.same
     candidates, contexts = rows.take(len(same.firsts)), rows.take(len(task.spans))
     return task, by_vectors(contexts, candidates), same

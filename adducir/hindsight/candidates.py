@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
 from adducir.hindsight.building import Problem
-from adducir.hindsight.encoding import BLOCK, Loader, Making, Readable, encoded
+from adducir.hindsight.encoding import BLOCK, PART, Loader, Making, Readable, encoded
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe
 from adducir.hindsight.vectors import Network
 from adducir.indexes.candidates import Ranking, rank_parts
@@ -26,8 +26,6 @@ Numbers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Load = Callable[[torch.device], Mapping[str, Readable]]
 
-PART = 4
-"""Blocks of passages whose vectors are held at a time."""
 _PRODUCTS = 1 << 23
 """Inner products that are held at a time."""
 

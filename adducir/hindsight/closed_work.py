@@ -19,6 +19,7 @@ from adducir.encoders.maxsim import MultiVectors
 from adducir.hindsight.closed import QUERIES, ClosedRequest, ClosedSets
 from adducir.hindsight.encoding import (
     BLOCK,
+    PART,
     SHARDS,
     Loader,
     Making,
@@ -31,8 +32,6 @@ from adducir.models.machine import device_kind, device_of_worker, settle_threads
 
 SHARD = 8 * QUERIES
 """Contexts in a shard: whole runs of those that are ranked at a time."""
-PART = 4
-"""Blocks whose vectors are held at a time: 32,768 passages, 2.5 GB of ColBERT's for each side."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 BLOCK = 8192
 """Texts in a block."""
+PART = 4
+"""Blocks whose vectors are held at a time: 32,768 passages, 2.5 GB of ColBERT's for each side."""
 SHARDS = 8
 """Shards, at least, as far as there are batches: so many processes have something to do."""
 

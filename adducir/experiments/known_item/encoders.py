@@ -347,7 +347,7 @@ def by_encoder(
         if not all(place in kept for place in range(len(tasks))):
             of_candidates = rows("candidates")
             for place, task in enumerate(tasks):
-                kept[place] = _filed(of_candidates, len(Distinct(task.texts).firsts), kept)
+                kept[place] = _filed(of_candidates, len(task.same.firsts), kept)
         of_contexts = rows("contexts")
 
         def rank(place: int, task: SpanTask, same: Distinct) -> ContextRanks:

@@ -30,15 +30,12 @@ def ranked(
     """
     found = []
     total = sum(len(task.spans) for task in tasks)
-    total += sum(
-        len(Distinct(task.texts).firsts) for place, task in enumerate(tasks) if place not in kept
-    )
+    total += sum(len(task.same.firsts) for place, task in enumerate(tasks) if place not in kept)
     progress.start("encoding", total, "texts")
     try:
         for place, task in enumerate(tasks):
-            same = Distinct(task.texts)
-            stood = rank(place, task, same)
-            found.append(replace(stood, first=same.firsts[stood.first]))
+            stood = rank(place, task, task.same)
+            found.append(replace(stood, first=task.same.firsts[stood.first]))
     finally:
         progress.finish()
     return gold_ranks(tasks, found)
