@@ -34,7 +34,7 @@ _TOPIC_TAGS = frozenset({"topic", "top"})
 _QID_TAGS = ("number", "num", "qid", "query_id", "id")
 _FORBIDDEN = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _AMPERSAND = re.compile(r"&(#\d+;|#[xX][0-9a-fA-F]+;|\w+;)?")
-_XML_DECLARATION = re.compile(r"<\?xml(?:[^<>?]|\?(?!>))*+\?>")
+_XML_DECLARATION = re.compile(r"<\?xml[^<>]*?\?>")
 _XML_ENTITIES = frozenset({"amp;", "lt;", "gt;", "quot;", "apos;"})
 
 

@@ -106,13 +106,14 @@ def _pattern(
     opening: str, letter: str, digit: str, joiner: str, in_word: str, in_number: str
 ) -> str:
     """Letters and digits, joined by low lines, points and the like where these stand inside."""
-    run = f"{letter}(?:(?:{in_word})?{letter})*+|{digit}(?:(?:{in_number})?{digit})*+"
-    return f"{opening}(?:{run})(?:{run}|(?:{joiner})++)*+"
+    run = f"{letter}(?:(?:{in_word})?{letter})*|{digit}(?:(?:{in_number})?{digit})*"
+    return f"{opening}(?:{run})(?:{run}|(?:{joiner})+)*"
 
 
 # A row of joiners without a word is read once: in ASCII it is tried from its first only, else it is
 # skipped as a whole. Tried from each of them, it would take time in proportion to its square.
-_ASCII = re.compile(_pattern("(?:_(?<!__)_*+)?+", "[A-Za-z]", "[0-9]", "_", "[:.']", "[,;.']"))
+# Groups are not possessive: Python before 3.11.5 matches such groups wrongly (gh-106052).
+_ASCII = re.compile(_pattern("(?:_(?<!__)_*+)?", "[A-Za-z]", "[0-9]", "_", "[:.']", "[,;.']"))
 _UNICODE = regex.compile(
     _pattern(f"(?:{_JOINER})*+", _LETTER, _DIGIT, _JOINER, _IN_WORD, _IN_NUMBER)
     + rf"|(?:{_JOINER})++(*SKIP)(*FAIL)"

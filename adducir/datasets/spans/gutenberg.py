@@ -17,7 +17,7 @@ from adducir.core.errors import InputError
 _START = re.compile(
     r"^[^\S\n]*+\*\*\*[^\S\n]*+START OF\b.*(?:\n.+){0,5}?\*\*\*[^\S\n]*+$", re.MULTILINE
 )
-_OLD_START = re.compile(r"^.*\*END\*? ?THE SMALL PRINT.*+(?:\n.++)*+", re.MULTILINE)
+_OLD_START = re.compile(r"^.*\*END\*? ?THE SMALL PRINT.*+(?:\n.++)*", re.MULTILINE)
 _END = re.compile(r"^[^\S\n]*+\*\*\*[^\S\n]*+END OF\b", re.MULTILINE)
 _OLD_END = re.compile(
     r"^[^\S\n]*+\**+[^\S\n]*+end of (?:th(?:e|is) )?(?:\w+ )?project gutenberg",
