@@ -7,7 +7,8 @@ Reported is the peak of the resident memory after each stage: before the corpus 
 on them; when it has trained. What grows is what is held for each example, and what is remembered of
 words; text and tokens lie on the disk. Cutting is done once for all models that share passages.
 
-    python benchmarks/deepct_memory.py [--documents 3000] [--words 60] [--steps 5] [--workers 1]
+    python benchmarks/deepct_memory.py [--documents 3000] [--words 60] [--different 100000]
+        [--steps 5] [--workers 1]
 """
 
 import argparse
@@ -32,10 +33,10 @@ from adducir.training.loop import train
 GROWTH = (1, 4, 16)
 
 
-def write_corpus(path: Path, count: int, words: int) -> None:
+def write_corpus(path: Path, count: int, words: int, different: int = 100_000) -> None:
     """Made-up arguments; the conclusion has some words of the premise."""
     with path.open("w", encoding="utf-8") as file:
-        for docno, text in documents(count, words):
+        for docno, text in documents(count, words, different=different):
             parts = text.split()
             record = {"docno": docno, "premise": text, "conclusion": " ".join(parts[::7])}
             file.write(json.dumps(record) + "\n")
@@ -108,11 +109,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-def measured(documents: int, words: int = 60, steps: int = 5, workers: int = 1) -> dict[str, Any]:
+def measured(
+    documents: int, words: int = 60, steps: int = 5, workers: int = 1, different: int = 100_000
+) -> dict[str, Any]:
     """Prepare and train on so many documents, in a process of its own."""
     with tempfile.TemporaryDirectory() as place:
         corpus = Path(place) / "corpus.jsonl"
-        write_corpus(corpus, documents, words)
+        write_corpus(corpus, documents, words, different)
         options = [f"--corpus={corpus}", f"--words={words}", f"--steps={steps}"]
         options.append(f"--workers={workers}")
         done = subprocess.run(
@@ -128,6 +131,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=60)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--different", type=int, default=100_000, help="words in all")
     parser.add_argument("--corpus", help="prepare and train on this file, in this process")
     options = parser.parse_args()
     if options.corpus:
@@ -135,7 +139,8 @@ def main() -> None:
         return
     first: dict[str, Any] | None = None
     for times in GROWTH:
-        one = measured(times * options.documents, options.words, options.steps, options.workers)
+        count = times * options.documents
+        one = measured(count, options.words, options.steps, options.workers, options.different)
         first = first or one
         more = max(1, one["examples"] - first["examples"])
         each = (one["trained"] - first["trained"]) * 1e6 / more

@@ -30,10 +30,12 @@ def zipf_words(words: np.ndarray, count: int, rng: np.random.Generator) -> np.nd
     return words[np.searchsorted(np.cumsum(weights) / weights.sum(), rng.random(count))]
 
 
-def documents(count: int, length: int, seed: int = 2) -> Iterator[tuple[str, str]]:
-    """``count`` pairs of docno and text, of ``length`` words on average."""
+def documents(
+    count: int, length: int, seed: int = 2, different: int = 100_000
+) -> Iterator[tuple[str, str]]:
+    """``count`` pairs of docno and text, of ``length`` words on average out of ``different``."""
     rng = np.random.default_rng(seed)
-    words = vocabulary(100_000)
+    words = vocabulary(different)
     for start in range(0, count, 10_000):
         size = min(10_000, count - start)
         lengths = np.maximum(1, rng.poisson(length, size))

@@ -2,7 +2,7 @@
 
 Each way is gone with few texts and with many, in processes of their own; what their greatest
 resident memory (VmHWM) grows by is divided by the further texts. When these were held it was 2,600
-bytes (``opening``), 1,100 (``grounded``) and 15,000 (``pools``).
+bytes (``opening``), 1,100 (``grounded``), 15,000 (``pools``) and 53,000 (``late``).
 """
 
 import sys
@@ -30,6 +30,7 @@ def bytes_each(few, many, count):
         ("opening", 1000, 16_000, 800, None),
         ("grounded", 10_000, 80_000, 300, None),
         ("pools", 2000, 16_000, 3000, 2000),
+        ("late", 2000, 8000, 8000, None),
     ],
 )
 def test_memory_does_not_grow_with_texts(what, few, many, most, part):
@@ -37,3 +38,14 @@ def test_memory_does_not_grow_with_texts(what, few, many, most, part):
 
     figures = [measured_apart(what, count, part) for count in (few, many)]
     assert bytes_each(*figures, many - few) < most
+
+
+def test_memory_does_not_grow_with_what_deepct_learns_from():
+    """Passages cut in shards, targets laid on them, a few steps; the words stay the same ones."""
+    from deepct_memory import measured
+
+    few, many = (measured(count, different=3000) for count in (1000, 16_000))
+    grown = [
+        many[stage] - many["before"] - few[stage] + few["before"] for stage in ("cut", "trained")
+    ]
+    assert max(grown) * 1e6 / (many["examples"] - few["examples"]) < 600
