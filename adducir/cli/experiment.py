@@ -46,6 +46,16 @@ def experiment(
         option("Processes of this machine that train one model together, one per GPU.", min=1),
         without("dry_run"),
     ] = 1,
+    batch_tokens: Annotated[
+        int | None,
+        option(
+            "Padded tokens in a batch of what networks compute, trainings aside. Figures depend on "
+            "it in their last digits.",
+            min=1,
+            shown="2,048 on a CPU, 16,384 on a GPU",
+        ),
+        without("dry_run"),
+    ] = None,
     allow_code: Annotated[
         bool, option("Let Python code that the file names run; once a study."), without("dry_run")
     ] = False,
@@ -68,6 +78,7 @@ def experiment(
         workers=workers,
         ray=ray,
         processes=processes,
+        batch_tokens=batch_tokens,
         allow_code=allow_code,
         format_name=format_name,
         output=output,
@@ -86,6 +97,7 @@ def run(
     workers: int = 1,
     ray: str | None = None,
     processes: int = 1,
+    batch_tokens: int | None = None,
     allow_code: bool = False,
     format_name: str | None = None,
     output: Path | None = None,
@@ -122,6 +134,7 @@ def run(
             workers=workers,
             ray=ray,
             processes=processes,
+            batch_tokens=batch_tokens,
             allow_code=allow_code,
             progress=progress,
         )

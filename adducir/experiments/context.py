@@ -1,4 +1,4 @@
-"""How steps are made, where no figure depends on it: threads, device, progress, what is kept."""
+"""How steps are made, where no setting of the file says it: threads, device, what is kept."""
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
@@ -13,30 +13,47 @@ T = TypeVar("T")
 
 
 @dataclass
-class Context:
+class Resources:
+    """What of the machine, or of a cluster, steps take.
+
+    Attributes:
+        threads: Of a search, or of torch; None for one per core, or torch's own choice.
+        device: See :func:`adducir.models.machine.choose_device`.
+        workers: Processes that make the shards of one step.
+        ray: The address of a Ray cluster that makes them.
+        processes: Processes that train one model together.
+        batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; None for
+            what suits the device. Figures depend on it in their last digits.
+    """
+
+    threads: int | None = None
+    device: str = "auto"
+    workers: int = 1
+    ray: str | None = None
+    processes: int = 1
+    batch_tokens: int | None = None
+
+    @property
+    def execution(self) -> Execution:
+        """Who makes the shards of a step."""
+        return Execution(workers=self.workers, ray=self.ray)
+
+
+@dataclass
+class Context(Resources):
     """What every step is handed.
 
     Attributes:
         shown: A path as the study's own, for notes.
-        threads: Of a search, or of torch; None for one per core, or torch's own choice.
-        device: See :func:`adducir.models.machine.choose_device`.
         rebuild: Whether all is made anew, even what is there.
         progress: Notified of each step.
         steps: All of the plan's (:class:`.Step`), each after those that it is made from.
-        workers: Processes that make the shards of one step.
-        ray: The address of a Ray cluster that makes them.
-        processes: Processes that train one model together.
     """
 
     shown: Callable[[Path], str] = str
-    threads: int | None = None
-    device: str = "auto"
     rebuild: bool = False
     progress: Progress = SILENT
     steps: Sequence[Any] = ()
-    workers: int = 1
-    ray: str | None = None
-    processes: int = 1
     _opened: dict[Hashable, Any] = field(default_factory=dict)
     _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
     _described: set[str] = field(default_factory=set)
@@ -49,11 +66,6 @@ class Context:
         self._opened.clear()
         self._latest.clear()
         self._closing.close()
-
-    @property
-    def execution(self) -> Execution:
-        """Who makes the shards of a step."""
-        return Execution(workers=self.workers, ray=self.ray)
 
     def opened(self, key: Hashable, opener: Callable[[], T], close: Callable[[T], object]) -> T:
         """What several steps read, opened once and closed at the end."""

@@ -6,7 +6,7 @@ on the process that makes it.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from adducir.core.errors import InputError, MachineError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.pool import WorkerPool
 from adducir.core.progress import Silent
-from adducir.experiments.context import Context
+from adducir.experiments.context import Context, Resources
 from adducir.experiments.plan import Plan
 from adducir.experiments.step import Step
 from adducir.experiments.training_processes import make_together
@@ -66,11 +66,12 @@ def make_steps(
 
 def _make(step: Step, order: "_Order", context: Context, plan_again: Callable[..., Plan]) -> None:
     """Make a step here, or a model by several processes that train it together."""
-    if order.processes < 2 or not step.trains:
+    count = context.processes
+    if count < 2 or not step.trains:
         step.make(context)
         return
-    start = partial(_start, replace(order, processes=1), plan_again)
-    for note in make_together(start, step.path, order.processes):
+    alone = replace(order, resources=replace(order.resources, processes=1))
+    for note in make_together(partial(_start, alone, plan_again), step.path, count):
         context.progress.note(note)
 
 
@@ -117,11 +118,7 @@ class _Order:
     overrides: tuple[str, ...]
     folder: Path
     rebuild: bool
-    threads: int | None
-    device: str
-    workers: int
-    ray: str | None
-    processes: int
+    resources: Resources
     identity: str
 
     @classmethod
@@ -131,11 +128,7 @@ class _Order:
             plan.overrides,
             plan.folder,
             plan.rebuild,
-            context.threads,
-            context.device,
-            context.workers,
-            context.ray,
-            context.processes,
+            Resources(**{one.name: getattr(context, one.name) for one in fields(Resources)}),
             _identity(plan),
         )
 
@@ -176,13 +169,10 @@ class _Worker:
     def _context(self) -> Context:
         order = self._order
         return Context(
-            self._plan.shown,
-            order.threads,
-            order.device,
-            order.rebuild,
-            self._notes,
-            workers=order.workers,
-            ray=order.ray,
+            **vars(order.resources),
+            shown=self._plan.shown,
+            rebuild=order.rebuild,
+            progress=self._notes,
         )
 
     def make(self, paths: Sequence[str]) -> list[str]:

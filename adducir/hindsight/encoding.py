@@ -117,12 +117,14 @@ class Making:
         sharding: Who makes them, and beside which output they are kept.
         device: See :func:`adducir.models.machine.choose_device`.
         threads: Of each worker that has a process of its own.
+        tokens: Padded tokens in a batch; vectors depend on it in their last digits.
     """
 
     key: str = ""
     sharding: Sharding | None = None
     device: str = "auto"
     threads: int | None = None
+    tokens: int | None = None
     progress: Progress = SILENT
 
     def chosen(self) -> torch.device:
@@ -150,6 +152,7 @@ class VectorsWork:
         key: The fingerprint of all that determines the vectors.
         device: See :func:`adducir.models.machine.choose_device`.
         threads: Of each worker that has a process of its own.
+        tokens: Padded tokens in a batch.
         block: Texts in a block.
         shards: How many shards there are at least, as far as there are batches.
     """
@@ -159,6 +162,7 @@ class VectorsWork:
     key: str = ""
     device: str = "auto"
     threads: int | None = None
+    tokens: int | None = None
     block: int = BLOCK
     shards: int = SHARDS
     size: int = 1
@@ -178,7 +182,7 @@ class VectorsWork:
             "counts": self.counts,
             "block": self.block,
             "shards": self.shards,
-            "batches": batch_rule(None),
+            "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }
 
@@ -212,7 +216,7 @@ class _Builder:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
-        self._texts = work.texts.get(device)
+        self._texts, self._tokens = work.texts.get(device), work.tokens
         # The pieces of a block follow one another.
         self._batches = lru_cache(maxsize=1)(self._cut)
 
@@ -231,7 +235,7 @@ class _Builder:
 
     def _cut(self, name: str, first: int, end: int) -> list[Numbers]:
         texts = self._texts[name]
-        return token_batches(texts.lengths(texts.numbers[first:end]), None, texts.device)
+        return token_batches(texts.lengths(texts.numbers[first:end]), self._tokens, texts.device)
 
 
 class VectorFiles(NamedTuple):
@@ -284,7 +288,7 @@ def encoded(
     Raises:
         IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
     """
-    work = VectorsWork(texts, counts, how.key, how.device, how.threads, block, shards)
+    work = VectorsWork(texts, counts, how.key, how.device, how.threads, how.tokens, block, shards)
     with (
         sharding_or_temporary(how.sharding) as kept,
         kept.made(kept.folder(work), work, how.progress) as made,

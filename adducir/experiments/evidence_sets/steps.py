@@ -113,6 +113,7 @@ class SelectionStep(ArtifactStep):
                 Local(model),
                 context.device,
                 context.threads,
+                context.batch_tokens,
             )
             sharding = Sharding(self.path, context.execution, is_locked=True)
             chosen = select_by_shards(work, sharding, context.progress)

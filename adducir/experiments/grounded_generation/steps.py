@@ -121,7 +121,9 @@ class PartsStep(ArtifactStep):
 
         key = artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
         sharding = Sharding(self.path, context.execution, is_locked=True)
-        return Making(key, sharding, context.device, context.threads, context.progress)
+        return Making(
+            key, sharding, context.device, context.threads, context.batch_tokens, context.progress
+        )
 
 
 class VectorsStep(PartsStep):

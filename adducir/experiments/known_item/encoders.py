@@ -106,6 +106,7 @@ class _Encoder(RankingSystem):
             loaded=Local(DualEncoder.load(source, **how)) if is_alone else NOT_LOADED,
             device=context.device,
             threads=context.threads,
+            tokens=context.batch_tokens,
         )
         where = (step.data.recipe, self.kept_for(step))
         kept = context.latest("vectors", where, lambda: VectorFile(step.study.folder))

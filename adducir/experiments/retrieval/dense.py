@@ -247,6 +247,7 @@ class DenseStep(IndexStep):
             running=Running(
                 context.device,
                 context.threads,
+                context.batch_tokens,
                 precision=self.recipe.precision,
                 execution=context.execution,
             ),

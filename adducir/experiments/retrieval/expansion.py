@@ -183,6 +183,7 @@ class WeightsStep(Step):
             self.path,
             device=context.device,
             threads=context.threads,
+            tokens=context.batch_tokens,
             precision=self.recipe.precision,
             rebuild=context.rebuild,
             execution=context.execution,

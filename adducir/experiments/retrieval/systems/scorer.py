@@ -122,7 +122,7 @@ class Scorer:
         """
         reranker = context.opened(
             ("reranker", names[0]),
-            lambda: replace(self.reranker, device=context.device),
+            lambda: replace(self.reranker, device=context.device).in_batches(context.batch_tokens),
             lambda _: None,
         )
         if reranker.identity != self.identity:
