@@ -10,6 +10,7 @@ import socket
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from adducir.core.cores import cores
 from adducir.core.errors import AdducirError, MachineError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.sharding.executors.processes import refuse_unsendable
@@ -134,5 +135,6 @@ def _make(job: Job, key: str, shard: Shard) -> Any:
     """In a process of Ray's: make a shard."""
     if key not in _workers:
         _workers.clear()
-        _workers[key] = Worker(job, WorkerPlace(is_alone=True))
+        # A task takes one core of its node, as if a worker of each other core stood beside it.
+        _workers[key] = Worker(job, WorkerPlace(count=cores(), is_alone=True))
     return _workers[key].make(shard)

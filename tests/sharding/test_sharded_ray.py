@@ -1,0 +1,131 @@
+"""Shards on a Ray cluster of three nodes, one of which is killed hard in the middle."""
+
+import sys
+import threading
+import time
+
+import pytest
+from fake_work import FakeWork, build, digest
+from sharded_kinds import KINDS, Models
+from test_grounded_kills import digests, started, study
+from tiny import tiny_bert
+
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import IncompleteError, MachineError
+from adducir.core.sharding.execution import Execution
+from adducir.core.sharding.gathering import Sharding
+from adducir.corpora.sources import open_corpus
+from adducir.encoders.encoding import encode
+from adducir.encoders.items import items_of_corpus
+from adducir.encoders.sources import encoder_source
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Of one node, to which a test adds others."""
+    pytest.importorskip("ray")
+    import ray
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        yield made
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
+    wanted = digest(build(tmp_path / "here", FakeWork(count=300)))
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    cluster.wait_for_nodes()
+    work = FakeWork(count=300, seconds=0.2, folder=tmp_path)
+    lost = threading.Event()
+
+    def kill():
+        begun = tmp_path / "begun.txt"
+        # When all three work.
+        while not begun.exists() or len({line.split()[1] for line in begun.open()}) < 3:
+            time.sleep(0.05)
+        cluster.remove_node(nodes[1], allow_graceful=False)
+        lost.set()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    made = build(tmp_path / "x", work, Execution(ray=cluster.address))
+    killer.join()
+    assert lost.is_set()
+    assert digest(made) == wanted
+    begun = (tmp_path / "begun.txt").read_text().splitlines()
+    assert len(begun) > 75  # what the node had was begun again
+
+
+def test_a_corpus_is_encoded_though_a_node_is_killed(cluster, tmp_path):
+    source = encoder_source(str(tiny_bert(tmp_path / "tiny")))
+    items = items_of_corpus(open_corpus("bundled:arguments"))
+    encode(source, items, tmp_path / "alone", device="cpu", shard=4)
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    cluster.wait_for_nodes()
+    output, lost = tmp_path / "spread", threading.Event()
+
+    def kill():
+        while len(list(tmp_path.glob(".spread.parts-*/0*.json"))) < 6:
+            time.sleep(0.02)
+        cluster.remove_node(nodes[1], allow_graceful=False)
+        if not output.exists():
+            lost.set()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    encode(source, items, output, device="cpu", shard=4, execution=Execution(ray=cluster.address))
+    killer.join()
+    assert lost.is_set()
+    manifests = [read_manifest(tmp_path / name) for name in ("alone", "spread")]
+    assert manifests[0].files == manifests[1].files
+    assert manifests[0].fingerprint == manifests[1].fingerprint
+
+
+def test_every_kind_gives_the_same(cluster, tmp_path, tmp_path_factory):
+    cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    models = Models(tmp_path_factory.mktemp("models"))
+    for name, kind in KINDS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            made = kind(models, patch, folder)
+            how = Execution(ray=cluster.address)
+            assert made.make(Sharding(folder / "x.out", how)) == made.make(None), name
+
+
+def test_a_study_on_a_cluster_is_that_of_one_process(cluster, tmp_path):
+    """Vectors and closed sets of trained networks."""
+    cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    found = {}
+    for name, more in {"alone": [], "spread": ["--ray", cluster.address]}.items():
+        ended = started(study(tmp_path / name), *more)
+        _, errors = ended.communicate(timeout=300)
+        assert ended.returncode == 0, errors
+        found[name] = digests(tmp_path / name)
+    assert len(found["alone"]) > 3
+    assert found["spread"] == found["alone"]
+
+
+def test_bad_data_and_killed_workers_are_as_anywhere(cluster, tmp_path):
+    work = FakeWork(trouble={"d9": "data", "d17": "kill", "d1": "kill once"}, folder=tmp_path)
+    with pytest.raises(IncompleteError, match="2 of 6 shards could not be made") as caught:
+        build(tmp_path / "x", work, Execution(ray=cluster.address))
+    assert "shard 2 (d8, d9, d10, d11): d9 cannot be done." in str(caught.value)
+    assert "shard 4 (d16, d17, d18, d19): its worker died, 3 times" in str(caught.value)
+    with pytest.raises(MachineError, match="there is no model"):
+        build(tmp_path / "y", FakeWork(fails_to_load=True), Execution(ray=cluster.address))
+
+
+def test_a_cluster_that_is_not_there(tmp_path):
+    pytest.importorskip("ray")
+    with pytest.raises(MachineError, match=r"there is no Ray cluster at 127\.0\.0\.1:1"):
+        build(tmp_path / "x", FakeWork(), Execution(ray="127.0.0.1:1"))
