@@ -245,6 +245,8 @@ def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
         by = "by" if comparison.non_inferiority else "within"
         how = f"{for_equivalence(correction)} {over}"
         yield "test", f"{claim} {whom} {by} {comparison.equivalence:g}: {how}"
-    if comparison.best == "set":
+    if comparison.best != "mean":
         level = f"level {100 * (1 - comparison.alpha):g}%"
-        yield "test", f"systems that may be the best: model confidence set of each measure, {level}"
+        enough = "" if comparison.best else ", where the topics suffice"
+        how = f"model confidence set of each measure, {level}{enough}"
+        yield "test", f"systems that may be the best: {how}"

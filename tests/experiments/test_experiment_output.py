@@ -59,6 +59,9 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Outcome, list
     return study, study.run(progress=notes), lines, notes.lines
 
 
+_SET = "test   systems that may be the best: model confidence set of each measure"
+
+
 def test_the_plan_says_each_step(full) -> None:
     assert full[2] == [
         "build  index indexes/pets of data/pets.jsonl",
@@ -69,6 +72,7 @@ def test_the_plan_says_each_step(full) -> None:
         "evaluate 4 systems on t: nDCG@5 P@1 Judged@3",
         "test   differences, against BM25, given: sign, holm over each measure, alpha 0.05",
         "test   equivalence with given within 0.5: holm over each measure",
+        f"{_SET}, level 95%, where the topics suffice",
         "write  experiments/pets/",
     ]
 
@@ -243,7 +247,8 @@ def test_all_pairs_without_a_baseline(given: Study) -> None:
     outcome = given.run("comparison={family: pairs, test: randomisation, permutations: 99}")
     assert outcome.table.pairs
     assert [len(row.cells[0].versus) for row in outcome.table.rows] == [2, 2, 2]
-    (line,) = (line for line in given.plan("comparison={family: pairs}").lines() if "test" in line)
+    lines = given.plan("comparison={family: pairs, best: mean}").lines()
+    (line,) = (line for line in lines if "test" in line)
     assert line == "test   differences, all pairs: t, holm over each measure, alpha 0.05"
 
 
@@ -253,7 +258,7 @@ def test_the_plan_states_the_tests_that_the_table_reports(study: Study) -> None:
     assert [line for line in study.plan(override).lines() if line.startswith("test")] == [
         "test   differences, against BM25: t, maxt over each measure, alpha 0.1",
         "test   equivalence with the best within 0.1: holm over each measure",
-        "test   systems that may be the best: model confidence set of each measure, level 90%",
+        f"{_SET}, level 90%",
     ]
     footer = " ".join(study.run(override).table.footer)
     assert "Equivalence with the best system of each measure within ±0.1" in footer
