@@ -114,8 +114,7 @@ def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
         "fuse   run runs/pets/Fused.seed7.t.trec.gz",
         "evaluate 4 systems, 7 runs, on t: nDCG@5 AP",
         "test   differences, against BM25: t, holm over each measure, alpha 0.05",
-        "test   systems that may be the best: model confidence set of each measure, level 95%, "
-        "where the topics suffice",
+        "test   systems that may be the best: model confidence set",
         "write  experiments/pets/",
     ]
     assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[11]
