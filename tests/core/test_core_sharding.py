@@ -24,8 +24,10 @@ from adducir.core.errors import (
 from adducir.core.progress import Silent
 from adducir.core.sharding.commands import command_of
 from adducir.core.sharding.execution import Execution
+from adducir.core.sharding.executors.here import Here
 from adducir.core.sharding.executors.part import Part
 from adducir.core.sharding.gathering import PartMade
+from adducir.core.sharding.parts import Lost
 
 
 class Notes(Silent):
@@ -97,7 +99,9 @@ import sys
 from pathlib import Path
 from fake_work import FakeWork, build
 from adducir.core.sharding.gathering import PartMade
+from adducir.core.sharding.parts import Lost
 from adducir.core.sharding.execution import Execution
+from adducir.core.sharding.executors.here import Here
 from adducir.core.sharding.executors.part import Part
 try:
     build(sys.argv[1], FakeWork(), Execution(part=Part.parse(sys.argv[2])))
@@ -180,6 +184,49 @@ def test_many_failures_in_a_row_end_the_work(tmp_path):
     with pytest.raises(MachineError, match="20 attempts to make a shard failed one after another"):
         build(tmp_path / "x", work)
     assert len((tmp_path / "begun.txt").read_text().splitlines()) == 20
+    failed = sorted(tmp_path.glob(".x.parts-*/*.failed.json"))
+    assert len(failed) == 20
+    assert json.loads(failed[19].read_text())["names"] == ["d76", "d77", "d78", "d79"]
+
+
+def test_many_shards_whose_data_cannot_be_done_are_named_and_the_rest_is_made(tmp_path):
+    """More than may fail in a row: scattered, then all in a row behind others."""
+    scattered = {f"d{n}": "surprise" for n in range(0, 200, 8)}
+    in_a_row = {f"d{n}": "surprise" for n in range(120, 220)}
+    for name, trouble, bad in (("x", scattered, 25), ("y", in_a_row, 25)):
+        work = FakeWork(count=240, trouble=trouble)
+        with pytest.raises(IncompleteError, match=rf"{bad} of 60 shards could not be made"):
+            build(tmp_path / name, work)
+        assert len(list(tmp_path.glob(f".{name}.parts-*/*.failed.json"))) == bad
+        assert len(list(tmp_path.glob(f".{name}.parts-*/0*[0-9].json"))) == 60 - bad
+
+
+def test_a_node_that_is_lost_with_many_shards_does_not_end_the_work(tmp_path):
+    """It takes all that it was making, before anything was made."""
+    wanted = digest(build(tmp_path / "here", FakeWork(count=400)))
+    assert digest(build(tmp_path / "x", FakeWork(count=400), LosesANode())) == wanted
+
+
+class LosesANode(Execution):
+    """64 shards at a time, all of which are lost once."""
+
+    def executor(self, shards):
+        return _LosesANode()
+
+
+class _LosesANode(Here):
+    at_once = 65
+
+    def __init__(self):
+        self.lost = 64
+
+    def run(self, job, shards):
+        for shard in shards:
+            if self.lost:
+                self.lost -= 1
+                yield Lost(shard)
+            else:
+                yield from super().run(job, [shard])
 
 
 @pytest.mark.parametrize("workers", [1, 2])

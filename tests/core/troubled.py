@@ -23,6 +23,8 @@ class Troubled(Execution):
 
 
 class _TroubledExecutor:
+    at_once = 3
+
     def __init__(self, seed):
         self.random = Random(seed)
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 
-from adducir.core.errors import ArtifactError, IncompleteError, MachineError
+from adducir.core.errors import AdducirError, ArtifactError, IncompleteError, MachineError
 from adducir.core.progress import Progress
 from adducir.core.sharding.executors.executor import Executor
 from adducir.core.sharding.parts import Failed, Lost, Outcome, Parts
@@ -14,7 +14,8 @@ from adducir.core.sharding.worker import Job
 ATTEMPTS = 3
 """How often a shard is tried whose worker dies or fails without a known reason."""
 IN_A_ROW = 20
-"""So many attempts that fail one after another end the work: it is not the shards' data."""
+"""So many attempts that fail one after another end the work, where no more shards were made before
+and no more are being made at a time (a node that is lost takes all of its own with it)."""
 _SHOWN_SHARDS = 10
 _SHOWN_NAMES = 5
 
@@ -44,7 +45,8 @@ def make_shards(
     outcomes = {shard: parts.outcome(shard) for shard in wanted}
     missing = [shard for shard, outcome in outcomes.items() if outcome is None]
     there = [outcome for outcome in outcomes.values() if outcome is not None]
-    tally = _Tally(None if mixed_devices else {outcome.device for outcome in there}, job)
+    devices = None if mixed_devices else {outcome.device for outcome in there}
+    tally = _Tally(devices, job, executor, len(there))
     progress.start(job.work.doing, sum(shard.size for shard in wanted), job.work.unit)
     try:
         progress.resume(sum(shard.size for shard in set(wanted) - set(missing)))
@@ -59,14 +61,23 @@ def make_shards(
                     elif tally.is_worth_another(report):
                         again.append(report.shard)
             missing = sorted(again, key=lambda shard: shard.number)
+    except AdducirError:
+        with suppress(AdducirError):  # the first error counts: of a full disk, say
+            _note(tally.failed, plan, parts)
+        raise
     finally:
         progress.finish()
-    if tally.failed:
-        named = zip(tally.failed, plan.names([one.shard for one in tally.failed]), strict=True)
-        failures = [(failed, names) for failed, names in named]
-        for failed, names in failures:
-            parts.note_failure(failed, names)
+    if failures := _note(tally.failed, plan, parts):
         raise incomplete(failures, len(wanted), job)
+
+
+def _note(failed: Sequence[Failed], plan: Plan, parts: Parts) -> list[tuple[Failed, Sequence[str]]]:
+    """Write down what cannot be made; each with the names of its items."""
+    named = zip(failed, plan.names([one.shard for one in failed]), strict=True)
+    found: list[tuple[Failed, Sequence[str]]] = list(named)
+    for one, names in found:
+        parts.note_failure(one, names)
+    return found
 
 
 class _Tally:
@@ -74,17 +85,20 @@ class _Tally:
 
     Args:
         devices: The kinds of devices of the shards that are there; None where any may come.
+        made: How many are there.
     """
 
-    def __init__(self, devices: set[str] | None, job: Job) -> None:
-        self._devices, self._job = devices, job
+    def __init__(self, devices: set[str] | None, job: Job, executor: Executor, made: int) -> None:
+        self._devices, self._job, self._executor = devices, job, executor
         self._attempts: Counter[Shard] = Counter()
-        self._in_a_row = 0
+        self._made = made
+        self._in_a_row: list[Failed | Lost] = []
         self.failed: list[Failed] = []
 
     def made(self, outcome: Outcome) -> None:
         """Note a shard that was made."""
-        self._in_a_row = 0
+        self._made += 1
+        self._in_a_row.clear()
         if self._devices is not None:
             self._devices.add(outcome.device)
             if len(self._devices) > 1:
@@ -95,22 +109,34 @@ class _Tally:
         if isinstance(report, Failed) and report.is_final:
             self.failed.append(report)
             return False
-        self._in_a_row += 1
         self._attempts[report.shard] += 1
-        if self._in_a_row >= IN_A_ROW:
-            reason = report.reason if isinstance(report, Failed) else "its worker died"
-            raise MachineError(
-                f"{self._in_a_row} attempts to make a shard failed one after another; the last: "
-                f"{reason}.",
-                hint="If workers are killed, the memory may not be enough for so many; what is "
-                "made is kept.",
-            )
+        if self._attempts[report.shard] == 1:  # those that are tried again have all failed before
+            self._in_a_row.append(report)
+            self._end_hopeless()
         if self._attempts[report.shard] < ATTEMPTS:
             return True
-        if isinstance(report, Lost):
-            report = Failed(report.shard, f"its worker died, {ATTEMPTS} times", is_final=False)
-        self.failed.append(report)
+        self.failed.append(_given_up(report, f"its worker died, {ATTEMPTS} times"))
         return False
+
+    def _end_hopeless(self) -> None:
+        """End the work where nothing succeeds any more.
+
+        Raises:
+            MachineError: Nothing does.
+        """
+        if len(self._in_a_row) < max(IN_A_ROW, self._made, self._executor.at_once):
+            return
+        self.failed += [_given_up(one, "its worker died") for one in self._in_a_row]
+        raise MachineError(
+            f"{len(self._in_a_row)} attempts to make a shard failed one after another; the last: "
+            f"{self.failed[-1].reason}.",
+            hint="If workers are killed, the memory may not be enough for so many; what is made "
+            f"is kept. The shards that failed are named in {self._job.folder}/*.failed.json.",
+        )
+
+
+def _given_up(report: Failed | Lost, lost: str) -> Failed:
+    return report if isinstance(report, Failed) else Failed(report.shard, lost, is_final=False)
 
 
 def unlike_devices(devices: Iterable[str], job: Job) -> ArtifactError:

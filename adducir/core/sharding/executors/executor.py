@@ -11,6 +11,10 @@ from adducir.core.sharding.worker import Job
 class Executor(Protocol):
     """Makes shards somewhere."""
 
+    @property
+    def at_once(self) -> int:
+        """How many shards are given out at a time, and so may be lost together."""
+
     def run(self, job: Job, shards: Sequence[Shard]) -> Generator[Report, None, None]:
         """Make shards; report each as soon as it is made, failed or lost, in any order.
 

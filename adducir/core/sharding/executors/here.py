@@ -11,6 +11,8 @@ from adducir.core.sharding.worker import Job, Worker
 class Here:
     """See the module's text."""
 
+    at_once = 1
+
     def run(self, job: Job, shards: Sequence[Shard]) -> Generator[Report, None, None]:
         """See :class:`.Executor`."""
         worker = Worker(job, WorkerPlace())

@@ -58,6 +58,11 @@ class PartOf:
     part: Part
     executor: Executor
 
+    @property
+    def at_once(self) -> int:
+        """See :class:`.Executor`."""
+        return self.executor.at_once
+
     def run(self, job: Job, shards: Sequence[Shard]) -> Generator[Report, None, None]:
         """See :class:`.Executor`."""
         return self.executor.run(job, [one for one in shards if self.part.has(one.number)])

@@ -21,7 +21,7 @@ class Processes:
     """
 
     def __init__(self, count: int) -> None:
-        self._count = count
+        self.at_once = count
 
     def run(self, job: Job, shards: Sequence[Shard]) -> Generator[Report, None, None]:
         """See :class:`.Executor`.
@@ -30,7 +30,7 @@ class Processes:
             UsageError: The work cannot be sent to another process.
         """
         refuse_unsendable(job)
-        count = min(self._count, len(shards))
+        count = min(self.at_once, len(shards))
         pool: WorkerPool[Shard, Outcome | Failed] = WorkerPool(count, partial(_start, job, count))
         with pool:
             for shard in shards:

@@ -34,7 +34,7 @@ class RayTasks:
     """
 
     def __init__(self, address: str) -> None:
-        self._address = address
+        self._address, self.at_once = address, 1
 
     def run(self, job: Job, shards: Sequence[Shard]) -> Generator[Report, None, None]:
         """See :class:`.Executor`.
@@ -53,6 +53,7 @@ class RayTasks:
         running: dict[Any, Shard] = {}
         while waiting or running:
             room = max(1, int(ray.cluster_resources().get("GPU" if gpus else "CPU", 1))) * _AHEAD
+            self.at_once = max(room, self.at_once)
             while waiting and len(running) < room:
                 shard = waiting.pop()
                 running[make.remote(sent, key, shard)] = shard
