@@ -53,8 +53,11 @@ def filed_ranks(
     queries = len(gold)
     golden, highest = (np.full(queries, -np.inf, dtype=np.float32) for _ in range(2))
     better, tied, tops = (np.zeros(queries, dtype=np.int64) for _ in range(3))
-    cuts = [*range(0, len(candidates), part), len(candidates)]
-    step = max(1, block // part)
+    # Parts are of one size: a product with few candidates is computed otherwise, so that equal
+    # vectors in different parts would differ in the last digit, and not tie.
+    size = -(-len(candidates) // -(-len(candidates) // part))
+    cuts = [*range(0, len(candidates), size), len(candidates)]
+    step = max(1, block // size)
 
     def products(first: int, last: int, chosen: Integers) -> Iterator[tuple[slice, Floats]]:
         """The scores of a part for those blocks of queries that have a chosen one."""

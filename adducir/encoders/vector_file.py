@@ -13,6 +13,16 @@ from adducir.core.system_errors import explaining_writes
 from adducir.encoders.maxsim import Floats, MultiVectors
 
 
+class _Nameless:
+    """A file without a name, which is gone when nothing refers to it: no cycle may."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with explaining_writes(folder):
+            self.file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (kept open)
+        self.end = 0
+
+
 class VectorFile:
     """The vectors of several lists of texts, each under a key.
 
@@ -27,10 +37,7 @@ class VectorFile:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or Path(tempfile.gettempdir())
-        with explaining_writes(self.folder):
-            self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  (kept open)
-        self.end = 0
+        self.place = _Nameless(folder or Path(tempfile.gettempdir()))
         self._kept: dict[int, FiledVectors] = {}
 
     def __contains__(self, key: object) -> bool:
@@ -55,7 +62,7 @@ class FiledVectors:
     """
 
     def __init__(self, of: VectorFile, counts: Sequence[int] | NDArray[Any]) -> None:
-        self._of, self._first, self._width = of, of.end, 0
+        self._of, self._first, self._width = of.place, of.place.end, 0
         self.starts = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts, out=self.starts[1:])
 

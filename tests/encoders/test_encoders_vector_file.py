@@ -1,5 +1,8 @@
 """Vectors in a file: those that were written, and the same scores as held in memory."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -87,3 +90,32 @@ def test_ranks_in_parts_refuse_what_ranks_at_once_do(tmp_path):
     with pytest.raises(UsageError, match="not a number"):
         filed_ranks(nan, found, np.array([4]), counts, part=2)
     assert len(filed_ranks(nan[:0], found, np.zeros(0, dtype=int), counts, part=2).ranks) == 0
+
+
+@pytest.mark.parametrize(("many", "width"), [(4097, 384), (4102, 128)])
+def test_equal_vectors_tie_wherever_they_are_read(tmp_path, many, width):
+    """The twins of the first vectors would stand in a last part of a few."""
+    (vectors,) = drawn([many], 6, width)
+    rest = many % 4096
+    vectors[-rest:] = vectors[:rest]
+    (contexts,) = drawn([150], 7, width)
+    gold, counts = np.arange(150) % rest, np.ones(many, dtype=np.int64)
+    found = FiledVectors(VectorFile(tmp_path), counts)
+    found.put(0, vectors)
+    ranks = filed_ranks(contexts, found, gold, counts, part=4096)
+    assert ranks.tied.tolist() == [2] * 150
+
+
+def test_a_file_that_nobody_reads_is_gone_at_once(tmp_path):
+    file = VectorFile(tmp_path)
+    file[0] = filed(file, drawn([2, 3]), [0, 1])
+    handle = file.place.file
+    gc.disable()
+    try:
+        del file
+        assert handle.fileno() >= 0  # this test refers to it
+        seen = weakref.ref(handle)
+        del handle
+        assert seen() is None
+    finally:
+        gc.enable()
