@@ -48,12 +48,9 @@ class PartOptions:
         Raises:
             UsageError: ``part`` is none, or options exclude each other.
         """
-        from adducir.core.errors import UsageError
         from adducir.core.sharding.execution import Execution
         from adducir.core.sharding.executors.part import Part
 
-        if self.ray is not None and self.workers != 1:
-            raise UsageError("--workers means nothing beside --ray: the cluster has its own.")
         return Execution(
             self.workers,
             None if self.part is None else Part.parse(self.part),

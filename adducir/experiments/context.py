@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.execution import Execution
 
@@ -24,6 +25,9 @@ class Resources:
         processes: Processes that train one model together.
         batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; None for
             what suits the device. Figures depend on it in their last digits.
+
+    Raises:
+        UsageError: A number is below 1, or there are workers beside a cluster.
     """
 
     threads: int | None = None
@@ -32,6 +36,12 @@ class Resources:
     ray: str | None = None
     processes: int = 1
     batch_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.execution
+        for count in (self.threads, self.processes, self.batch_tokens):
+            if count is not None and count < 1:
+                raise UsageError("threads, processes and tokens of a batch are 1 or more.")
 
     @property
     def execution(self) -> Execution:

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adducir.core.errors import InputError, MachineError
+from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.pool import WorkerPool
 from adducir.core.progress import Silent
@@ -44,9 +44,12 @@ def make_steps(
         plan_again: :func:`adducir.experiments.experiment.plan_experiment`, for other processes.
 
     Raises:
+        UsageError: There are no jobs.
         AdducirError: A step fails; steps that are being made then are made to their end, others
             are not begun.
     """
+    if jobs < 1:
+        raise UsageError(f"{jobs} jobs make nothing: take 1 or more.")
     groups = _groups(needed)
     jobs = min(jobs, len(groups))
     order = _Order.of(plan, context)

@@ -11,9 +11,11 @@ import pytest
 import yaml
 from experiment_studies import GIVEN, Notes, Study, run_lines
 
+from adducir.core.errors import UsageError
 from adducir.core.files import file_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.outcome import Outcome
 from adducir.runs.fuse import fuse
 from adducir.runs.metadata import metadata_for
@@ -412,3 +414,20 @@ def test_a_dry_run_warns_of_given_runs_that_lack_judged_topics(tmp_path: Path) -
     assert warned == [
         "warn   the run of B lacks 3 of the 4 judged topics of t, which count 0: 2, 3, 4"
     ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"jobs": 0},
+        {"workers": 0},
+        {"workers": 3, "ray": "auto"},
+        {"threads": 0},
+        {"processes": -1},
+        {"batch_tokens": -5},
+    ],
+    ids=str,
+)
+def test_numbers_that_mean_nothing_are_refused(given: Study, wrong: dict) -> None:
+    with pytest.raises(UsageError, match=r"or more|beside --ray"):
+        run_experiment(plan_experiment(given.file), **wrong)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from adducir.core.errors import UsageError
 from adducir.core.sharding.executors.executor import Executor
 from adducir.core.sharding.executors.here import Here
 from adducir.core.sharding.executors.part import Part, PartOf
@@ -19,6 +20,9 @@ class Execution:
         mixed_devices: Accept shards that unlike kinds of devices made.
         only_finish: Make no shard: put together those that are made.
         command: The words of the command, for ``adducir finish``.
+
+    Raises:
+        UsageError: There are no workers, or some beside a cluster.
     """
 
     workers: int = 1
@@ -27,6 +31,12 @@ class Execution:
     mixed_devices: bool = False
     only_finish: bool = False
     command: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise UsageError(f"{self.workers} workers make nothing: take 1 or more.")
+        if self.ray is not None and self.workers != 1:
+            raise UsageError("--workers means nothing beside --ray: the cluster has its own.")
 
     @property
     def is_here(self) -> bool:
