@@ -1,5 +1,6 @@
 """Shards on a Ray cluster of three nodes, one of which is killed hard in the middle."""
 
+import signal
 import sys
 import threading
 import time
@@ -7,7 +8,7 @@ import time
 import pytest
 from fake_work import FakeWork, build, digest
 from sharded_kinds import KINDS, Models
-from test_grounded_kills import digests, started, study
+from test_grounded_kills import digests, made, started, study
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
@@ -102,17 +103,26 @@ def test_every_kind_gives_the_same(cluster, tmp_path, tmp_path_factory):
 
 
 def test_a_study_on_a_cluster_is_that_of_one_process(cluster, tmp_path):
-    """Vectors and closed sets of trained networks."""
+    """Vectors and closed sets of trained networks; the command is killed once and given again."""
     cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
-    found = {}
+    spread, found = study(tmp_path / "spread"), {}
+    killed = started(spread, "--ray", cluster.address)
+    while not made(spread):
+        assert killed.poll() is None
+        time.sleep(0.02)
+    killed.kill()
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    study(tmp_path / "alone")
     for name, more in {"alone": [], "spread": ["--ray", cluster.address]}.items():
-        ended = started(study(tmp_path / name), *more)
+        ended = started(tmp_path / name, *more)
         _, errors = ended.communicate(timeout=300)
         assert ended.returncode == 0, errors
         found[name] = digests(tmp_path / name)
     assert len(found["alone"]) > 3
     assert found["spread"] == found["alone"]
+    assert not made(spread)
 
 
 def test_bad_data_and_killed_workers_are_as_anywhere(cluster, tmp_path):
