@@ -57,6 +57,7 @@ def _steps(history: History) -> list[str]:
     lines = [
         f"{history.steps:,} steps in {history.seconds:,.0f} s{stop}; the weights are of {best}.",
         *_processes(history),
+        *_devices(history),
         "",
         "| epoch | step | training loss | validation loss |",
         "|---:|---:|---:|---:|",
@@ -79,6 +80,13 @@ def _processes(history: History) -> list[str]:
         f"Trained on several processes: {shown}. Another number gives the same gradients to "
         "rounding, but other draws of dropout, and so other weights.",
     ]
+
+
+def _devices(history: History) -> list[str]:
+    if len(history.devices) < 2:
+        return []
+    shown = ", ".join(history.devices)
+    return ["", f"Trained on unlike devices: {shown}. Either alone would give other weights."]
 
 
 def _cell(value: Any) -> str:

@@ -1,6 +1,7 @@
 """How a training went."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ class History:
         processes: On how many processes it was trained; several numbers where it went on with
             another one. With more than one, dropout is drawn otherwise and sums are taken in
             another order, so that weights are other ones, as with another seed.
+        devices: The kinds of devices that computed. Several give other weights than one would.
     """
 
     steps: int = 0
@@ -30,11 +32,13 @@ class History:
     seconds: float = 0.0
     stopped_early: bool = False
     processes: list[int] = field(default_factory=list)
+    devices: list[str] = field(default_factory=list)
 
-    def take(self, processes: int) -> None:
-        """Note that it goes on with so many processes."""
-        if self.processes[-1:] != [processes]:
-            self.processes.append(processes)
+    def take(self, devices: Sequence[str]) -> None:
+        """Note that it goes on with as many processes as there are kinds of devices here."""
+        if self.processes[-1:] != [len(devices)]:
+            self.processes.append(len(devices))
+        self.devices = sorted({*self.devices, *devices})
 
     def record(self) -> dict[str, Any]:
         """The counts of a trained model's manifest."""
@@ -43,6 +47,7 @@ class History:
             "best_step": self.best_step,
             "validation_loss": self.best_loss,
             **({} if self.processes in ([], [1]) else {"processes": self.processes}),
+            **({"devices": self.devices} if len(self.devices) > 1 else {}),
         }
 
     def save(self, folder: Path) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from adducir.core.errors import MachineError
 from adducir.core.progress import SILENT, Progress
-from adducir.models.machine import seed_of, using_threads
+from adducir.models.machine import device_kind, device_of, seed_of, using_threads
 from adducir.models.precision import computing_in
 from adducir.training.checkpoints import (
     load_snapshot,
@@ -122,7 +122,8 @@ class _Training:
     def run(self) -> History:
         """Train to the end, from where a killed training stood."""
         self._resume()
-        self.history.take(self.processes.count)
+        kind = device_kind(device_of(self.task.model))
+        self.history.take(self.processes.all_of(kind))
         self.progress.start("training", self.recipe.epochs * self.examples, self.task.unit)
         self.began = self.saved = time.monotonic()
         self.before = self.history.seconds

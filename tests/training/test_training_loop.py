@@ -1,6 +1,7 @@
 """The training loop: its schedule, early stopping, and a kill that changes nothing."""
 
 import json
+from contextlib import suppress
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from adducir.core.errors import MachineError
 from adducir.core.progress import Silent
 from adducir.models.machine import using_threads
 from adducir.training import loop
+from adducir.training.card import Card, model_card
 from adducir.training.loop import train
 from adducir.training.recipe import TrainingRecipe
 
@@ -74,6 +76,19 @@ def test_a_training_that_was_killed_ends_with_the_same_weights(tmp_path, monkeyp
     assert torch.equal(weights(rest), weights(whole))
     for one, other in zip(history.validations, expected.validations, strict=True):
         assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+def test_unlike_devices_are_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
+    alone = train(Line(), RECIPE)
+    assert (len(alone.devices), "devices" in alone.record()) == (1, False)
+    for kind, stop_at in (("cuda H200", 5), ("cpu AVX2", None)):
+        monkeypatch.setattr(loop, "device_kind", lambda device, kind=kind: kind)
+        with suppress(KeyboardInterrupt):
+            history = train(Line(stop_at=stop_at), RECIPE, parts=tmp_path)
+    assert history.record()["devices"] == ["cpu AVX2", "cuda H200"]
+    card = model_card("m", Card("s", (), "b", "u", {}, {}), {}, history)
+    assert "Trained on unlike devices: cpu AVX2, cuda H200." in card
 
 
 def test_what_a_kill_leaves_is_no_pickle(tmp_path, monkeypatch):
