@@ -20,11 +20,16 @@ _MACHINE = {
     ),
     errno.EMFILE: ("too many files are open.", "Raise the limit (ulimit -n)."),
     errno.ENFILE: ("too many files are open on this machine.", "Close other programs."),
-    errno.ENOMEM: ("not enough memory.", "Close other programs, or use a machine with more."),
+    errno.ENOMEM: (
+        "not enough memory.",
+        "Close other programs, let networks compute smaller batches, or use a machine with more.",
+    ),
 }
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "os error 28")
 _IN_TEXT = re.compile(r"\bos error (\d{1,4})\b")
 """How libraries written in Rust (safetensors, polars, orjson) give the system's number."""
+_NO_MEMORY = re.compile(r"out of memory|can(?:'|no)t allocate memory|_ALLOC_FAILED", re.IGNORECASE)
+"""How torch says that its device's memory, or the machine's, does not suffice."""
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -39,10 +44,19 @@ def is_disk_full(error: BaseException) -> bool:
     return any(text in str(error) for text in _FULL_TEXTS)
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether ``error`` says that a device's or the machine's memory did not suffice."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
+    )
+
+
 def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
     """The error for what the machine could not do; None where it is not the machine's."""
     match = _IN_TEXT.search(str(error))
     number = error.errno if isinstance(error, OSError) else match and int(match[1])
+    if is_out_of_memory(error):
+        number, path = errno.ENOMEM, None
     if number not in _MACHINE:
         return None
     what, hint = _MACHINE[number]

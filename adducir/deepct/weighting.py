@@ -32,7 +32,7 @@ from adducir.deepct.passages import CountPieces, passages, remembering
 from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word, match_key, words
 from adducir.models.artifacts import build_by_shards, model_versions
-from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.batches import batch_rule
 from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
 from adducir.models.shards import read_shard, write_shard
 from adducir.models.sources import ModelSource
@@ -257,8 +257,7 @@ class _Builder:
         """See :class:`adducir.core.sharding.work.Builder`."""
         fields = self._weighter.settings.text
         texts = [document.fields.get(name, "") for document in items for name in fields]
-        with keeping_batches():
-            found = predict_weights(self._weighter, texts, **self._options)
+        found = predict_weights(self._weighter, texts, **self._options)
         none = np.zeros(0, dtype=np.float32)
         arrays = {
             "values": np.concatenate([none, *(one.weights for one in found)]),

@@ -26,7 +26,7 @@ from adducir.encoders.vectors import (
     write_shard,
 )
 from adducir.models.artifacts import build_by_shards, model_versions, settled_precision
-from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.batches import batch_rule
 from adducir.models.machine import (
     AnyPrecision,
     Precision,
@@ -134,8 +134,7 @@ class _Builder:
 
     def make(self, items: Sequence[Item], path: Path) -> None:
         """See :class:`adducir.core.sharding.work.Builder`."""
-        with keeping_batches():
-            values = self._vectors([content for _, content in items])
+        values = self._vectors([content for _, content in items])
         write_shard(path, [name for name, _ in items], values)
 
     def _vectors(self, texts: list[Any]) -> Floats:

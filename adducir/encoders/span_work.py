@@ -25,7 +25,7 @@ from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import Scored, SpanTask, by_vectors
 from adducir.encoders.sources import EncoderSource
 from adducir.models.artifacts import model_versions
-from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.batches import batch_rule
 from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
 from adducir.models.shards import read_shard, write_shard
 
@@ -115,14 +115,13 @@ class _Builder:
         """See :class:`adducir.core.sharding.work.Builder`."""
         options: dict[str, Any] = {"tokens": self._work.tokens, "precision": self._work.precision}
         values = []
-        with keeping_batches():
-            # Candidates and contexts are read by other towers: each run of one kind by itself.
-            for is_text, some in groupby(items, lambda item: isinstance(item[1], str)):
-                contents: list[Any] = [content for _, content in some]
-                if is_text:
-                    values.append(self._encoder.encode_documents(contents, **options))
-                else:
-                    values.append(self._encoder.encode_contexts(contents, **options))
+        # Candidates and contexts are read by other towers: each run of one kind by itself.
+        for is_text, some in groupby(items, lambda item: isinstance(item[1], str)):
+            contents: list[Any] = [content for _, content in some]
+            if is_text:
+                values.append(self._encoder.encode_documents(contents, **options))
+            else:
+                values.append(self._encoder.encode_contexts(contents, **options))
         write_shard(path, {"values": np.concatenate(values)})
 
 

@@ -27,7 +27,7 @@ from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
 from adducir.hindsight.vectors import Live, Network, Numbers, Padded
 from adducir.models.artifacts import model_versions
-from adducir.models.batches import batch_rule, computed, keeping_batches, token_batches
+from adducir.models.batches import batch_rule, computed, token_batches
 from adducir.models.machine import choose_device, device_kind, device_of_worker, settle_threads
 from adducir.models.shards import read_shard, write_shard
 
@@ -225,10 +225,9 @@ class _Builder:
         (item,) = items
         texts = self._texts[item.name]
         batches = self._batches(item.name, item.first, item.end)
-        with keeping_batches():
-            places, found = texts.vectors(
-                batches[item.piece :: item.pieces], texts.numbers[item.first : item.end]
-            )
+        places, found = texts.vectors(
+            batches[item.piece :: item.pieces], texts.numbers[item.first : item.end]
+        )
         packed = _packed(found)
         numbers = np.array(places, dtype=np.int64)
         write_shard(path, {"places": numbers, "values": packed.values, "starts": packed.starts})

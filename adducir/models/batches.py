@@ -1,14 +1,13 @@
 """Batches of texts by the tokens they take once padded, so that memory is bounded."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import MachineError
+from adducir.core.system_errors import is_out_of_memory
 
 if TYPE_CHECKING:
     import torch
@@ -103,69 +102,29 @@ def padded(
 def computed(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], Result]
 ) -> Iterator[tuple[NDArray[np.int64], Result]]:
-    """Compute batch by batch; a batch that does not fit in memory is halved, as are later ones.
-
-    Inside :func:`keeping_batches` it is not: figures depend on batches in their last digits.
+    """Compute batch by batch, as they were cut: figures depend on batches in their last digits.
 
     Yields:
         The items' numbers and what ``compute`` made of them.
 
     Raises:
-        MachineError: Out of memory with a batch that is to be kept.
-        Exception: Out of memory with a single item, or anything else that ``compute`` raises.
+        MachineError: A batch does not fit in memory.
     """
-    waiting = list(reversed(batches))
-    most: int | None = None
-    while waiting:
-        batch = waiting.pop()
-        if most is not None and len(batch) > most:
-            waiting.append(batch[most:])
-            batch = batch[:most]
+    for batch in batches:
         try:
             result = compute(batch)
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error) or len(batch) == 1:
+            if not is_out_of_memory(error):
                 raise
-            free_memory()
-            if _keeps_batches.get():
-                raise MachineError(
-                    f"the memory does not suffice for a batch of {len(batch):,} texts.",
-                    hint="Take smaller batches for all of the work (--batch-tokens N, where the "
-                    "command has it), fewer --workers, or a machine with more memory.",
-                ) from error
-            most = len(batch) // 2
-            waiting.append(batch)
-            continue
+            texts = "1 text" if len(batch) == 1 else f"{len(batch):,} texts"
+            raise MachineError(
+                f"the memory does not suffice for a batch of {texts}.",
+                hint="Take smaller batches for all of the work (--batch-tokens N, where the "
+                "command has it), fewer --workers, or a machine with more memory.",
+            ) from error
         yield batch, result
-
-
-_keeps_batches: ContextVar[bool] = ContextVar("keeps batches", default=False)
-
-
-@contextmanager
-def keeping_batches() -> Iterator[None]:
-    """Inside the block batches stay as they were cut, so that the same bytes come out anywhere."""
-    token = _keeps_batches.set(True)
-    try:
-        yield
-    finally:
-        _keeps_batches.reset(token)
 
 
 def batch_rule(budget: int | None) -> dict[str, int]:
     """What batches are cut by, for fingerprints: padded tokens by the type of device."""
     return {"cpu": budget or CPU_TOKENS, "device": budget or DEVICE_TOKENS}
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that a device's or the machine's memory did not suffice."""
-    words = ("out of memory", "can't allocate memory", "cannot allocate memory")
-    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
-
-
-def free_memory() -> None:
-    """Give a GPU's cached memory back, if there is one."""
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

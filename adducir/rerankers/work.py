@@ -21,7 +21,7 @@ from adducir.core.sharding.gathering import Sharding
 from adducir.core.sharding.plan import digest_of
 from adducir.core.sharding.work import WorkerPlace
 from adducir.models.artifacts import model_versions
-from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.batches import batch_rule
 from adducir.models.machine import device_kind, device_of_worker, settle_threads
 from adducir.models.shards import read_shard, write_shard
 from adducir.rerankers.asking import Ranked, asking
@@ -117,8 +117,7 @@ class _Builder:
     def make(self, items: Sequence[Candidates], path: Path) -> None:
         """See :class:`adducir.core.sharding.work.Builder`."""
         asked = asking(self._reranker, self._known)
-        with keeping_batches():
-            found = list(asked.ranked((one.query, self._texts.get(one.docnos)) for one in items))
+        found = list(asked.ranked((one.query, self._texts.get(one.docnos)) for one in items))
         keys, values = asked.new
         arrays = {
             "order": np.concatenate([order for order, _ in found]),

@@ -17,7 +17,7 @@ from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected, write_selected
 from adducir.models.artifacts import model_versions
-from adducir.models.batches import batch_rule, keeping_batches
+from adducir.models.batches import batch_rule
 from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
 from adducir.models.sources import ModelSource, trained_folder
 from adducir.selectors.selecting import EvidenceModel, load_evidence_model, select, without_model
@@ -112,11 +112,10 @@ class _Builder:
     def make(self, items: Sequence[EvidenceQuestion], path: Path) -> None:
         """See :class:`adducir.core.sharding.work.Builder`."""
         work = self._work
-        with keeping_batches():
-            found = select(
-                self._model, items, work.selection, precision=work.precision, tokens=work.tokens
-            )
-            write_selected(list(found), path)
+        found = select(
+            self._model, items, work.selection, precision=work.precision, tokens=work.tokens
+        )
+        write_selected(list(found), path)
 
 
 def select_by_shards(

@@ -1,4 +1,6 @@
-"""Batches by tokens: everything once, within the budget, and smaller where memory does not do."""
+"""Batches by tokens: everything once, within the budget, and never others where memory is short."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir.core.errors import MachineError
+from adducir.core.system_errors import machine_error
 from adducir.models.batches import CPU_TOKENS, DEVICE_TOKENS, computed, token_batches
 
 
@@ -24,31 +28,36 @@ def test_the_order_of_equals_is_kept():
     assert [batch.tolist() for batch in token_batches([3, 5, 3, 5], 10)] == [[1, 3], [0, 2]]
 
 
-def test_a_batch_that_does_not_fit_is_halved_and_later_ones_with_it():
+OUT_OF_MEMORY = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
+    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(("size", "words"), [(8, "8 texts"), (1, "1 text")])
+def test_a_batch_that_does_not_fit_is_an_error_and_never_another_batch(error, size, words):
     sizes = []
 
     def compute(batch):
         sizes.append(len(batch))
-        if len(batch) > 3:
-            raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
-        return batch * 10
+        raise error
 
-    batches = [np.arange(8), np.arange(8, 12)]
-    found = dict(
-        pair
-        for batch, result in computed(batches, compute)
-        for pair in zip(batch, result, strict=True)
-    )
-    assert found == {number: number * 10 for number in range(12)}
-    assert sizes == [8, 4, 2, 2, 2, 2, 2, 2]
+    with pytest.raises(MachineError, match=rf"a batch of {words}\..*--batch-tokens") as caught:
+        list(computed([np.arange(size), np.arange(3)], compute))
+    assert caught.value.exit_code == 4
+    assert sizes == [size]
 
 
-def test_a_single_item_that_does_not_fit_is_an_error():
-    def compute(batch):
-        raise MemoryError
-
-    with pytest.raises(MemoryError):
-        list(computed([np.arange(4)], compute))
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
+def test_memory_that_does_not_suffice_elsewhere_is_the_machines(error):
+    found = machine_error(error, Path("a"))
+    assert found is not None
+    assert "not enough memory" in str(found)
+    assert found.path is None
+    assert machine_error(ValueError("out of memory")) is None
 
 
 def test_other_errors_pass():

@@ -20,7 +20,6 @@ from adducir.encoders.items import items_of_corpus
 from adducir.encoders.sources import encoder_source
 from adducir.models import machine
 from adducir.models.artifacts import settled_precision
-from adducir.models.batches import computed, keeping_batches
 from adducir.models.sources import model_source
 
 
@@ -81,18 +80,6 @@ def test_weights_of_the_bundled_collection(tmp_path, weighter):
         )
 
     check(make, tmp_path)
-
-
-def test_a_batch_that_does_not_fit_is_an_error_and_never_another_batch():
-    def compute(numbers):
-        if len(numbers) > 2:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return numbers
-
-    whole = [torch.arange(8).numpy()]
-    assert len(list(computed(whole, compute))) == 4
-    with keeping_batches(), pytest.raises(MachineError, match=r"a batch of 8 texts.*--batch-tok"):
-        list(computed(whole, compute))
 
 
 def test_memory_that_does_not_suffice_ends_the_work(tmp_path, tiny, monkeypatch):

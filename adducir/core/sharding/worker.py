@@ -60,7 +60,7 @@ class Worker:
             return Parts(self._job.folder).add(
                 shard, builder.device, lambda path: builder.make(items, path), time.monotonic
             )
-        except (MachineError, ArtifactError, UsageError, MemoryError):
+        except (MachineError, ArtifactError, UsageError):
             raise
         except Exception as error:
             if is_disk_full(error) or machine_error(error) is not None:
