@@ -55,9 +55,11 @@ class Generator(torch.nn.Module, ABC):
 
     Attributes:
         pairs: Pairs of context and passage that are computed at a time without gradient.
+        tokens: Padded tokens in a batch where texts are written; None for what suits the device.
     """
 
     pairs: ClassVar[int] = 128
+    tokens: int | None = None
 
     @abstractmethod
     def read(self, texts: Texts) -> Any:

@@ -157,7 +157,7 @@ class Seq2Seq(Generator):
         found: list[list[str]] = [[] for _ in inputs]
         lengths = [len(one) * decoding.beams for one in inputs]
         for numbers, written in computed(
-            token_batches(lengths, device=self.network.device), compute
+            token_batches(lengths, self.tokens, self.network.device), compute
         ):
             texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
             for row, number in enumerate(numbers):

@@ -16,11 +16,12 @@ def remark_on(index: Index) -> str | None:
 
 
 @checked
-def open_index(path: Path | str, *, device: str = "auto") -> Index:
+def open_index(path: Path | str, *, device: str = "auto", tokens: int | None = None) -> Index:
     """Open an index of any engine.
 
     Args:
         device: Where the encoder of a dense index runs.
+        tokens: Padded tokens in a batch of its queries; by default what suits the device.
 
     Raises:
         ArtifactError: No index, or a damaged one.
@@ -35,5 +36,5 @@ def open_index(path: Path | str, *, device: str = "auto") -> Index:
     if kind == "dense-index":
         from adducir.indexes.dense.index import DenseIndex
 
-        return DenseIndex(path, device=device)
+        return DenseIndex(path, device=device, tokens=tokens)
     return LuceneIndex(path)

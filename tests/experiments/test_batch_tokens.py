@@ -1,4 +1,4 @@
-"""``--batch-tokens`` of an experiment reaches all that networks compute in shards."""
+"""``--batch-tokens`` of an experiment reaches all that networks compute but trainings."""
 
 import json
 import sys
@@ -13,11 +13,12 @@ from some_questions import some_questions
 from some_spans import some_spans
 from test_grounded_kills import study as grounded
 from tiny import tiny_bert
+from tiny_bart import tiny_bart
 
 from adducir.cli.app import main
 from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.spans.record import write_spans
-from adducir.models.batches import batch_rule
+from adducir.models.batches import batch_rule, token_batches
 
 RETRIEVAL = """
 corpora:
@@ -51,6 +52,10 @@ data:
 contexts: {L: {right: 0}}
 systems:
   zero: {encoder: tiny}
+  late: {maxsim: tiny}
+"""
+GENERATION = """generator: {bart: bart, input_length: 8, passage_length: 16, output_length: 8}
+decode: {passages: 1, beams: 1, max_length: 3, min_length: 1}
 """
 SETS = """task: evidence-sets
 data:
@@ -78,6 +83,15 @@ def known_item(folder: Path) -> None:
     (folder / "experiments" / "x.yaml").write_text(KNOWN_ITEM)
 
 
+def generation(folder: Path) -> None:
+    grounded(folder)
+    tiny_bart(folder / "bart")
+    with (folder / "experiments" / "x.yaml").open("a") as file:
+        file.write(GENERATION)
+    tests = (folder / "test.jsonl").read_text().splitlines(keepends=True)
+    (folder / "test.jsonl").write_text("".join(tests[:20]))
+
+
 def evidence_sets(folder: Path) -> None:
     for seed, name in enumerate("abc"):
         write_questions(some_questions(4, seed=seed), folder / f"{name}.jsonl")
@@ -86,18 +100,22 @@ def evidence_sets(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "modules"),
+    ("write", "rules", "batches"),
     [
-        (retrieval, ["deepct.weighting", "encoders.encoding", "rerankers.work"]),
-        (known_item, ["encoders.span_work"]),
-        (evidence_sets, ["selectors.work"]),
-        (grounded, ["hindsight.encoding"]),
+        (
+            retrieval,
+            ["deepct.weighting", "encoders.encoding", "rerankers.work"],
+            ["deepct.model", "encoders.model", "rerankers.colbert"],
+        ),
+        (known_item, ["encoders.span_work"], ["encoders.model", "experiments.known_item.late"]),
+        (evidence_sets, ["selectors.work"], []),
+        (generation, ["hindsight.encoding"], ["hindsight.encoding", "generators.seq2seq"]),
     ],
     ids=["retrieval", "known-item", "evidence-sets", "grounded-generation"],
 )
-def test_it_reaches_the_work_of_every_kind(tmp_path, monkeypatch, write, modules) -> None:
+def test_it_reaches_the_work_of_every_kind(tmp_path, monkeypatch, write, rules, batches) -> None:
     folder = tmp_path / "study"
-    if write is not grounded:
+    if write is not generation:
         for room in ("experiments", "deepct", "rerankers"):
             (folder / room).mkdir(parents=True)
         tiny_bert(folder / "tiny")
@@ -105,12 +123,20 @@ def test_it_reaches_the_work_of_every_kind(tmp_path, monkeypatch, write, modules
     monkeypatch.chdir(folder)
     found: list[tuple[str, int | None]] = []
 
-    def seen(module: str, budget: int | None):
-        found.append((module, budget))
+    def seen_rule(module: str, budget: int | None):
+        found.append((f"{module}.batch_rule", budget))
         return batch_rule(budget)
 
-    for module in modules:
-        monkeypatch.setattr(f"adducir.{module}.batch_rule", partial(seen, module))
+    def seen_batches(module: str, lengths, budget=None, device=None):
+        found.append((f"{module}.token_batches", budget))
+        return token_batches(lengths, budget, device)
+
+    rules = [f"{module}.batch_rule" for module in rules]
+    batches = [f"{module}.token_batches" for module in batches]
+    for names, seen in ((rules, seen_rule), (batches, seen_batches)):
+        for name in names:
+            module = name.rpartition(".")[0]
+            monkeypatch.setattr(f"adducir.{name}", partial(seen, module))
     given = ["experiment", "experiments/x.yaml", "--threads", "1", "--device", "cpu"]
     assert main([*given, "--batch-tokens", "600"]) == 0
-    assert set(found) == {(module, 600) for module in modules}
+    assert set(found) == {(name, 600) for name in (*rules, *batches)}

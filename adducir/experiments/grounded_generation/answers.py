@@ -100,6 +100,7 @@ class AnswerStep(ClosedStep):
         from adducir.hindsight.decoding import answers
 
         model, data = self.loaded(context)
+        model.generator.tokens = context.batch_tokens
         closed = ClosedSets.load(folder / CLOSED)
         problem = self.study.data.problem()
         with using_threads(context.threads), writing_text(folder / TEXTS) as handle:

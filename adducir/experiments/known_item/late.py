@@ -94,6 +94,7 @@ class _Late(RankingSystem):
         """See :meth:`RankingSystem.ranks`."""
         model = self.load(step.study)
         model.to(choose_device(context.device))
+        model.tokens = context.batch_tokens
         where = (step.data.recipe, step.system)
         kept = context.latest("vectors", where, lambda: VectorFile(step.study.folder))
         read = step.reads_of_context
@@ -252,7 +253,7 @@ def _computed(
             return model.vectors([encoded[number] for number in numbers]).cpu().numpy()
 
     model.network.eval()
-    batches = token_batches(lengths, device=model.network.device)
+    batches = token_batches(lengths, model.tokens, model.network.device)
     for numbers, values in computed(batches, compute):
         for row, number in enumerate(numbers):
             counts = encoded[number].counts.astype(bool)

@@ -177,7 +177,7 @@ class IndexStep(Step):
         return context.opened(("index", self.path), partial(self._open, context), _close)
 
     def _open(self, context: Context) -> Index:
-        index = open_index(self.path, device=context.device)
+        index = open_index(self.path, device=context.device, tokens=context.batch_tokens)
         found = read_manifest(self.path).fingerprint
         if found == index.identity["fingerprint"] == self.fingerprint:
             remark = remark_on(index)

@@ -33,6 +33,7 @@ class DenseIndex(Index):
     Args:
         device: Where the encoder runs.
         encoder: The encoder's name, where it is not found under the one it had.
+        tokens: Padded tokens in a batch of queries; by default what suits the device.
 
     Raises:
         ArtifactError: There is none, or its files are not those that were written together.
@@ -41,13 +42,18 @@ class DenseIndex(Index):
     manifest: Manifest
 
     def __init__(
-        self, path: Path | str, *, device: str = "auto", encoder: str | None = None
+        self,
+        path: Path | str,
+        *,
+        device: str = "auto",
+        encoder: str | None = None,
+        tokens: int | None = None,
     ) -> None:
         self._settle(Path(path), open_artifact(Path(path), KIND))
         self.has_vectors = False
         self.default_model = ""  # it has none
         self._device = device
-        self._named = encoder
+        self._named, self._tokens = encoder, tokens
         self._index = engine.read(self.path / INDEX)
         if self._index.ntotal != len(self.docnos):
             raise ArtifactError(
@@ -118,7 +124,7 @@ class DenseIndex(Index):
         if feedback is not None or len(texts) < len(queries):
             raise _no_words()
         with using_threads(threads):
-            vectors = self.encoder.encode_queries(texts)
+            vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
         return self.search_vectors(vectors, depth=depth, threads=threads)
 
     def search_vectors(
