@@ -49,13 +49,18 @@ def experiment(
     batch_tokens: Annotated[
         int | None,
         option(
-            "Padded tokens in a batch of what networks compute, trainings aside. Figures depend on "
-            "it in their last digits.",
+            "Padded tokens in a batch of what networks compute, trainings and likelihoods of "
+            "targets aside. Figures depend on it in their last digits.",
             min=1,
             shown="2,048 on a CPU, 16,384 on a GPU",
         ),
         without("dry_run"),
     ] = None,
+    mixed_devices: Annotated[
+        bool,
+        option("Accept shards that unlike kinds of devices made; the manifest says which."),
+        without("dry_run"),
+    ] = False,
     allow_code: Annotated[
         bool, option("Let Python code that the file names run; once a study."), without("dry_run")
     ] = False,
@@ -79,6 +84,7 @@ def experiment(
         ray=ray,
         processes=processes,
         batch_tokens=batch_tokens,
+        mixed_devices=mixed_devices,
         allow_code=allow_code,
         format_name=format_name,
         output=output,
@@ -98,6 +104,7 @@ def run(
     ray: str | None = None,
     processes: int = 1,
     batch_tokens: int | None = None,
+    mixed_devices: bool = False,
     allow_code: bool = False,
     format_name: str | None = None,
     output: Path | None = None,
@@ -135,6 +142,7 @@ def run(
             ray=ray,
             processes=processes,
             batch_tokens=batch_tokens,
+            mixed_devices=mixed_devices,
             allow_code=allow_code,
             progress=progress,
         )

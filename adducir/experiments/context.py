@@ -23,8 +23,10 @@ class Resources:
         workers: Processes that make the shards of one step.
         ray: The address of a Ray cluster that makes them.
         processes: Processes that train one model together.
-        batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; None for
-            what suits the device. Figures depend on it in their last digits.
+        batch_tokens: Padded tokens in a batch of what networks compute, trainings and likelihoods
+            of targets aside; None for what suits the device. Figures depend on it in their last
+            digits.
+        mixed_devices: Accept shards of one step that unlike kinds of devices made.
 
     Raises:
         UsageError: A number is below 1, or there are workers beside a cluster.
@@ -36,6 +38,7 @@ class Resources:
     ray: str | None = None
     processes: int = 1
     batch_tokens: int | None = None
+    mixed_devices: bool = False
 
     def __post_init__(self) -> None:
         _ = self.execution
@@ -46,7 +49,7 @@ class Resources:
     @property
     def execution(self) -> Execution:
         """Who makes the shards of a step."""
-        return Execution(workers=self.workers, ray=self.ray)
+        return Execution(workers=self.workers, ray=self.ray, mixed_devices=self.mixed_devices)
 
 
 @dataclass

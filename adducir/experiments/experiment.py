@@ -84,6 +84,7 @@ def run_experiment(
     ray: str | None = None,
     processes: int = 1,
     batch_tokens: int | None = None,
+    mixed_devices: bool = False,
     allow_code: bool = False,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -102,8 +103,11 @@ def run_experiment(
         workers: How many processes make the shards of one step, such as a reranked run.
         ray: The address of a Ray cluster that makes them.
         processes: How many processes train one model together, one per GPU.
-        batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; by default
-            2,048 on a CPU, 16,384 on a GPU. Figures depend on it in their last digits.
+        batch_tokens: Padded tokens in a batch of what networks compute, trainings and likelihoods
+            of targets aside; by default 2,048 on a CPU, 16,384 on a GPU. Figures depend on it in
+            their last digits.
+        mixed_devices: Accept shards of one step that unlike kinds of devices made; the manifest, or
+            the run's metadata, then says which.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
         progress: Notified of each step.
@@ -129,6 +133,7 @@ def run_experiment(
             ray,
             processes,
             batch_tokens,
+            mixed_devices,
             plan.shown,
             plan.rebuild,
             progress,
