@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
+from adducir.models.machine import choose_device, device_kind
 from adducir.rerankers.cache import Keys, KnownScores, pair_keys
 from adducir.rerankers.passages import united
 from adducir.rerankers.registry import Reranker
@@ -31,6 +32,7 @@ class _Asking:
         self.reranker = reranker
         self.computed = self.cached = 0
         self._known = known
+        self._device = device_kind(choose_device(reranker.device))
         self._keys: list[Keys] = []
         self._values: list[NDArray[np.float64]] = []
 
@@ -70,7 +72,7 @@ class AskedScores(_Asking):
         Raises:
             InputError: A score is not a number.
         """
-        keys = pair_keys(pairs)
+        keys = pair_keys(pairs, self._device)
         found = self._known.look_up(keys)
         missing = np.flatnonzero(np.isnan(found))
         self.cached += len(pairs) - len(missing)
@@ -110,7 +112,8 @@ class AskedOrders(_Asking):
         return order
 
     def _window(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        keys = pair_keys([(query, f"{_digest(texts)}:{place}") for place in range(len(texts))])
+        pairs = [(query, f"{_digest(texts)}:{place}") for place in range(len(texts))]
+        keys = pair_keys(pairs, self._device)
         known = self._known.look_up(keys)
         if not np.isnan(known).any():
             self.cached += 1

@@ -1,8 +1,8 @@
-"""Scores that were computed once: by model, query text and text.
+"""Scores that were computed once: by model, kind of device, query text and text.
 
 A model's scores lie in a folder of their own, in files that are written whole and never changed:
 
-``keys``    (n, 2) uint64: 128 bits of a BLAKE2b digest of query and text
+``keys``    (n, 2) uint64: 128 bits of a BLAKE2b digest of kind of device, query and text
 ``values``  (n,) float64
 
 A file knows its own digest; one that is damaged is left out, and its scores are computed anew.
@@ -39,15 +39,16 @@ _DIGITS = 16
 Keys = NDArray[np.uint64]
 
 
-def pair_keys(pairs: Iterable[tuple[str, str]]) -> Keys:
-    """(n, 2) the keys of pairs of query and text."""
+def pair_keys(pairs: Iterable[tuple[str, str]], device: str) -> Keys:
+    """(n, 2) the keys of pairs of query and text, whose scores a kind of device computes."""
     known: dict[str, Any] = {}
     digests = []
     for query, text in pairs:
         begun = known.get(query)
         if begun is None:
             encoded = query.encode("utf-8", "surrogatepass")
-            begun = hashlib.blake2b(f"{len(encoded)}:".encode() + encoded, digest_size=16)
+            head = f"{device}:{len(encoded)}:".encode()
+            begun = hashlib.blake2b(head + encoded, digest_size=16)
             known[query] = begun
         digest = begun.copy()
         digest.update(text.encode("utf-8", "surrogatepass"))

@@ -44,6 +44,15 @@ class Candidates(NamedTuple):
     docnos: list[str]
 
 
+def score_identity(reranker: Reranker) -> dict[str, Any]:
+    """All that determines scores, beside the kind of device and what stands in a batch."""
+    return {
+        "reranker": reranker.identity,
+        "batches": batch_rule(reranker.recipe.batch_tokens),
+        "versions": model_versions(),
+    }
+
+
 @dataclass(frozen=True)
 class RerankingWork:
     """New orders of topics' documents; see :class:`adducir.core.sharding.work.Work`.
@@ -72,12 +81,10 @@ class RerankingWork:
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: with the topics, it is all that determines the new orders."""
         return {
-            "reranker": self.reranker.identity,
+            **score_identity(self.reranker),
             "passages": self.reranker.recipe.passages.model_dump(mode="json"),
             "topics": digest_of(self.topics, self.describe),
             "size": self.size,
-            "batches": batch_rule(self.reranker.recipe.batch_tokens),
-            "versions": model_versions(),
         }
 
     def check(self) -> None:
@@ -173,7 +180,7 @@ def reorder(
     # The windows of a topic have no part in another's batches.
     size = 1 if reranker.is_listwise else max(1, PAIRS // most)
     work = RerankingWork(reranker, asked, texts, size, threads=threads)
-    kept = None if cache is None else ScoreCache(cache, reranker.identity, progress)
+    kept = None if cache is None else ScoreCache(cache, score_identity(reranker), progress)
     folder = sharding.folder(work, is_cached=kept is not None)
     if kept is not None:
         # What is known when the first shard is planned is what all workers know.

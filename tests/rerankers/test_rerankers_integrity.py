@@ -23,7 +23,7 @@ class Notes(Silent):
 
 @pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
 def test_a_damaged_file_gives_no_other_scores(tmp_path: Path, count: int) -> None:
-    keys, scores = pair_keys(PAIRS), np.random.default_rng(1).normal(size=len(PAIRS))
+    keys, scores = pair_keys(PAIRS, "cpu"), np.random.default_rng(1).normal(size=len(PAIRS))
     cache = ScoreCache(tmp_path, {"model": 1})
     cache.add(keys[:100], scores[:100])
     cache.add(keys[100:], scores[100:])
@@ -49,6 +49,6 @@ def test_a_file_that_does_not_tell_its_digest_is_left_out(tmp_path: Path) -> Non
 
     cache = ScoreCache(tmp_path, {"model": 1})
     cache.folder.mkdir()
-    keys = pair_keys(PAIRS)
+    keys = pair_keys(PAIRS, "cpu")
     save_file({"keys": keys, "values": np.zeros(200)}, cache.folder / "scores-1.safetensors")
     assert not len(cache.load())

@@ -120,6 +120,22 @@ def test_another_model_query_or_text_is_another_score(classifier, t5, run, topic
     assert rows(again.run)[1] == [1 / rank for rank in range(1, 8)]
 
 
+def test_scores_of_other_devices_batches_or_versions_are_not_taken(
+    classifier, t5, run, topics, tmp_path, monkeypatch
+):
+    def known(model, tokens=None):
+        reranker = open_reranker(model).in_batches(tokens)
+        return rerank(run, topics, KNOWN, reranker, cache=tmp_path / "scores").cached
+
+    for model, count in ((str(classifier), 21), (f"lit5:{t5}", 3)):
+        assert (known(model), known(model), known(model, 600)) == (0, count, 0)
+        for other in ("asking.device_kind", "work.model_versions"):
+            with monkeypatch.context() as patch:
+                patch.setattr(f"adducir.rerankers.{other}", lambda *_: "other")
+                assert (known(model), known(model)) == (0, count)
+        assert known(model) == count
+
+
 def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
     found = rerank(run, topics, KNOWN, open_reranker(f"lit5:{t5}"), depth=3)
     docnos, scores = rows(found.run)
@@ -128,13 +144,13 @@ def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
 
 
 def test_keys_tell_where_the_query_ends():
-    keys = pair_keys([("a", "bc"), ("ab", "c"), ("a", "bc"), ("", "1:abc"), ("1:a", "bc")])
+    keys = pair_keys([("a", "bc"), ("ab", "c"), ("a", "bc"), ("", "1:abc"), ("1:a", "bc")], "cpu")
     assert len(np.unique(keys, axis=0)) == 4
-    assert pair_keys([]).shape == (0, 2)
+    assert pair_keys([], "cpu").shape == (0, 2)
 
 
 def _put(folder: Path, first: int) -> None:
-    keys = pair_keys([("q", f"text {number}") for number in range(first, first + 500)])
+    keys = pair_keys([("q", f"text {number}") for number in range(first, first + 500)], "cpu")
     cache = ScoreCache(folder, {"model": 1})
     for start in range(0, 500, 10):
         cache.add(keys[start : start + 10], np.arange(first + start, first + start + 10.0))
@@ -151,10 +167,10 @@ def test_processes_that_score_at_once_spoil_nothing(tmp_path):
     for _ in range(2):  # the second time in few files: many are made one
         kept = ScoreCache(tmp_path, {"model": 1})
         cache = kept.load()
-        keys = pair_keys([("q", f"text {number}") for number in range(1000)])
+        keys = pair_keys([("q", f"text {number}") for number in range(1000)], "cpu")
         assert cache.look_up(keys).tolist() == [*range(1000)]
         assert len(cache) == 1000
-        assert np.isnan(cache.look_up(pair_keys([("q", "other")]))).all()
+        assert np.isnan(cache.look_up(pair_keys([("q", "other")], "cpu"))).all()
     # A worker that began late may have united what the others had written by then.
     assert len(list(kept.folder.glob("*.safetensors"))) <= 64
     assert not len(ScoreCache(tmp_path, {"model": 2}).load())
@@ -163,7 +179,7 @@ def test_processes_that_score_at_once_spoil_nothing(tmp_path):
 def test_many_files_are_made_one(tmp_path):
     writer = ScoreCache(tmp_path, {"model": 1})
     for first in range(0, 700, 10):
-        keys = pair_keys([("q", f"text {number}") for number in range(first, first + 10)])
+        keys = pair_keys([("q", f"text {number}") for number in range(first, first + 10)], "cpu")
         writer.add(keys, np.arange(first, first + 10.0))
     assert len(list(writer.folder.glob("*.safetensors"))) == 70
     assert len(writer.load()) == 700
