@@ -9,7 +9,7 @@ from adducir.tables.table import ResultTable
 def stacked(
     tables: Mapping[str, ResultTable], system_names: Mapping[str, str] | None = None
 ) -> ResultTable:
-    """One table of several.
+    """One table of several; how it was tested is taken from the first that was.
 
     Args:
         tables: The tables, by the name of their section; at least one.
@@ -18,6 +18,7 @@ def stacked(
     first = next(iter(tables.values()))
     if len(tables) == 1:
         return first
+    tested = next((table for table in tables.values() if table.tested), first)
     named = system_names or {}
     rows = [
         replace(row, section=name, label=row.label or named.get(row.system, ""))
@@ -29,6 +30,10 @@ def stacked(
         first,
         rows=tuple(rows),
         baselines=tuple(dict.fromkeys(baselines)),
+        pairs=tested.pairs,
+        equivalence_against=tested.equivalence_against,
+        non_inferiority=tested.non_inferiority,
+        alpha=tested.alpha,
         footer=_footer(tables),
         facts={"sections": {name: table.facts for name, table in tables.items()}},
     )

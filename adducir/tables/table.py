@@ -267,6 +267,20 @@ class ResultTable:
         fragment: str = html.fragment(self)
         return fragment
 
+    @property
+    def stacked(self) -> bool:
+        """Whether its sections are tested and marked each by itself."""
+        return "sections" in self.facts
+
+    @property
+    def tested(self) -> bool:
+        """Whether anything was tested, or a set of best systems made."""
+        found = (cell for _, _, cell in self.cells())
+        return any(
+            cell.p_best is not None or cell.equivalence or any(x.p is not None for x in cell.versus)
+            for cell in found
+        )
+
     def title_of(self, system: str) -> str:
         """The name to print for a system, which need not have a row."""
         return next((row.title for row in self.rows if row.system == system), system)

@@ -17,6 +17,7 @@ from adducir.statistics.ranking import ranking
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.formats import render
 from adducir.tables.formats.layout import is_best, legend
+from adducir.tables.report.view import View
 from adducir.tables.stacking import stacked
 
 
@@ -223,6 +224,26 @@ def test_each_section_of_a_stacked_table_marks_its_own_set() -> None:
         marked = {row.section for row, column, cell in table.cells() if is_best(column, cell)}
         assert marked == {"told"}
         assert any(text.startswith("untold: The set holds every") for text in table.footer)
+
+
+def test_a_stacked_table_has_the_level_of_a_section_that_was_tested() -> None:
+    values = scores_of(4, 40, 3, 0.3)
+    first = build_table({"all": compared(values)})
+    tested = {"baseline": "s0", "alpha": 0.01, "equivalence": 0.1, "non_inferiority": True}
+    second = build_table({"all": compared(values, **tested, against="s1")})
+    table = stacked({"untested": first, "tested": second})
+    assert (table.alpha, table.equivalence_against) == (0.01, "s1")
+    assert table.non_inferiority
+    assert [text for kinds, text in legend(table) if kinds == ("best",)] == [
+        "may be the best of the column in its section (model confidence set, alpha = 0.01).",
+        "best value of the column in its section (untested · all).",
+    ]
+    assert View(table).alpha(0) == View(table).alpha(0, "untested") == 0.01
+    pairs = build_table(compared(values, family="pairs"))
+    assert stacked({"untested": build_table(compared(values)), "pairs": pairs}).pairs
+    third = build_table({"all": compared(values, baseline="s0", alpha=0.2)})
+    view = View(stacked({"a": first, "b": second, "c": third}))
+    assert [view.alpha(0, name) for name in "abc"] == [0.01, 0.01, 0.2]
 
 
 def test_every_format_marks_and_explains_the_set() -> None:

@@ -31,6 +31,7 @@ from adducir.tables.report.sections.provenance import graph
 from adducir.tables.report.sections.topics import drawn_topics, heat_map
 from adducir.tables.report.templates import asset, script
 from adducir.tables.report.view import View
+from adducir.tables.stacking import stacked
 from adducir.tables.style import Style
 from adducir.tables.table import Column, Equivalence, ResultTable, Row, TableCell
 
@@ -92,12 +93,12 @@ def test_the_headline_of_one_tested_system() -> None:
     assert with_verdict("better").startswith(f"{begin}is significantly better (s1 +0.100")
 
 
-def scored(values: np.ndarray, **testing: object) -> ResultTable:
+def scored(values: np.ndarray, layout: Layout | None = None, **testing: object) -> ResultTable:
     """A table of AP of systems, (S, T)."""
     (measure,) = parse_measures("AP")
     qids = tuple(map(str, range(values.shape[1])))
     scores = [Scores(f"s{k}", qids, (measure,), row[:, None]) for k, row in enumerate(values)]
-    return build_table(compare(scores, **testing), scores)
+    return build_table(compare(scores, **testing), scores, layout=layout)
 
 
 def test_a_bound_is_no_system() -> None:
@@ -124,6 +125,28 @@ def test_ranks_take_the_set_of_the_table() -> None:
     rows = tuple(replace(r, cells=(replace(r.cells[0], p_best=0.0123),)) for r in table.rows)
     turned = ranks.section(View(replace(table, rows=rows))).body
     assert turned.count(">p = 0.0123<") == 5
+
+
+def test_each_section_that_is_tested_by_itself_has_its_own_ranks() -> None:
+    draw = np.random.default_rng(4)
+    values = draw.random(30) + draw.normal(0, 0.05, (3, 30)) + np.array([[0.0], [0.3], [0.6]])
+    strong, weak, untested = (values + shift for shift in (9.0, 0.0, 5.0))
+    tables = {"strong": scored(strong, baseline="s0"), "weak": scored(weak, baseline="s0")}
+    table = stacked({**tables, "untested": scored(untested)})
+    body = ranks.section(View(table)).body
+    figures = re.findall(r"<svg.*?</svg>", body, re.DOTALL)
+    assert [re.search(r'id="(.*?)"', one)[1] for one in figures] == [f"ranks-0-{n}" for n in "012"]
+    for name, one in zip(("strong", "weak", "untested"), figures, strict=True):
+        assert f"Rank intervals of 3 systems on AP · {name}" in one
+        (best,) = re.findall(r">([^<]*): rank 1 to 1, surely 1 to 1<", one)
+        assert best == "s2"
+        assert one.count(">may be the best<") == 1
+    several = Layout(sections={"s0": "a", "s1": "b", "s2": "b"})
+    compared = View(scored(weak, layout=several, baseline="s0"))
+    body = ranks.section(compared).body
+    assert re.findall(r'<svg class="fig" id="(.*?)"', body) == ["ranks-0"]
+    assert "s2 · b" in body
+    assert "by itself" not in ranks.section(compared).lead
 
 
 def test_less_is_better_puts_the_lowest_first() -> None:

@@ -131,14 +131,29 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
 
 
 def _best(table: ResultTable) -> Iterator[str]:
-    """What the mark of the best says: one sentence, or two where columns differ."""
-    marked = [(column, cell) for _, column, cell in table.cells() if is_best(column, cell)]
-    means = [column.group for column, cell in marked if cell.p_best is None]
+    """What the mark of the best says: one sentence, or two where columns or sections differ."""
+    marked = [
+        (_place(table, row, column), cell)
+        for row, column, cell in table.cells()
+        if is_best(column, cell)
+    ]
+    means = [place for place, cell in marked if cell.p_best is None]
     if len(means) < len(marked):
-        yield f"may be the best of the column (model confidence set, alpha = {table.alpha:g})."
+        how = f"model confidence set, alpha = {table.alpha:g}"
+        yield f"may be the best of {_column(table)} ({how})."
     if means:
         where = ", ".join(dict.fromkeys(means)) if len(means) < len(marked) else ""
-        yield "best value of the column" + (f" ({where})." if where else ".")
+        yield f"best value of {_column(table)}" + (f" ({where})." if where else ".")
+
+
+def _place(table: ResultTable, row: Row, column: Column) -> str:
+    """The topic set, and the section where each is tested by itself; empty where there is one."""
+    return " · ".join(filter(None, (row.section if table.stacked else "", column.group)))
+
+
+def _column(table: ResultTable) -> str:
+    """What systems are the best of."""
+    return "the column in its section" if table.stacked else "the column"
 
 
 def _baselines_named(table: ResultTable) -> str:
@@ -159,7 +174,7 @@ def _detail_title(table: ResultTable, detail: Detail) -> str:
 
 def _comparator(table: ResultTable) -> str:
     if table.equivalence_against == "best":
-        return "the best system of the column"
+        return f"the best system of {_column(table)}"
     return table.title_of(table.equivalence_against)
 
 

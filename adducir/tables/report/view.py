@@ -106,6 +106,16 @@ class View:
         values = self.values(place)
         return [at for at in self.ranked(place) if at in values]
 
+    def compared(self, place: int) -> dict[str, list[int]]:
+        """The :meth:`scored` rows of each section that is tested by itself; else all, under ""."""
+        rows = self.scored(place)
+        if not self.table.stacked:
+            return {"": rows}
+        found: dict[str, list[int]] = {row.section: [] for row in self.table.rows}
+        for at in rows:
+            found[self.table.rows[at].section].append(at)
+        return found
+
     def systems(self, place: int) -> list[int]:
         """The rows of systems, the best first: no bounds, as far as values tell them apart."""
         return self.scored(place) or self.ranked(place)
@@ -138,13 +148,28 @@ class View:
         style = Style(self.table.style.decimals, self.table.style.leading_zero)
         return number(value, style, signed=signed).replace("-", "−")
 
-    def alpha(self, place: int) -> float:
+    def alpha(self, place: int, section: str = "") -> float:
         """The significance level of a column's tests; .05 where that is not known."""
-        return float(self.settings(self.column(place).group).get("alpha") or 0.05)
+        return float(self.settings(self.column(place).group, section).get("alpha") or 0.05)
 
-    def settings(self, group: str) -> Mapping[str, Any]:
-        """How the columns of a topic set were tested; nothing where that is not known."""
-        facts = next(iter(self.table.facts.get("sections", {}).values()), self.table.facts)
-        sets = facts.get("topic_sets", ())
-        found = next((one for one in sets if one.get("name") == group), None)
-        return found.get("settings", {}) if found else {}
+    def settings(self, group: str, section: str = "") -> Mapping[str, Any]:
+        """How the columns of a topic set were tested; nothing where that is not known.
+
+        Of a table whose sections are tested each by itself: in the section, or in the first that
+        was tested.
+        """
+        every = self.table.facts.get("sections", {"": self.table.facts})
+        found = [
+            (name, one)
+            for name, facts in every.items()
+            for one in facts.get("topic_sets", ())
+            if one.get("name") == group
+        ]
+        found.sort(key=lambda pair: (not _tested(pair[1]), pair[0] != section))
+        return found[0][1].get("settings", {}) if found else {}
+
+
+def _tested(facts: Mapping[str, Any]) -> bool:
+    """Whether anything was tested on a topic set, or a set of best systems made."""
+    counts = (facts.get(f"{kind}tests_in_family", {}).values() for kind in ("", "equivalence_"))
+    return facts.get("settings", {}).get("best") == "set" or any(map(any, counts))

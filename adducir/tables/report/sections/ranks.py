@@ -8,7 +8,7 @@ import numpy as np
 from adducir.statistics.ranking import ranking
 from adducir.statistics.ranking_of_runs import ranking_of_runs
 from adducir.tables.report.drawing import dot, line
-from adducir.tables.report.frame import for_each_measure
+from adducir.tables.report.frame import framed
 from adducir.tables.report.rows import OPEN, Rows, rank_ticks
 from adducir.tables.report.view import Section, View
 
@@ -21,9 +21,16 @@ MOST_TOPICS = 20_000
 
 
 def section(view: View) -> Section | None:
-    """A figure for each measure; all but the first are folded."""
-    fold = len(view.table.rows) > OPEN
-    drawn = for_each_measure(view, lambda place: _plot(view, place), fold=fold)
+    """A figure for each measure, or one for each of its sections that are tested by themselves.
+
+    Those of all measures but the first are folded.
+    """
+    fold, drawn = len(view.table.rows) > OPEN, ""
+    for place in view.with_values:
+        folded = fold or bool(drawn)
+        for number, part in enumerate(view.compared(place)):
+            if plot := _plot(view, place, part, f"ranks-{place}" + f"-{number}" * bool(part)):
+                drawn += framed(plot, _title(view, place, part), fold=folded)
     if not drawn:
         return None
     several = any(view.runs(place) for place in view.with_values)
@@ -34,28 +41,32 @@ def section(view: View) -> Section | None:
         f"{SAMPLES:,} samples of topics"
         + (", of systems with several runs draws of the means over topics and runs" * several)
         + "; computed for this picture, beside the planned tests, but for p where the table marks "
-        "the set."
+        "the set." + " Each section is tested, and ranked, by itself." * view.table.stacked
     )
     return Section("ranks", "Which systems may be the best", lead, drawn)
 
 
-def _plot(view: View, place: int) -> str:
-    values, rows = view.values(place), view.scored(place)
+def _title(view: View, place: int, section: str) -> str:
+    return view.title(place) + f" · {section}" * bool(section)
+
+
+def _plot(view: View, place: int, section: str, figure: str) -> str:
+    values, rows = view.values(place), view.compared(place)[section]
     topics = len(view.column(place).topics)
     runs = view.runs(place)
     most = MOST_OF_RUNS if runs else MOST
     if not (1 < len(rows) <= most and 1 < topics <= MOST_TOPICS):
         return ""
-    lower, alpha = not view.column(place).higher_is_better, view.alpha(place)
+    lower, alpha = not view.column(place).higher_is_better, view.alpha(place, section)
     if runs:
         each = [runs[at] for at in rows]
         found = ranking_of_runs(each, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
     else:
         scores = np.array([values[at] for at in rows])
         found = ranking(scores, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
-    own = [view.table.rows[at].cells[place].p_best for at in rows]
-    p_best = [p if of is None else of for p, of in zip(found.p_best, own, strict=True)]
-    names = [view.names[at] for at in rows]
+    own = [p for at in rows if (p := view.table.rows[at].cells[place].p_best) is not None]
+    p_best = own if len(own) == len(rows) else found.p_best
+    names = [view.table.rows[at].title if section else view.names[at] for at in rows]
     lines = Rows(names, (1, len(rows)), width=360, inset=12)
     marks, texts = [], []
     for number, name in enumerate(names):
@@ -69,8 +80,6 @@ def _plot(view: View, place: int) -> str:
         role = "better" if inside else "none"
         marks.append(dot(lines.x(float(found.rank[number])), y, 5.5, role, tip))
         texts.append("may be the best" if inside else f"p = {p_best[number]:.3g}")
-    caption = f"Rank intervals of {len(rows)} systems on {view.title(place)}"
+    caption = f"Rank intervals of {len(rows)} systems on {_title(view, place, section)}"
     ranks = rank_ticks(len(rows))
-    return lines.figure(
-        f"ranks-{place}", caption, marks, texts=texts, room=120, at=ranks, axis="rank"
-    )
+    return lines.figure(figure, caption, marks, texts=texts, room=120, at=ranks, axis="rank")
