@@ -1,5 +1,6 @@
 """Westfall and Young's max-T against full enumeration with t statistics themselves."""
 
+import tracemalloc
 from itertools import combinations, product
 
 import numpy as np
@@ -9,8 +10,9 @@ from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.statements import statements
-from adducir.statistics.corrections import CORRECTIONS, correct
+from adducir.statistics.corrections import CORRECTIONS, correct, max_t
 from adducir.statistics.corrections.correction import PairFamily
+from adducir.statistics.differences import tolerance
 from adducir.statistics.tests.randomisation import pairwise
 from adducir.statistics.tests.student import t_values
 
@@ -49,6 +51,33 @@ def test_max_t_is_its_definition_by_full_enumeration(seed: int) -> None:
     expected = by_enumeration(np.array([values[i] - values[j] for i, j in pairs]))
     found = CORRECTIONS.make("maxt").of_pairs(family_of(values, pairs))
     assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_differences_are_summed_in_blocks_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    values = np.vstack([rng.random((6, 50)), np.round(rng.random((6, 50)), 1)])
+    values[1] = values[0] + 1e-14
+    first, second = np.triu_indices(12, 1)
+    difference = values[first] - values[second]
+    difference[np.abs(difference) <= tolerance(values[first], values[second])[:, None]] = 0.0
+    for cells in (1, 350, 1 << 18):  # a pair, 7 pairs, and all 66 at a time
+        monkeypatch.setattr(max_t, "_CELLS", cells)
+        summed, squares = max_t._summed(values, first, second)
+        assert (summed == difference.sum(axis=1)).all()
+        assert (squares == np.square(difference).sum(axis=1)).all()
+    assert (summed[0], squares[0]) == (0.0, 0.0)  # noise alone
+
+
+def test_memory_does_not_grow_with_pairs_times_topics() -> None:
+    values = np.random.default_rng(0).random((60, 3_000))
+    first, second = np.triu_indices(60, 1)
+    family = PairFamily(np.ones(first.size), values, first, second)  # 42 MB of differences
+    correction = CORRECTIONS.make("maxt", {"permutations": 50})
+    tracemalloc.start()
+    correction.of_pairs(family)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16e6
 
 
 def test_drawn_sign_vectors_agree_with_all_of_them() -> None:

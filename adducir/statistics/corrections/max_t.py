@@ -25,7 +25,7 @@ from adducir.statistics.blas import one_thread
 from adducir.statistics.corrections.correction import Correction, PairFamily
 from adducir.statistics.differences import tolerance
 from adducir.statistics.joint import Joint
-from adducir.statistics.signs import every_half, random_bits
+from adducir.statistics.signs import block_rows, every_half, random_bits
 from adducir.statistics.tests.base import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _ROWS = 2048
 """Sign vectors at a time: a row of sums stays in the processor's nearest cache."""
+_CELLS = 1 << 18
+"""Differences of pairs at a time: 2 MB."""
 
 
 class MaxT(Correction):
@@ -62,20 +64,18 @@ class MaxT(Correction):
             joint = Joint(family.runs, draws=self.permutations, seed=self.seed)
             return joint.step_down(first, second)
         topics = values.shape[1]
-        difference = values[first] - values[second]
-        noise = tolerance(values[first], values[second])
-        difference[np.abs(difference) <= noise[:, None]] = 0.0
-        squares = np.square(difference).sum(axis=1)
+        summed, squares = _summed(values, first, second)
         scale = 2.0 / np.sqrt(topics * np.where(squares > 0, squares, np.inf))
         absolute = np.abs(values).sum(axis=1)
         slack = (topics + 8) * np.finfo(np.float64).eps * (absolute[first] + absolute[second])
-        bounds = (np.abs(difference.sum(axis=1)) - slack) / 2.0 * scale
+        bounds = (np.abs(summed) - slack) / 2.0 * scale
         order = np.argsort(-bounds, kind="stable")
         exact = topics < int(self.permutations).bit_length()  # 2^topics <= permutations
+        rows = min(_ROWS, block_rows(topics, 1))
         blocks = (
-            every_half(topics, _ROWS)
+            every_half(topics, rows)
             if exact
-            else random_bits(self.seed, self.permutations, topics, _ROWS)
+            else random_bits(self.seed, self.permutations, topics, rows)
         )
         pairs = first[order], second[order]
         with one_thread():
@@ -85,6 +85,22 @@ class MaxT(Correction):
         adjusted = np.empty_like(shares)
         adjusted[order] = np.maximum.accumulate(shares)
         return adjusted
+
+
+def _summed(
+    values: "FloatArray", first: "NDArray[np.intp]", second: "NDArray[np.intp]"
+) -> tuple["FloatArray", "FloatArray"]:
+    """Of each pair the sum of its differences and that of their squares, noise counted as 0."""
+    summed, squares = np.empty((2, first.size))
+    step = max(1, _CELLS // values.shape[1])
+    for start in range(0, first.size, step):
+        part = slice(start, start + step)
+        a, b = values[first[part]], values[second[part]]
+        difference = a - b
+        difference[np.abs(difference) <= tolerance(a, b)[:, None]] = 0.0
+        summed[part] = difference.sum(axis=1)
+        squares[part] = np.square(difference).sum(axis=1)
+    return summed, squares
 
 
 def _extremes(
