@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 RESIDUAL = "RBP(p=0.8,rel=1)@50"
-"""Its bounds are shown where the table has no such measure."""
+"""Its bounds are shown where the table has no RBP with this p."""
 
 
 class HitCollector:
@@ -40,7 +40,7 @@ class HitCollector:
         self._precision: dict[str, tuple[float, ...]] = {}
         self._bounds: dict[str, dict[str, tuple[float, float, float]]] = {}
         self._bounded = quickly_bounded(measures, qrels, systems)
-        if not any(one.NAME == "RBP" for one in self._bounded):
+        if not any(one.NAME == "RBP" and one.params.get("p", 0.8) == 0.8 for one in self._bounded):
             self._bounded.append(parse_measure(RESIDUAL))
 
     def add(self, system: str, run: Run, bounds: Mapping[str, Bounds] | None = None) -> None:

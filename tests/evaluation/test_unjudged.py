@@ -12,6 +12,7 @@ from adducir.cli.app import main
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import evaluate
+from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.unjudged import (
     bootstrapped,
     bootstrapped_mean,
@@ -21,6 +22,7 @@ from adducir.evaluation.unjudged import (
     quickly_bounded,
 )
 from adducir.runs.run import Run
+from adducir.tables.hits import HitCollector
 
 
 def case(seed: int, documents: int = 6) -> tuple[dict[str, float], dict[str, int]]:
@@ -181,10 +183,36 @@ def test_which_measures_are_bounded_quickly() -> None:
     measures = [nDCG @ 10, nDCG @ 100, AP @ 100, AP @ 1000, AP, RBP(p=0.5, rel=1)]
     quick = quickly_bounded(measures, Qrels.of(topics), 28)
     assert quick == [nDCG @ 10, AP @ 100, RBP(p=0.5, rel=1)]
-    # Of one system more completions are tried, but never more than bounds() tries.
-    assert quickly_bounded(measures, Qrels.of(topics), 1) == [*quick[:2], AP @ 1000, quick[2]]
+    # A deep list of one system takes some three seconds, of one topic less.
+    assert quickly_bounded(measures, Qrels.of(topics), 1) == quick
+    one = {"q0": topics["q0"]}
+    assert quickly_bounded(measures, Qrels.of(one), 1) == [*quick[:2], AP @ 1000, quick[2]]
     steep = Qrels.of({"q": {"d": 40}})
     assert quickly_bounded([nDCG @ 10, AP @ 10], steep, 1) == [AP @ 10]
+
+
+def test_measures_share_the_time_of_their_bounds() -> None:
+    topics = Qrels.of({f"q{n}": {f"d{m}": m % 5 for m in range(50)} for n in range(50)})
+    # nDCG@20 of one system takes 1.4 s there, of four 6 s; nDCG@19 a second.
+    assert quickly_bounded([nDCG @ 20, nDCG @ 10], topics, 1) == [nDCG @ 20, nDCG @ 10]
+    assert quickly_bounded([nDCG @ 20, nDCG @ 10], topics, 4) == [nDCG @ 10]
+    assert quickly_bounded([nDCG @ 20, nDCG @ 19], topics, 1) == [nDCG @ 19]
+
+
+@pytest.mark.parametrize(
+    ("measure", "shown"),
+    [
+        ("nDCG@10", ["nDCG@10", "RBP(rel=1)@50"]),
+        ("RBP(p=0.95,rel=1)@20", ["RBP(p=0.95,rel=1)@20", "RBP(rel=1)@50"]),
+        ("RBP(p=0.8,rel=1)", ["RBP(rel=1)"]),
+        ("RBP(rel=1)@10", ["RBP(rel=1)@10"]),
+        ("RBP(p=0.8)", ["RBP(rel=1)@50"]),
+    ],
+)
+def test_a_report_has_the_residual_of_rbp(measure: str, shown: list[str]) -> None:
+    hits = HitCollector(Qrels.of({"q": {"a": 1}}), 1, {}, parse_measures(measure))
+    hits.add("s", Run.of({"q": {"a": 1.0}}, tag="s"))
+    assert list(hits.found().bounds) == shown
 
 
 @pytest.mark.parametrize("p", [0, 1])
