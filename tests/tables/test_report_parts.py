@@ -18,7 +18,7 @@ from adducir.tables.builder import Layout, build_table
 from adducir.tables.material import hits_held
 from adducir.tables.report.drawing import shown, ticks
 from adducir.tables.report.pairwise import pairwise
-from adducir.tables.report.sections import critical_difference, ranks
+from adducir.tables.report.sections import critical_difference, pairs, ranks
 from adducir.tables.report.sections.agreement import tau
 from adducir.tables.report.sections.boxes import five_numbers
 from adducir.tables.report.sections.compare import section as compare_section
@@ -147,6 +147,19 @@ def test_each_section_that_is_tested_by_itself_has_its_own_ranks() -> None:
     assert re.findall(r'<svg class="fig" id="(.*?)"', body) == ["ranks-0"]
     assert "s2 · b" in body
     assert "by itself" not in ranks.section(compared).lead
+
+
+def test_pairs_of_each_section_are_not_the_pairs_of_the_table() -> None:
+    draw = np.random.default_rng(5)
+    values = draw.random(30) + draw.normal(0, 0.1, (3, 30)) + np.array([[0.0], [0.02], [0.3]])
+    each = {name: scored(values + shift, family="pairs") for name, shift in (("a", 0), ("b", 0.1))}
+    view = View(stacked(each))
+    found = pairwise(view, 0)
+    alone = pairwise(View(scored(np.vstack([values, values + 0.1]))), 0)
+    assert found.how == alone.how
+    assert np.array_equal(found.p, alone.p)
+    assert "made for this picture" in pairs.section(view).lead
+    assert "those of the table's tests" in pairs.section(View(each["a"])).lead
 
 
 def test_less_is_better_puts_the_lowest_first() -> None:

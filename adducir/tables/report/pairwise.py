@@ -1,8 +1,8 @@
 """Tests of all pairs of systems on a measure, for the figures that show them.
 
-Where the table tested all pairs, these are its tests. Elsewhere paired t-tests with Holm's
-correction over all pairs of the measure are made for the figures alone, which say so; where a
-system has several runs, they are over topics and runs.
+Where the table tested all pairs, these are its tests. Elsewhere, and where it tested those of each
+section alone, paired t-tests with Holm's correction over all pairs of the measure are made for the
+figures alone, which say so; where a system has several runs, they are over topics and runs.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def pairwise(view: View, place: int) -> Pairwise | None:
     settings = view.settings(view.column(place).group)
     alpha = view.alpha(place)
     scores = np.array([values[at] for at in rows])
-    planned = view.table.pairs
+    planned = view.pairs
     runs = view.runs(place)
     each = [runs[at] for at in rows] if runs else []
     p = _planned(view, place, rows) if planned else _exploratory(scores, each)

@@ -106,6 +106,11 @@ class View:
         values = self.values(place)
         return [at for at in self.ranked(place) if at in values]
 
+    @property
+    def pairs(self) -> bool:
+        """Whether the table tested all pairs of its rows, not those of each section alone."""
+        return self.table.pairs and not self.table.stacked
+
     def compared(self, place: int) -> dict[str, list[int]]:
         """The :meth:`scored` rows of each section that is tested by itself; else all, under ""."""
         rows = self.scored(place)

@@ -55,7 +55,7 @@ def section(view: View) -> Section | None:
             "2006)."
         )
     else:
-        planned = view.table.pairs
+        planned = view.pairs
         lead += (
             " by the table's tests of all pairs."
             if planned

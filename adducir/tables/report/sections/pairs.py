@@ -30,7 +30,7 @@ def section(view: View) -> Section | None:
         return None
     how = (
         "The p-values are those of the table's tests of all pairs."
-        if view.table.pairs
+        if view.pairs
         else "These tests (paired t, Holm over all pairs of the measure) are made for this picture "
         "only: the tests that were planned are those of the table."
     )
