@@ -94,8 +94,16 @@ def shortened(text: str, most: int) -> str:
 
 
 def room_for(names: Sequence[str], most: int) -> float:
-    """The pixels that the longest name takes, cut at ``most`` characters."""
-    return CHARACTER * max((min(len(name), most) for name in names), default=0)
+    """The pixels that the longest name takes, cut at ``most`` characters.
+
+    Short names of capitals and digits, such as BM25, are wider than characters are on average.
+    """
+    return max((_width(shortened(name, most)) for name in names), default=0.0)
+
+
+def _width(text: str) -> float:
+    wide = sum(one.isupper() or one.isdigit() for one in text) + text.count("M") + text.count("W")
+    return max(CHARACTER * len(text), 6.4 * len(text) + 2.3 * wide)
 
 
 def _titled(tag: str, attributes: str, title: str) -> str:
