@@ -36,12 +36,16 @@ CASES = {
     ),
     "encoder, one": ("dual-encoder", (HARD,), 1),
     "encoder, cosine": ("dual-encoder", (HARD, "similarity=cosine", "temperature=0.2"), 6),
+    "encoder, single": ("dual-encoder", (HARD,), 7),
+    "encoder, two towers, single": ("dual-encoder", (HARD, "towers=separate"), 7),
+    "encoder, cosine, single": ("dual-encoder", (HARD, "similarity=cosine"), 6),
 }
-DOUBLE = tuple(name for name in CASES if name.startswith("encoder"))
+ENCODERS = tuple(name for name in CASES if name.startswith("encoder"))
+DOUBLE = tuple(name for name in ENCODERS if not name.endswith("single"))
 
 
 def gradients(study: Path, name: str) -> tuple[float, dict[str, np.ndarray]]:
-    """Loss and gradient of a case, without dropout; of encoders in double precision."""
+    """Loss and gradient of a case, without dropout; of most encoders in double precision."""
     kind, changes, count = CASES[name]
     task = open_training(study / f"{kind}.yaml", changes).task(CPU)
     folder = study / "made" / name
