@@ -24,8 +24,11 @@ _SPEEDS = {
     "passage bytes": ("cutting passages", "MB/s", 1e6),
     "forward operations": ("encoding", "GFLOP/s", 1e9),
     "tokens": ("encoding, tokens", "tokens/s", 1),
+    "forward operations in bfloat16": ("encoding in bfloat16", "GFLOP/s", 1e9),
+    "lexical pairs": ("scoring targets, lexical mixture", "pairs/s", 1),
     "products": ("dense search", "GFLOP/s", 1e9),
     "training operations": ("training", "GFLOP/s", 1e9),
+    "training operations in bfloat16": ("training in bfloat16", "GFLOP/s", 1e9),
 }
 _SIZES = {
     "memory": ("index, memory engine", "bytes per byte of text"),

@@ -18,13 +18,15 @@ from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from adducir.core.cores import cores
 from adducir.core.progress import SILENT, Progress
 from adducir.core.rates import Rates
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
+from adducir.experiments.work import operations_in
+from adducir.models.machine import Precision
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -39,6 +41,9 @@ STEPS = 8
 BATCH = 16
 LENGTH = 128
 """Tokens of a text in training."""
+PAIRS = 4096
+TARGET = 150
+"""Characters of a target."""
 WRITTEN = 1 << 28
 
 
@@ -208,10 +213,14 @@ def _networks(folder: Path, device: str) -> Measured:
     start = time.perf_counter() - began
     texts = [texts[number % len(texts)] for number in range(TEXTS)]
     lengths = [len(one) for one in encoder.read_documents(texts)]
-    began = time.perf_counter()
-    encoder.encode_documents(texts)
-    seconds = time.perf_counter() - began
-    operations = sum(size.operations(length, length) for length in lengths)
+    rates = dict[str, float]()
+    for precision in get_args(Precision):
+        began = time.perf_counter()
+        encoder.encode_documents(texts, precision=precision)
+        seconds = time.perf_counter() - began
+        operations = sum(size.operations(length, length) for length in lengths)
+        rates[operations_in(precision)] = operations / seconds
+        rates.setdefault("tokens", sum(lengths) / seconds)
     vectors = np.random.default_rng(0).random((COPIES * TEXTS, size.width), dtype=np.float32)
     index = IndexFlatIP(size.width)
     index.add(vectors)
@@ -219,13 +228,27 @@ def _networks(folder: Path, device: str) -> Measured:
     index.search(vectors[:TEXTS], DEPTH)
     products = 2.0 * TEXTS * vectors.size / (time.perf_counter() - began)
     return Measured(
-        rates={
-            "forward operations": operations / seconds,
-            "tokens": sum(lengths) / seconds,
-            "products": products,
-        },
+        rates={**rates, "products": products, "lexical pairs": _lexical_pairs()},
         starts={"networks": start},
     )
+
+
+def _lexical_pairs() -> float:
+    """Pairs of context and passage that the lexical mixture scores in a second."""
+    import numpy as np
+    import torch
+
+    from adducir.generators.generator import Texts
+    from adducir.generators.lexical import Lexical
+
+    texts = list(_texts())
+    generator = Lexical()
+    read = generator.read(Texts(texts, [text[:TARGET] for text in texts], texts))
+    contexts, passages = np.divmod(np.arange(PAIRS), len(texts))
+    began = time.perf_counter()
+    with torch.inference_mode():
+        generator.log_likelihood(read, contexts, passages[:, None])
+    return PAIRS / (time.perf_counter() - began)
 
 
 def _passages(folder: Path, device: str) -> Measured:
@@ -260,9 +283,13 @@ def _training(folder: Path, device: str) -> Measured:
     del folder
     from adducir.models.machine import choose_device
 
-    seconds = _training_seconds(choose_device(device))
-    operations = 3 * _minilm().operations(BATCH * LENGTH, LENGTH)
-    return Measured(rates={"training operations": operations / seconds})
+    chosen, operations = choose_device(device), 3 * _minilm().operations(BATCH * LENGTH, LENGTH)
+    return Measured(
+        rates={
+            operations_in(one, "training"): operations / _training_seconds(chosen, one)
+            for one in get_args(Precision)
+        }
+    )
 
 
 def _minilm() -> "NetworkSize":
@@ -275,7 +302,7 @@ def _minilm() -> "NetworkSize":
     return size
 
 
-def _training_seconds(device: Any) -> float:
+def _training_seconds(device: Any, precision: Precision) -> float:
     """Seconds of a training step of MiniLM, the median."""
     import statistics
 
@@ -283,6 +310,7 @@ def _training_seconds(device: Any) -> float:
     from transformers import AutoModel
 
     from adducir.models.explaining import explaining
+    from adducir.models.precision import computing_in
     from adducir.models.sources import MINILM, model_source
 
     folder = model_source(MINILM).local()
@@ -294,8 +322,9 @@ def _training_seconds(device: Any) -> float:
     for _ in range(1 + STEPS):
         pieces = torch.randint(1000, 30000, (BATCH, LENGTH), generator=draw).to(device)
         began = time.perf_counter()
-        loss = network(input_ids=pieces).last_hidden_state.square().mean()
-        loss.backward()
+        with computing_in(precision, network):
+            loss = network(input_ids=pieces).last_hidden_state.square().mean()
+            loss.backward()
         optimiser.step()
         optimiser.zero_grad()
         loss.item()  # waits for a device

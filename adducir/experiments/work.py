@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import AdducirError
 from adducir.corpora.references import expanded
+from adducir.models.machine import Precision
 from adducir.models.sizes import NetworkSize, network_size
 from adducir.models.sources import model_source
 
@@ -27,9 +28,11 @@ LONGEST = 512
 """Tokens of a text that networks read, at most."""
 SINGLE = 4
 """Bytes of a number in single precision."""
-_COPIES = 4
+PROJECTED = 128
+"""Numbers of a ColBERT's vector."""
+COPIES = 4
 """Weights, gradients and AdamW's two moments."""
-_ACTIVATIONS = 60
+ACTIVATIONS = 60
 """Bytes for each token, layer and number of a state that a training step keeps (Korthikanti et al.
 2022, https://arxiv.org/abs/2205.05198, has 34 in half precision without attention's scores)."""
 
@@ -62,7 +65,37 @@ def size_of_model(name: str, folder: Path) -> NetworkSize | None:
         return None
 
 
-def forward(size: NetworkSize | None, tokens: float, length: float) -> Work | None:
+def together(first: Work | None, *others: Work | None) -> Work | None:
+    """Several works, one after the other in one process; None where one is not known.
+
+    What each holds in memory is taken to be held until the last has ended.
+    """
+    done = first
+    for other in others:
+        if done is None or other is None:
+            return None
+        done = Work(
+            tuple(dict.fromkeys((*done.parts, *other.parts))),
+            _sums(done.amounts, other.amounts),
+            done.memory + other.memory,
+            done.disk + other.disk,
+            _sums(done.shares, other.shares),
+        )
+    return done
+
+
+def _sums(one: Mapping[str, float], other: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in {**one, **other}}
+
+
+def operations_in(precision: Precision, what: str = "forward") -> str:
+    """The name of a network's operations among the rates."""
+    return f"{what} operations" + ("" if precision == "float32" else f" in {precision}")
+
+
+def forward(
+    size: NetworkSize | None, tokens: float, length: float, precision: Precision = "float32"
+) -> Work | None:
     """The work of reading texts with a network.
 
     Args:
@@ -72,7 +105,7 @@ def forward(size: NetworkSize | None, tokens: float, length: float) -> Work | No
     if size is None:
         return None
     operations = size.operations(tokens, min(length, LONGEST))
-    return Work(("networks",), {"forward operations": operations}, memory=float(size.bytes))
+    return Work(("networks",), {operations_in(precision): operations}, memory=float(size.bytes))
 
 
 def training(plan: "TrainingPlan[Any]") -> Work | None:
@@ -86,13 +119,14 @@ def training(plan: "TrainingPlan[Any]") -> Work | None:
     how, length = plan.recipe.training, _length(plan.recipe)
     tokens = text / BYTES_PER_TOKEN
     in_batch = how.batch_size * length / how.gradient_accumulation
-    activations = in_batch * size.layers * size.width * _ACTIVATIONS
-    operations = 3 * how.epochs * size.operations(tokens, length)
+    activations = in_batch * size.layers * size.width * ACTIVATIONS
+    operations = 3 * how.epochs * size.operations(tokens, length) * plan.networks
+    weights = size.bytes * plan.networks
     return Work(
         ("training",),
-        {"training operations": operations},
-        memory=size.bytes * _COPIES + activations,
-        disk=size.bytes + tokens * SINGLE,
+        {operations_in(how.precision, "training"): operations},
+        memory=weights * COPIES + activations,
+        disk=weights + tokens * SINGLE,
     )
 
 

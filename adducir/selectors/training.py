@@ -70,6 +70,7 @@ class DRNPlan(EvidencePlan[DRNRecipe]):
     """The training of DRN."""
 
     recipe_type = DRNRecipe
+    networks = 2
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> DRNTask:
         """Two copies of the encoder with new heads."""

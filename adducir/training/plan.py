@@ -35,11 +35,13 @@ class TrainingPlan(ABC, Generic[R]):
         recipe_type: The kind's recipe.
         artifact: What the trained model is called in manifests.
         version: Raised whenever the same recipe would make other weights.
+        networks: How many networks of the base's size read each text.
     """
 
     recipe_type: ClassVar[type[ModelRecipe]]
     artifact: ClassVar[str]
     version: ClassVar[int] = 2
+    networks: ClassVar[int] = 1
 
     def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
         self.recipe, self.folder, self.progress = recipe, folder, progress

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from adducir.experiments import measuring
 from adducir.experiments.estimates import Estimate, estimated, total
 from adducir.experiments.measuring import Measured, this_machine
 from adducir.experiments.plan import Plan
-from adducir.experiments.work import BYTES_PER_TOKEN, Work
+from adducir.experiments.work import BYTES_PER_TOKEN, Work, operations_in, together
 from adducir.models.sizes import NetworkSize, network_size
 from adducir.models.sources import ModelSource
 
@@ -116,6 +117,36 @@ def test_the_work_of_each_step_is_counted(study: Study) -> None:
     work = found["BM25"]
     assert work is not None
     assert work.shares == {"run row": 4 * 9}
+
+
+def test_works_one_after_the_other() -> None:
+    one = Work(("a",), {"x": 1.0}, 2.0, 3.0, {"s": 1.0})
+    other = Work(("b", "a"), {"x": 1.0, "y": 4.0}, 5.0, 6.0, {"s": 2.0})
+    assert together(one, other) == Work(("a", "b"), {"x": 2.0, "y": 4.0}, 7.0, 9.0, {"s": 3.0})
+    assert together(one, None) is None
+    assert together(None, one) is None
+
+
+def test_half_precision_has_rates_of_its_own(study: Study) -> None:
+    """Which is what the step computes in, be it training or not."""
+
+    def half(work: Work | None) -> set[str]:
+        assert work is not None
+        return {name for name in work.amounts if name.endswith(" in bfloat16")}
+
+    assert not any(half(work) for work in works(study.plan(dry_run=True)).values() if work)
+    recipe = study.folder / "deepct" / "words.yaml"
+    recipe.write_text(recipe.read_text().replace("epochs: 2", "epochs: 2, precision: bfloat16"))
+    study.change("encoder: tiny}", "encoder: tiny, precision: bfloat16}")
+    study.change("words.yaml}", "words.yaml, precision: bfloat16}")
+    (study.folder / "half.yaml").write_text(
+        "model: cross-encoder\nbase: tiny\nprecision: bfloat16\n"
+    )
+    study.change('"cross-encoder:tiny"', "half.yaml")
+    found = works(study.plan(dry_run=True))
+    assert half(found["deepct/words"]) == {"training operations in bfloat16"}
+    for name in ("deepct/words.pets.weights", "indexes/dense", "mono"):
+        assert half(found[name]) == {"forward operations in bfloat16"}, name
 
 
 def test_a_plan_shows_estimates_and_their_total(study: Study) -> None:
@@ -357,7 +388,9 @@ def test_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "COPIES", 2)
     found, failed = measuring.measure("cpu")
     assert failed == []
-    assert found.rates.keys() >= {"memory bytes", "lucene feedback pairs", "training operations"}
+    assert found.rates.keys() >= {"memory bytes", "lucene feedback pairs", "lexical pairs"}
+    for precision, what in product(("float32", "bfloat16"), ("forward", "training")):
+        assert operations_in(precision, what) in found.rates
     assert all(value > 0 for value in found.rates.values())
     shown = "\n".join(rate_lines(found))
     assert "a second" not in shown, "each speed has a unit"

@@ -9,6 +9,7 @@ import orjson
 from adducir.core.artifacts import read_manifest
 from adducir.core.files import writing_text
 from adducir.evaluation.seeds import run_name
+from adducir.experiments.grounded_generation.amounts import ranked_by_words
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.grounded_generation.steps import (
     CLOSED,
@@ -17,6 +18,7 @@ from adducir.experiments.grounded_generation.steps import (
     PhaseStep,
 )
 from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
+from adducir.experiments.work import Work, together
 from adducir.models.machine import using_threads
 
 if TYPE_CHECKING:
@@ -68,6 +70,18 @@ class AnswerStep(ClosedStep):
             "decode": decode,
             "generator": self.generator,
         }
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`; None where another package's system ranks."""
+        counts, amounts = self.study.data.counts, self.amounts
+        ranked = super().work()
+        if self.system.ranks_by == "bm25" and counts is not None:
+            ranked = ranked_by_words(counts, 2 * counts.contexts["test"])
+        elif self.system.ranks_by != "model":
+            return None
+        if self.study.recipe.decode is None:
+            return ranked
+        return together(ranked, amounts.texts() if amounts else None)
 
     def ranked(self, context: "Context") -> "ClosedSets":
         """See :meth:`ClosedStep.ranked`; or both lists by the system itself."""
@@ -136,6 +150,11 @@ class LikelihoodStep(PartsStep):
     def identities(self) -> Mapping[str, str]:
         """The same, and what is ranked."""
         return {**super().identities(), "answers": read_manifest(self.answer.path).fingerprint}
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        amounts = self.amounts
+        return None if amounts is None else amounts.likelihoods()
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""

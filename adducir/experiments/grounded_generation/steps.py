@@ -10,6 +10,7 @@ from adducir.core.artifacts import artifact_fingerprint, read_manifest
 from adducir.core.sharding.gathering import Sharding
 from adducir.core.sharding.work import Local
 from adducir.encoders.sources import encoder_source
+from adducir.experiments.grounded_generation.amounts import Amounts, candidates
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,
     VECTORS,
@@ -22,6 +23,7 @@ from adducir.experiments.grounded_generation.loading import (
 )
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
+from adducir.experiments.work import Work
 from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.artifacts import build_by_parts, model_versions
@@ -98,6 +100,11 @@ class PartsStep(ArtifactStep):
             progress=context.progress,
         )
 
+    @property
+    def amounts(self) -> Amounts | None:
+        """What its work is computed from; None where data or models are not here."""
+        return Amounts.of(self.study)
+
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Never called: parts survive a kill."""
         raise NotImplementedError
@@ -141,6 +148,11 @@ class VectorsStep(PartsStep):
             "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
         }
 
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        amounts = self.amounts
+        return None if amounts is None else amounts.vectors()
+
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.hindsight.building import save_vectors
@@ -178,6 +190,10 @@ class CandidatesStep(PartsStep):
         if self.study.recipe.closed.candidates == "vectors":
             found["vectors"] = encoder_source(MINILM, self.study.folder).identity()
         return found
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        return candidates(self.study)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
@@ -228,6 +244,11 @@ class ClosedStep(PartsStep):
             "guide": recipe.guide.model_dump(mode="json"),
             "parts": self.parts,
         }
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        amounts, is_first = self.amounts, self.before is None
+        return None if amounts is None else amounts.closed(self.parts, is_first=is_first)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
@@ -294,6 +315,11 @@ class PhaseStep(PartsStep):
     def identities(self) -> Mapping[str, str]:
         """The same, and the closed sets."""
         return {**super().identities(), "closed": read_manifest(self.closed.path).fingerprint}
+
+    def work(self) -> Work | None:
+        """See :meth:`Step.work`."""
+        amounts = self.amounts
+        return None if amounts is None else amounts.phase(self.phase)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""

@@ -62,7 +62,10 @@ class _Encoder(RankingSystem):
     def work(self, step: Ranking) -> Work | None:
         """See :meth:`RankingSystem.work`: contexts and candidates are read."""
         text, size = step.data.bytes, size_of_model(self.base(step.study), step.study.folder)
-        return None if text is None else forward(size, text / BYTES_PER_TOKEN, LONGEST / 2)
+        if text is None:
+            return None
+        precision = step.study.recipe.precision
+        return forward(size, text / BYTES_PER_TOKEN, LONGEST / 2, precision)
 
     def kept_for(self, step: Ranking) -> str:
         """Steps for which this is the same share the vectors of candidates."""

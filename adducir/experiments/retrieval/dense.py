@@ -233,7 +233,8 @@ class DenseStep(IndexStep):
         if size is None or count is None or text is None:
             return None
         tokens = text / BYTES_PER_TOKEN
-        done, vectors = forward(size, tokens, tokens / count), SINGLE * count * size.width
+        done = forward(size, tokens, tokens / count, self.recipe.precision)
+        vectors = SINGLE * count * size.width
         return done and replace(done, memory=done.memory + vectors, disk=vectors)
 
     def build(self, context: Context) -> Manifest:

@@ -172,7 +172,7 @@ class WeightsStep(Step):
             return None
         tokens = text / BYTES_PER_TOKEN
         size = size_of_model(base, self.model.parent.parent)
-        done = forward(size, tokens, LONGEST / 2)
+        done = forward(size, tokens, LONGEST / 2, self.recipe.precision)
         return done and replace(done, disk=WEIGHT_BYTES * tokens)
 
     def make(self, context: Context) -> None:

@@ -257,7 +257,7 @@ class RerankStep(RunStep):
             return None
         pairs = len(self.topics) * self.recipe.deepest
         length = min(LONGEST, QUERY_TOKENS + text / count / BYTES_PER_TOKEN)
-        return forward(self.scorer.size, pairs * length, length)
+        return forward(self.scorer.size, pairs * length, length, self.scorer.precision)
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; how the candidates were found is handed on."""

@@ -14,7 +14,7 @@ from adducir.experiments.context import Context
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.trained import is_recipe, open_recipe
 from adducir.experiments.work import size_of_model
-from adducir.models.machine import using_threads
+from adducir.models.machine import Precision, using_threads
 from adducir.models.sizes import NetworkSize, network_size
 from adducir.rerankers.registry import (
     Reranker,
@@ -67,6 +67,11 @@ class Scorer:
         if self.training is not None:
             return size_of_model(self.training.recipe.base, self.folder)
         return network_size(self.reranker.source) if self.reranker.recipe.base else None
+
+    @property
+    def precision(self) -> Precision:
+        """What it computes in."""
+        return (self.training or self.reranker).recipe.precision
 
     @property
     def reranker(self) -> Reranker:
