@@ -18,7 +18,7 @@ help:
 	@echo "make browser the tests of reports in chromium (apt-get install chromium)"
 	@echo "make attack  all of tests/attack, of which make slow runs a tenth (an hour or more)"
 	@echo "make lint    ruff, the type checker and the import layers"
-	@echo "make bench   all benchmarks, against their peers"
+	@echo "make bench   the benchmarks, against their peers, but those that take hours or collections"
 	@echo "make jar     compile the Java bridge (needs a JDK)"
 	@echo "make clean   remove .venv and caches"
 
@@ -48,7 +48,10 @@ lint: $(VENV)/.tested
 bench: $(VENV)/.tested
 	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \
 	  searching.py memory_search.py memory_grid.py memory_parts.py evaluation.py significance.py \
-	  resampling.py candidates.py beam.py encoding.py reranking.py spans.py training_memory.py report.py; do \
+	  resampling.py candidates.py beam.py encoding.py reranking.py spans.py training_memory.py report.py \
+	  "deepct_memory.py --documents 500" "streaming_memory.py late --texts 500 --growth 1,4" \
+	  "streaming_memory.py pools --texts 2000 --growth 1,4" "gradient_caching.py --steps 1 --batch 64" \
+	  "hindsight.py --rounds 1 --passages 32 --examples 4 --k 4"; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed

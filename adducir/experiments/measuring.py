@@ -75,7 +75,7 @@ def this_machine(device: str = "auto") -> Mapping[str, Any]:
 
 
 def measure(device: str = "auto", progress: Progress = SILENT) -> tuple[Rates, list[str]]:
-    """Measure all parts, each in its process; takes about a minute.
+    """Measure all parts, each in its process; takes one to two minutes.
 
     Args:
         device: Where networks compute.
