@@ -176,6 +176,7 @@ def test_the_work_of_grounded_generation_with_a_frozen_network(grounded: Path) -
     closed = found["encoders/x/untrained/closed"]
     products = 2 * (train + held) * passages * 2 * size.width + 2 * size.width * 4 * passages
     assert closed.amounts == pytest.approx({"products": products})
+    assert closed.memory > vectors.disk
     ranked = found["runs/x/BM25-0"].amounts
     text = (grounded / "passages.jsonl").stat().st_size
     assert ranked == pytest.approx({"memory bytes": text, "memory pairs": 2 * test * passages})

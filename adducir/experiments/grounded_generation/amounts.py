@@ -130,12 +130,21 @@ class Amounts:
     def _contexts(self, parts: Sequence[str]) -> float:
         return sum(self.counts.contexts[part] for part in parts)
 
+    @property
+    def _kept(self) -> float:
+        """Bytes of the vectors of all texts, of a network that is not trained."""
+        if self._is_trained:
+            return 0.0
+        return SINGLE * self.size.width * self._vectors(self._queries, self.counts.passages)
+
+    @property
+    def _queries(self) -> float:
+        return 2 * sum(self.counts.contexts.values())
+
     def vectors(self) -> Work:
         """All texts are read once by a network that is not trained."""
-        queries, passages = 2 * self._contexts(list(self.counts.contexts)), self.counts.passages
-        disk = SINGLE * self.size.width * self._vectors(queries, passages)
-        amounts = {operations_in("float32"): self._layers(queries, passages)}
-        return Work(("networks",), amounts, self.size.bytes + disk, disk)
+        amounts = {operations_in("float32"): self._layers(self._queries, self.counts.passages)}
+        return Work(("networks",), amounts, self.size.bytes + self._kept, self._kept)
 
     def closed(self, parts: Sequence[str], *, is_first: bool) -> Work:
         """Passages are encoded by each side, before any training by one for both, and ranked."""
@@ -156,7 +165,7 @@ class Amounts:
             amounts |= encoding.amounts if encoding else {}
         held = sides * SINGLE * self._width * self._vectors(0, min(needed, _HELD))
         disk = 2 * contexts * min(recipe.depth, scored) * _RANKED
-        return Work(("networks",), amounts, self._weights() + held, disk)
+        return Work(("networks",), amounts, self._weights() + self._kept + held, disk)
 
     def phase(self, phase: PhaseRecipe) -> Work:
         """All epochs, with a validation in each as often as the recipe says, and its measures."""
@@ -182,7 +191,8 @@ class Amounts:
         if scored:
             amounts["lexical pairs"] = scored
         weights = self._weights()
-        return Work(("training",), amounts, weights * COPIES + self._states(phase), weights)
+        memory = weights * COPIES + self._kept + self._states(phase)
+        return Work(("training",), amounts, memory, weights)
 
     def _states(self, phase: PhaseRecipe) -> float:
         """Bytes of what a training step keeps of a piece of its batch."""
