@@ -7,7 +7,9 @@ vectors, and its digests of the files are checked whenever the index is opened.
 
 import json
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,12 @@ from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.made import Made
+from adducir.core.system_errors import explaining_writes
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import SHARD, EncodingWork
 from adducir.encoders.items import Items, items_of_corpus
 from adducir.encoders.sources import EncoderSource
-from adducir.encoders.vectors import read_shard, write_docnos
+from adducir.encoders.vectors import Floats, read_shard, write_docnos
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.settings import DenseSettings
@@ -182,20 +185,42 @@ class _DenseWork(EncodingWork):
         self, folder: Path, made: Made, docnos: Sequence[str], width: int, progress: Progress
     ) -> dict[str, Any]:
         """Put the vectors of all shards into FAISS; the shards themselves are not kept."""
-        vectors = np.empty((len(docnos), width), dtype=np.float32)
-        for number, path in enumerate(made.files):
-            here = slice(number * self.size, (number + 1) * self.size)
-            vectors[here] = read_shard(path, docnos[here])
-        index = engine.new_index(self.settings, len(vectors), width)
-        with engine.threads_of_faiss(self.threads):
+        shards = (
+            read_shard(path, docnos[number * self.size : (number + 1) * self.size])
+            for number, path in enumerate(made.files)
+        )
+        index = engine.new_index(self.settings, len(docnos), width)
+        if self.settings.kind == "flat":
+            engine.add_flat(index, shards, len(docnos))
+            engine.write(index, folder / INDEX)
+            return {}
+        with (
+            engine.threads_of_faiss(self.threads),
+            _mapped(folder, shards, (len(docnos), width)) as vectors,
+        ):
             if not index.is_trained:
                 progress.note(f"learning the lists and codes of {len(vectors):,} vectors")
                 index.train(vectors)
-            index.add(vectors)
+            index.add(vectors)  # at once: vectors that come in several calls make another graph
             engine.write(index, folder / INDEX)
-            if self.settings.kind == "flat":
-                return {}
             return {"recall": recall(index, vectors, self.settings.sample, self.settings.seed)}
+
+
+@contextmanager
+def _mapped(folder: Path, shards: Iterable[Floats], shape: tuple[int, int]) -> Iterator[Floats]:
+    """The vectors of shards as one array, in a file without a name: the system may drop its pages.
+
+    Raises:
+        MachineError: The disk is full, or the folder cannot be written.
+    """
+    with explaining_writes(folder):
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed below)
+    with file:
+        with explaining_writes(folder):
+            for vectors in shards:
+                file.write(np.ascontiguousarray(vectors, dtype=np.float32).data)
+            file.flush()
+        yield np.memmap(file, dtype=np.float32, mode="r", shape=shape)
 
 
 def _report(folder: Path, path: Path, source: EncoderSource, identity: str) -> None:

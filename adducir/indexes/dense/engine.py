@@ -8,7 +8,7 @@ back, so that neither library takes all cores while the other does.
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,17 @@ def _parts(width: int) -> int:
     """The number of parts, among the divisors of the width, whose size is nearest to 8."""
     divisors = [part for part in range(1, width + 1) if width % part == 0]
     return min(divisors, key=lambda parts: abs(width / parts - _PART))
+
+
+def add_flat(index: Any, shards: Iterable[Floats], count: int) -> None:
+    """Put vectors into a flat index shard by shard: all that is held is one shard beside it.
+
+    Args:
+        count: How many there are in all.
+    """
+    index.codes.resize(count * index.code_size)  # the place for all; growing would copy
+    for vectors in shards:
+        index.add(np.ascontiguousarray(vectors))
 
 
 def search(index: Any, queries: Floats, depth: int) -> tuple[Floats, Integers]:
