@@ -6,7 +6,8 @@ generation are read. ``late``: late interaction over a book's passages. So many 
 encoded by a tiny BERT and ranked for 32 contexts, as a study of known items does. Each runs in a
 process of its own, whose greatest resident memory (VmHWM) is reported, before the texts and at the
 end, with a digest of what came out. The ways of a study of masked spans (``masks``, ``examples``,
-``opening``, ``training``, ``candidates``, ``passages``) are those of ``span_studies.py``.
+``opening``, ``training``, ``candidates``, ``passages``) are those of ``span_studies.py``, those of
+evidence sets (``selection``, ``sets``) and ``reranking`` those of ``set_studies.py``.
 
     python benchmarks/streaming_memory.py pools [--texts 20000] [--part 65536] [--growth 1,4,16]
     python benchmarks/streaming_memory.py late [--texts 1000]
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import set_studies
 import span_studies
 from synthetic import documents, queries
 from training_memory import peak
@@ -44,6 +46,9 @@ TEXTS = {
     "training": 2000,
     "candidates": 2000,
     "passages": 2000,
+    "selection": 1000,
+    "sets": 1000,
+    "reranking": 500,
 }
 
 
@@ -165,7 +170,8 @@ def measured(what: str, count: int, part: int | None) -> dict[str, Any]:
     """In this process."""
     with tempfile.TemporaryDirectory() as place:
         makers = {"pools": pools, "late": late, "grounded": grounded}
-        maker = makers.get(what) or getattr(span_studies, what)
+        others = {**vars(span_studies), **vars(set_studies)}
+        maker = makers.get(what) or others[what]
         work = maker(Path(place), count, part)
         begin_anew()
         figures: dict[str, Any] = {"before": peak()}

@@ -44,13 +44,13 @@ def select(
     from adducir.cli.console import note, open_progress
     from adducir.core.sharding.gathering import Sharding
     from adducir.core.sharding.work import Local
-    from adducir.datasets.evidence_sets.record_files import read_questions
+    from adducir.datasets.evidence_sets.record_files import questions_in
     from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads
     from adducir.selectors import selecting
-    from adducir.selectors.work import SelectionWork, select_by_shards
+    from adducir.selectors.work import SelectionWork, selected_by_shards
 
-    asked = [question for path in questions for question in read_questions(path)]
+    asked = questions_in(questions)
     with open_progress() as progress, using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device))
         work = SelectionWork(
@@ -63,6 +63,6 @@ def select(
             threads,
             shards.batch_tokens,
         )
-        chosen = select_by_shards(work, Sharding(output, shards.execution()), progress)
-        count = write_selected(chosen, output)
+        with selected_by_shards(work, Sharding(output, shards.execution()), progress) as chosen:
+            count = write_selected(chosen, output)
     note(f"wrote {output}: sets for {count:,} questions")

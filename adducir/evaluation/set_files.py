@@ -1,15 +1,38 @@
 """Selected sets and their gold sets, read from files and checked against each other."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError, UsageError
+from adducir.core.text_file import TextFile
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.record_files import read_questions
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.sets import set_scores, upper_bound
+
+
+class _Pools(Mapping[str, frozenset[str]]):
+    """The candidates of questions, in a file: many ids each, of which few are looked at."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._ids = TextFile()
+
+    def add(self, question: EvidenceQuestion) -> None:
+        """Keep the ids of a question's passages, which have no white space."""
+        self._places[question.id] = len(self._ids)
+        self._ids.append(" ".join(passage.id for passage in question.passages))
+
+    def __getitem__(self, qid: str) -> frozenset[str]:
+        return frozenset(self._ids[self._places[qid]].split())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 @dataclass(frozen=True)
@@ -32,11 +55,11 @@ class GoldSets:
             UsageError: Two questions have one id, or none has a gold set.
         """
         gold: dict[str, tuple[frozenset[str], ...]] = {}
-        pools: dict[str, frozenset[str]] = {}
+        pools = _Pools()
         for question in questions:
             if question.id in pools:
                 raise UsageError(f"the question {question.id!r} comes twice.")
-            pools[question.id] = frozenset(passage.id for passage in question.passages)
+            pools.add(question)
             if question.gold:
                 gold[question.id] = question.gold_ids
         if not gold:

@@ -4,11 +4,13 @@ A shard's file is one of selected sets (:mod:`adducir.datasets.evidence_sets.sel
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
@@ -33,6 +35,7 @@ class SelectionWork:
 
     Attributes:
         model: A model's folder or recipe; None where the selector needs no model.
+        questions: Read anew each time, such as those of files (:class:`.QuestionFiles`).
         loaded: The model, in the process that has it.
         device: See :func:`adducir.models.machine.choose_device`.
         threads: Of each worker that has a process of its own.
@@ -40,7 +43,7 @@ class SelectionWork:
     """
 
     model: Path | None
-    questions: Sequence[EvidenceQuestion]
+    questions: Iterable[EvidenceQuestion]
     selection: Selector
     precision: Precision = "float32"
     loaded: Local = NOT_LOADED
@@ -48,14 +51,10 @@ class SelectionWork:
     threads: int | None = None
     tokens: int | None = None
     size: int = SHARD
+    total: int | None = None
     doing: str = "selecting"
     unit: str = "questions"
     name: str = "selected-{:06d}.jsonl"
-
-    @property
-    def total(self) -> int:
-        """See :class:`.Work`."""
-        return len(self.questions)
 
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the sets."""
@@ -77,13 +76,12 @@ class SelectionWork:
 
     def items(self, *, check: bool) -> Iterator[EvidenceQuestion]:
         """See :class:`.Work`."""
-        seen: set[str] = set()
+        seen = Seen()
         for question in self.questions:
-            if check and question.id in seen:
+            if check and seen.add(question.id):
                 raise InputError(
                     f"question {question.id!r} comes twice.", hint="Give each question once."
                 )
-            seen.add(question.id)
             yield question
 
     def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
@@ -118,10 +116,11 @@ class _Builder:
         write_selected(list(found), path)
 
 
-def select_by_shards(
+@contextmanager
+def selected_by_shards(
     work: SelectionWork, sharding: Sharding | None = None, progress: Progress = SILENT
-) -> list[SelectedSet]:
-    """The selected set of each question, in their order.
+) -> Iterator[Iterator[SelectedSet]]:
+    """The selected set of each question, in their order; shards go when the block ends well.
 
     Args:
         sharding: Who selects, and beside which output shards are kept.
@@ -129,7 +128,8 @@ def select_by_shards(
     Raises:
         IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
     """
-    with sharding_or_temporary(sharding) as kept:
-        folder = kept.folder(work)
-        with kept.made(folder, work, progress) as made:
-            return [one for path in made.files for one in read_selected(path)]
+    with (
+        sharding_or_temporary(sharding) as kept,
+        kept.made(kept.folder(work), work, progress) as made,
+    ):
+        yield (one for path in made.files for one in read_selected(path))

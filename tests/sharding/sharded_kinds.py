@@ -145,6 +145,7 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Two questions in a shard."""
     from some_questions import some_questions
 
+    from adducir.datasets.evidence_sets.record_files import questions_in, write_questions
     from adducir.models.sources import model_source
     from adducir.selectors import work as selecting
     from adducir.selectors.model import ComplementaryModel
@@ -158,10 +159,15 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
         return path
 
     model = models.get("selector", trained)
-    work = selecting.SelectionWork(
-        model, some_questions(9), Selection(candidates=5, beam=8), size=2, threads=1
-    )
+    write_questions(some_questions(9), folder / "questions.jsonl")
+    asked = questions_in([folder / "questions.jsonl"])
+    settings = Selection(candidates=5, beam=8)
+    work = selecting.SelectionWork(model, asked, settings, size=2, threads=1)
     whole = selecting.select
+
+    def make(sharding: Sharding | None) -> Any:
+        with selecting.selected_by_shards(work, sharding) as found:
+            return list(found)
 
     def select(of: Any, questions: Any, *more: Any, **options: Any) -> Any:
         if any(one.id == "q0-5" for one in questions):
@@ -169,7 +175,7 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
         return whole(of, questions, *more, **options)
 
     return Kind(
-        lambda sharding: selecting.select_by_shards(work, sharding),
+        make,
         lambda patch: patch.setattr(selecting, "select", select),
         r"shard 2 \(q0-4, q0-5\): ValueError: an odd question",
         5,

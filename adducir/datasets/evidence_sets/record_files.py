@@ -9,7 +9,8 @@ One question a line; passages are numbered from 0 in the order of the list::
 ``gold``, ``sets`` and ``missing`` may be left out; other keys may not stand there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,27 @@ def read_questions(path: Path) -> Iterator[EvidenceQuestion]:
         InputError: A line is no question, or an id comes twice; with file and line.
     """
     yield from read_records(path, json_values(path), _question_of)
+
+
+@dataclass(frozen=True)
+class QuestionFiles:
+    """The questions of files, one file after another: small, and read anew at each iteration."""
+
+    paths: tuple[Path, ...]
+
+    def __iter__(self) -> Iterator[EvidenceQuestion]:
+        for path in self.paths:
+            yield from read_questions(path)
+
+
+def questions_in(paths: Sequence[Path]) -> Iterable[EvidenceQuestion]:
+    """The questions of files, to be read more than once; only those of a pipe are held.
+
+    Raises:
+        InputError: A file is missing; or as :func:`read_questions`, also when they are read.
+    """
+    files = QuestionFiles(tuple(paths))
+    return files if all(path.is_file() for path in paths) else list(files)
 
 
 def write_questions(questions: Iterable[EvidenceQuestion], path: Path) -> int:

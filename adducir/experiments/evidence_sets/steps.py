@@ -11,7 +11,7 @@ from adducir.core.sharding.gathering import Sharding
 from adducir.core.sharding.work import Local
 from adducir.core.source_digests import source_digests
 from adducir.corpora.sizes import bytes_of_files
-from adducir.datasets.evidence_sets.record_files import read_questions
+from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.sections import file_name
@@ -21,7 +21,7 @@ from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.selectors.bm25 import BM25Selection
 from adducir.selectors.selecting import load_evidence_model, without_model
 from adducir.selectors.selector import SELECTORS, Selector
-from adducir.selectors.work import SelectionWork, select_by_shards
+from adducir.selectors.work import SelectionWork, selected_by_shards
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -101,7 +101,7 @@ class SelectionStep(ArtifactStep):
         return {**model, "questions": fingerprint(source_digests(self._tests))}
 
     def work(self) -> Work | None:
-        """See :meth:`Step.work`: the questions' files are read once; the search is left out.
+        """See :meth:`Step.work`: the questions' files count once; the search is left out.
 
         A question is read with each of its passages, which is not counted.
         """
@@ -119,7 +119,6 @@ class SelectionStep(ArtifactStep):
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Select, and write the sets."""
-        questions = [one for path in self._tests for one in read_questions(path)]
         with using_threads(context.threads):
             model = (
                 load_evidence_model(self._model, choose_device(context.device))
@@ -128,7 +127,7 @@ class SelectionStep(ArtifactStep):
             )
             work = SelectionWork(
                 self._model,
-                questions,
+                questions_in(self._tests),
                 model.settings.selection,
                 self.precision,
                 Local(model),
@@ -137,8 +136,8 @@ class SelectionStep(ArtifactStep):
                 context.batch_tokens,
             )
             sharding = Sharding(self.path, context.execution, is_locked=True)
-            chosen = select_by_shards(work, sharding, context.progress)
-        return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
+            with selected_by_shards(work, sharding, context.progress) as chosen:
+                return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
         """The sets that stand in its file, by question."""

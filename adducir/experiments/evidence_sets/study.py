@@ -1,18 +1,19 @@
 """Opens a study of evidence sets, and plans its trainings and selections."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.absent import gathering
+from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError
 from adducir.core.files import require
 from adducir.core.folders import name_in_study
 from adducir.core.unread import may_read
 from adducir.corpora.references import file_path
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
-from adducir.datasets.evidence_sets.record_files import read_questions
+from adducir.datasets.evidence_sets.record_files import QuestionFiles
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs, run_name
 from adducir.evaluation.set_files import GoldSets
@@ -58,14 +59,13 @@ class EvidenceStudy(Study):
         if any(len(self._seeds_of(system)) > 1 for system in self.recipe.systems):
             planner.errors.extend(untestable(self.recipe.comparison))
         for data, rounds in self.recipe.data.items():
-            find = partial(_questions, rounds, folder)
-            tested = planner.opening(("data", data), find)
-            if tested is None:
+            are_read = planner.opening(("data", data), partial(_separate_all, rounds, folder))
+            if are_read is None:
                 continue
             for number, one in enumerate(rounds):
                 self.tests[data, number] = _paths(one.test, folder)
-            if all(questions is not None for questions in tested):
-                every = [question for questions in tested for question in questions or ()]
+            if are_read:
+                every = QuestionFiles(tuple(p for one in rounds for p in _paths(one.test, folder)))
                 gold = planner.opening(("data", data), partial(_gold, data, every, planner.path))
                 if gold is not None:
                     self.gold[data] = gold
@@ -154,24 +154,27 @@ def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:
     return study
 
 
-def _questions(rounds: Sequence[RoundRecipe], folder: Path) -> list[list[EvidenceQuestion] | None]:
-    """The test questions of each round; None of one that a dry run leaves unread."""
+def _separate_all(rounds: Sequence[RoundRecipe], folder: Path) -> bool:
+    """Check the rounds; whether all test questions were read, since a dry run may leave some."""
     with gathering() as each:
-        return [each(partial(_separate, one, folder)) for one in rounds]
+        are_read = [each(partial(_separate, one, folder)) for one in rounds]
+    return all(are_read)
 
 
-def _gold(data: str, every: Sequence[EvidenceQuestion], path: Path) -> GoldSets:
+def _gold(data: str, every: Iterable[EvidenceQuestion], path: Path) -> GoldSets:
     """The gold sets of a data set's test questions, over all of its rounds."""
-    twice = len(every) - len({question.id for question in every})
+    seen = Seen()
+    twice = sum(seen.add(question.id) for question in every)
     if twice:
         raise InputError(f"{twice} questions of {data} are tested in two rounds.", path=path)
     return GoldSets.of(every)
 
 
-def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion] | None:
-    """The test questions of a round, none of which may be in its other files.
+def _separate(one: RoundRecipe, folder: Path) -> bool:
+    """Refuse a round whose test questions are in its other files.
 
-    None where a dry run leaves them unread.
+    Returns:
+        Whether they were read: a dry run may leave them.
     """
     others = (*_paths(one.train, folder), *_paths(one.validation, folder))
     with gathering() as each:
@@ -179,18 +182,17 @@ def _separate(one: RoundRecipe, folder: Path) -> list[EvidenceQuestion] | None:
             each(partial(require, path))
     reads_others = may_read(*others)
     if not may_read(*_paths(one.test, folder)):
-        return None
-    tested = [question for path in _paths(one.test, folder) for question in read_questions(path)]
-    texts = {question.question for question in tested}
+        return False
+    texts = {question.question for question in QuestionFiles(_paths(one.test, folder))}
     for path in others if reads_others else ():
-        shared = texts.intersection(question.question for question in read_questions(path))
+        shared = texts.intersection(one.question for one in QuestionFiles((path,)))
         if shared:
             raise InputError(
                 f"{len(shared)} test questions are in it, such as {min(shared)!r}.",
                 path=path,
                 hint="Test on questions that no model learns from.",
             )
-    return tested
+    return True
 
 
 def _paths(names: str | tuple[str, ...], folder: Path) -> tuple[Path, ...]:
