@@ -1,17 +1,21 @@
-"""Ways of evidence sets and of reranking, which ``streaming_memory.py`` measures.
+"""Ways of evidence sets, reranking and dense indexes, which ``streaming_memory.py`` measures.
 
 ``selection``: ``adducir select --model bm25`` for so many questions of twenty passages. ``sets``: a
 study of one such system. ``reranking``: ``adducir rerank`` of a run of so many topics, ten
-documents each, by a tiny BERT; the documents stay the same ones.
+documents each, by a tiny BERT; the documents stay the same ones. ``flat``: so many vectors of 384
+numbers are put into a dense index.
 """
 
+import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from span_studies import Work, apart, command, write_base
 from synthetic import documents
 
-PASSAGES, DOCUMENTS, DEPTH = 20, 1000, 10
+PASSAGES, DOCUMENTS, DEPTH, SHARD = 20, 1000, 10, 2000
 
 
 def write_some_questions(path: Path, count: int, name: str = "q") -> None:
@@ -100,4 +104,39 @@ def reranking(folder: Path, count: int, part: int | None) -> Work:
         return (folder / f"{name}.new.run").read_bytes()
 
     work("few")
+    return work
+
+
+def write_vectors(folder: Path, count: int) -> None:
+    """Shards of vectors, as encoding makes them."""
+    import numpy as np
+
+    from adducir.encoders.vectors import write_shard
+
+    draw = np.random.default_rng(1)
+    for first in range(0, count, SHARD):
+        names = [f"d{number}" for number in range(first, min(first + SHARD, count))]
+        values = draw.normal(size=(len(names), 384)).astype(np.float32)
+        write_shard(folder / f"{first:08d}.safetensors", names, values)
+
+
+def flat(folder: Path, count: int, part: int | None) -> Work:
+    """Put so many vectors into a flat index."""
+    del part
+    from adducir.core.progress import SILENT
+    from adducir.indexes.dense import engine
+    from adducir.indexes.dense.builder import _DenseWork
+    from adducir.indexes.dense.settings import DenseSettings
+
+    apart(write_vectors, folder, count)
+    made: Any = SimpleNamespace(files=sorted(folder.glob("*.safetensors")))
+    engine.version()  # FAISS is there
+
+    def work() -> bytes:
+        docnos = [f"d{number}" for number in range(count)]
+        order: Any = SimpleNamespace(size=SHARD, settings=DenseSettings(), threads=1)
+        _DenseWork._indexed(order, folder, made, docnos, 384, SILENT)
+        with (folder / "index.faiss").open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+
     return work
