@@ -256,11 +256,14 @@ def publishing(path: Path) -> Iterator[Path]:
 
 
 def _remove_left_behind(target: Path) -> None:
-    """Remove the hidden siblings of processes that were killed while writing."""
-    start = f".{target.name}.{here()}-"
+    """Remove the hidden siblings of processes that were killed while writing, whatever they wrote.
+
+    Files whose names are never written again, such as those of kept scores, would stay.
+    """
     for sibling in target.parent.iterdir():
-        if sibling.name.startswith(start) and sibling.name.endswith(".tmp"):
-            pid = sibling.name.removeprefix(start).split("-")[0]
+        _, mark, rest = sibling.name.rpartition(f".{here()}-")
+        if mark and sibling.name.startswith(".") and rest.endswith(".tmp"):
+            pid = rest.split("-")[0]
             if pid.isdigit() and not is_alive(int(pid)):
                 sibling.unlink(missing_ok=True)
 
