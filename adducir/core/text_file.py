@@ -5,11 +5,21 @@ import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, BinaryIO, TypeVar, cast, overload
 
 from adducir.core.system_errors import explaining_writes
 
 T = TypeVar("T")
+
+
+def nameless_file(folder: Path) -> BinaryIO:
+    """An open file that no name leads to: it is gone when it is closed, or nothing refers to it.
+
+    Raises:
+        MachineError: The folder cannot be written.
+    """
+    with explaining_writes(folder):
+        return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
 
 class TextFile(Sequence[str]):
@@ -26,8 +36,7 @@ class TextFile(Sequence[str]):
 
     def __init__(self, folder: Path | None = None, texts: Iterable[str] = ()) -> None:
         self._folder = folder or Path(tempfile.gettempdir())
-        with explaining_writes(self._folder):
-            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  (kept open)
+        self._file = nameless_file(self._folder)
         self._starts = array("q", [0])
         self._unwritten = False
         for text in texts:

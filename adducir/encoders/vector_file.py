@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.system_errors import explaining_writes
+from adducir.core.text_file import nameless_file
 from adducir.encoders.maxsim import Floats, MultiVectors
 
 
-class _Nameless:
-    """A file without a name, which is gone when nothing refers to it: no cycle may."""
+class _Place:
+    """A file and where it ends; no cycle refers to it, so that it is gone when nobody reads it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        with explaining_writes(folder):
-            self.file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (kept open)
-        self.end = 0
+        self.folder, self.file, self.end = folder, nameless_file(folder), 0
 
 
 class VectorFile:
@@ -37,7 +35,7 @@ class VectorFile:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.place = _Nameless(folder or Path(tempfile.gettempdir()))
+        self.place = _Place(folder or Path(tempfile.gettempdir()))
         self._kept: dict[int, FiledVectors] = {}
 
     def __contains__(self, key: object) -> bool:

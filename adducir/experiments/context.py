@@ -41,7 +41,7 @@ class Resources:
     mixed_devices: bool = False
 
     def __post_init__(self) -> None:
-        _ = self.execution
+        _ = self.execution  # refuses what excludes each other
         for count in (self.threads, self.processes, self.batch_tokens):
             if count is not None and count < 1:
                 raise UsageError("threads, processes and tokens of a batch are 1 or more.")

@@ -7,7 +7,7 @@ import pytest
 import adducir
 
 _PACKAGE = Path(adducir.__file__).parent
-_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)[*+?]\+|\(\?>")
+_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{[\d,]+\})\+|\(\?>")
 
 
 def _patterns_of_re(source: str) -> list[str]:
@@ -40,7 +40,13 @@ def test_no_group_is_possessive():
 
 
 @pytest.mark.parametrize(
-    "source", ['re.compile(r"a(?:b|c)*+d")', 're.sub(f"(?:{a})?+", "", b)', 're.search("(?>a)", b)']
+    "source",
+    [
+        're.compile(r"a(?:b|c)*+d")',
+        're.sub(f"(?:{a})?+", "", b)',
+        're.search("(?>a)", b)',
+        're.match("(?:a){2,3}+", b)',
+    ],
 )
 def test_such_groups_are_seen(source: str):
     assert any(map(_POSSESSIVE_GROUP.search, _patterns_of_re(source)))

@@ -7,7 +7,6 @@ vectors, and its digests of the files are checked whenever the index is opened.
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.made import Made
 from adducir.core.system_errors import explaining_writes
+from adducir.core.text_file import nameless_file
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import SHARD, EncodingWork
 from adducir.encoders.items import Items, items_of_corpus
@@ -213,9 +213,7 @@ def _mapped(folder: Path, shards: Iterable[Floats], shape: tuple[int, int]) -> I
     Raises:
         MachineError: The disk is full, or the folder cannot be written.
     """
-    with explaining_writes(folder):
-        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed below)
-    with file:
+    with nameless_file(folder) as file:
         with explaining_writes(folder):
             for vectors in shards:
                 file.write(np.ascontiguousarray(vectors, dtype=np.float32).data)
