@@ -2,9 +2,13 @@
 
 Lucene could store them, but a search to depth 1,000 then reads them with every hit, which was
 measured to cost more than twice the time. Here they lie in one plain file of JSON lines, with the
-byte where each begins, and are read by those who want text: rerankers, reports, people.
+byte where each begins and a table of docnos, and are read by those who want text: rerankers,
+reports, people. Nothing of them is held in memory, whatever their number.
 """
 
+import os
+import weakref
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +19,14 @@ import orjson
 
 from adducir.core.checking import checked
 from adducir.core.errors import ArtifactError, InputError
+from adducir.core.name_table import NameTable, digest_of
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped
 
 TEXTS = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"
+DOCNOS = "documents.docnos.npy"
+FILES = (TEXTS, OFFSETS, DOCNOS)
 
 
 class DocumentWriter:
@@ -32,20 +39,22 @@ class DocumentWriter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file = (folder / TEXTS).open("xb", buffering=1 << 20)
-        self._lengths: list[int] = []
+        self._lengths, self._digests = array("q"), array("Q")
 
     def add(self, document: Document) -> None:
         """Append one document."""
         line = orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
         self._lengths.append(len(line))
+        self._digests.append(digest_of(document.docno))
         self._file.write(line)
 
     def close(self) -> None:
-        """Write where each document begins; the store is whole when this returns."""
+        """Write where documents begin, and where docnos stand; then the store is whole."""
         self._file.close()
         offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
         np.cumsum(self._lengths, out=offsets[1:])
         np.save(self._folder / OFFSETS, offsets)
+        np.save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
 
     def __enter__(self) -> "DocumentWriter":
         return self
@@ -75,10 +84,12 @@ class DocumentStore:
                 hint="Build it again with 'adducir index'.",
             )
         size = self._texts.stat().st_size
-        self._offsets = mapped(folder / OFFSETS)
+        self._offsets = np.asarray(mapped(folder / OFFSETS))  # its own class is slow
         if not is_rising(self._offsets, self._offsets.size - 1, size):
             raise damaged(folder / OFFSETS)
-        self._bytes = np.memmap(self._texts, mode="r") if size else None
+        # Pages of a mapped file would count as the process's own.
+        self._file = os.open(self._texts, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DocumentStore, (self._folder.absolute(),)  # another process opens it anew
@@ -90,12 +101,11 @@ class DocumentStore:
         return (self._at(row) for row in range(len(self)))
 
     def __contains__(self, docno: str) -> bool:
-        return docno in self._rows
+        return self.find(docno) is not None
 
     def _at(self, row: int) -> Document:
-        if self._bytes is None:
-            raise IndexError(row)
-        line = self._bytes[self._offsets[row] : self._offsets[row + 1]].tobytes()
+        first, end = self._offsets[row : row + 2].tolist()
+        line = os.pread(self._file, end - first, first)
         try:
             fields = orjson.loads(line)
             return Document(fields.pop("docno"), fields)
@@ -103,8 +113,23 @@ class DocumentStore:
             raise damaged(self._texts) from error
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {document.docno: row for row, document in enumerate(self)}
+    def _table(self) -> NameTable:
+        path = self._folder / DOCNOS
+        if not path.is_file():  # earlier versions wrote none
+            return NameTable.of(document.docno for document in self)
+        table = mapped(path)
+        if [*table.shape] != [2, len(self)] or table.dtype != np.uint64:
+            raise damaged(path)
+        return NameTable(table)
+
+    def find(self, docno: str) -> Document | None:
+        """The document of that docno; None if the store has none."""
+        for row in self._table.numbers(docno):
+            if row >= len(self):
+                raise damaged(self._folder / DOCNOS)
+            if (found := self._at(row)).docno == docno:
+                return found
+        return None
 
     def get(self, docno: str) -> Document:
         """The document of that docno.
@@ -112,14 +137,14 @@ class DocumentStore:
         Raises:
             InputError: The store has none.
         """
-        row = self._rows.get(docno)
-        if row is None:
+        found = self.find(docno)
+        if found is None:
             raise InputError(
                 f"there is no document {docno!r} here.",
                 path=self._texts,
                 hint="Is the run from another corpus? 'adducir check RUN --index' shows.",
             )
-        return self._at(row)
+        return found
 
     @checked
     def texts(self, docnos: Iterable[str], fields: Sequence[str]) -> list[str]:

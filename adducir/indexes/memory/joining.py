@@ -25,14 +25,14 @@ from adducir.core.scratch import parts_of
 from adducir.core.sharding.executors.part import Part
 from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Document
-from adducir.indexes.documents import OFFSETS, TEXTS, DocumentStore, DocumentWriter
+from adducir.indexes.documents import FILES, DocumentStore, DocumentWriter
 from adducir.indexes.memory.builder import KIND
 from adducir.indexes.memory.fields import FIELDS
 from adducir.indexes.memory.files import PARTS, Arrays
 from adducir.indexes.memory.numbering import write_whole
 from adducir.indexes.memory.part import PART_KIND
 
-_NOT_LINKED = frozenset({MANIFEST, TEXTS, OFFSETS})
+_NOT_LINKED = frozenset({MANIFEST, *FILES})
 _BLOCK = 1 << 18
 
 
@@ -126,8 +126,9 @@ def merge_joined(path: Path, *, progress: Progress = SILENT) -> Manifest:
     parts = [path / PARTS / str(number) for number in range(1, count + 1)]
 
     def make(folder: Path) -> dict[str, Any]:
-        for name in (TEXTS, OFFSETS):
-            _link(path / name, folder / name)
+        for name in FILES:
+            if (path / name).is_file():  # earlier versions wrote no table of docnos
+                _link(path / name, folder / name)
         counts = {name: manifest.counts[name] for name in ("documents", "indexed", "empty")}
         return counts | _write_all(folder, parts, merge=True)
 
