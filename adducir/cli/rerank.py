@@ -71,7 +71,7 @@ def rerank(
 
     from adducir.cli.console import near, open_progress
     from adducir.core.folders import study_folder
-    from adducir.core.sharding.gathering import Sharding
+    from adducir.core.sharding.gathering import Sharding, scratch_beside
     from adducir.corpora.topics import load_topics
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker
@@ -83,9 +83,13 @@ def rerank(
     candidates = read_run(run)
     reranker = open_reranker(model, device=device).in_batches(shards.batch_tokens)
     wanted = options.listed(fields) or list(reranker.fields)
-    with open_progress() as progress, using_threads(threads):
+    with (
+        open_progress() as progress,
+        using_threads(threads),
+        scratch_beside(output) as scratch,
+    ):
         queries = load_topics(topics, field=topic_field, progress=progress)
-        texts = _texts(index, corpus, candidates.top(depth), wanted, progress)
+        texts = _texts(index, corpus, candidates.top(depth), wanted, scratch / "texts", progress)
         found = rerank_run(
             candidates,
             queries,
@@ -103,7 +107,12 @@ def rerank(
 
 
 def _texts(
-    index: Path | None, corpus: str | None, run: "Run", fields: list[str], progress: "Progress"
+    index: Path | None,
+    corpus: str | None,
+    run: "Run",
+    fields: list[str],
+    folder: Path,
+    progress: "Progress",
 ) -> "Texts":
     """Where the documents' texts come from."""
     from adducir.rerankers.texts import StoredTexts, texts_of
@@ -116,7 +125,7 @@ def _texts(
     from adducir.corpora.sources import open_corpus
 
     source = open_corpus(corpus or "", progress=progress)
-    return texts_of(source, run.frame["docno"].unique(), fields, progress=progress)
+    return texts_of(source, run.frame["docno"], fields, folder=folder, progress=progress)
 
 
 def _metadata(run: Path, found: "Reranked") -> dict[str, Any]:

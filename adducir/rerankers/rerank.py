@@ -6,7 +6,6 @@ listwise one, 1/rank goes on). Of equal scores, the document that stood higher s
 """
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,14 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.corpora.topics import Topics
-from adducir.rerankers.asking import Ranked
+from adducir.rerankers.candidates import CandidateTable
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.texts import Texts
-from adducir.rerankers.work import Candidates, Reordered, reorder
+from adducir.rerankers.work import Reordered, reorder
 from adducir.runs.run import Run
 
 DEPTH = 100
+_QUERIES = {"qid": pl.String, "query": pl.String}
 
 
 @dataclass
@@ -84,16 +84,12 @@ def rerank(
     if depth < 1:
         raise UsageError(f"the depth is at least 1, not {depth}.")
     began = time.perf_counter()
-    known = list(_topics(run, topics))
-    asked = [one._replace(docnos=one.docnos[:depth]) for one in known]
+    asked = _candidates(run.top(depth), topics)
     with sharding_or_temporary(sharding) as kept:
         found = reorder(
             asked, texts, reranker, kept, cache=cache, threads=threads, progress=progress
         )
-    goes_on = "ranks" if reranker.is_listwise else "scores"
-    rows = [_rows(topic, one, goes_on) for topic, one in zip(known, found.ranked, strict=True)]
-    schema = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
-    frame = pl.concat([pl.DataFrame(schema=schema), *rows])
+    frame = _reordered(run, depth, found, "ranks" if reranker.is_listwise else "scores")
     return Reranked(
         Run(frame, tag or f"{run.tag}-{Path(reranker.name).stem}"),
         found.computed,
@@ -104,30 +100,34 @@ def rerank(
     )
 
 
-def _topics(run: Run, topics: Topics) -> Iterator[Candidates]:
-    queries = dict(zip(topics.qids, topics.texts, strict=True))
-    for (qid,), frame in run.frame.group_by(["qid"], maintain_order=True):
-        name = str(qid)
-        if name not in queries:
-            raise InputError(
-                f"the run ranks documents for topic {name}, which is not in {topics.source}.",
-                path=run.path,
-                hint="Give the topics that were searched.",
-            )
-        yield Candidates(name, queries[name], frame["docno"].to_list())
+def _candidates(run: Run, topics: Topics) -> CandidateTable:
+    queries = pl.DataFrame({"qid": topics.qids, "query": topics.texts}, schema=_QUERIES)
+    frame = run.frame.group_by("qid", maintain_order=True).agg(docnos="docno")
+    found = frame.join(queries, "qid", how="left", maintain_order="left")
+    unknown = found.filter(pl.col("query").is_null())["qid"]
+    if len(unknown):
+        raise InputError(
+            f"the run ranks documents for topic {unknown[0]}, which is not in {topics.source}.",
+            path=run.path,
+            hint="Give the topics that were searched.",
+        )
+    return CandidateTable(found.select("qid", "query", "docnos"))
 
 
-def _rows(topic: Candidates, ranked: Ranked, goes_on: str) -> pl.DataFrame:
-    """A topic's rows: the new order, and below it the old one."""
-    order, scores = ranked
-    rest = topic.docnos[len(order) :]
-    docnos = [topic.docnos[number] for number in order] + rest
-    below = np.arange(1, len(rest) + 1)
-    more = 1.0 / (len(scores) + below) if goes_on == "ranks" else scores[-1] - below
-    return pl.DataFrame(
-        {"qid": [topic.qid] * len(docnos), "docno": docnos, "score": np.append(scores, more)},
-        schema={"qid": pl.String, "docno": pl.String, "score": pl.Float64},
-    )
+def _reordered(run: Run, depth: int, found: Reordered, goes_on: str) -> pl.DataFrame:
+    """The rows of the new run: each topic's new order, and below it the old one."""
+    below = run.ranks >= depth
+    rows, scores = np.arange(len(run)), np.empty(len(run))
+    starts = np.cumsum(run.lengths) - run.lengths
+    rows[~below] = np.repeat(starts, found.sizes) + found.order
+    scores[~below] = found.scores
+    if goes_on == "ranks":
+        scores[below] = 1.0 / (run.ranks[below] + 1)
+    else:
+        lowest = found.scores[np.cumsum(found.sizes) - 1]
+        scores[below] = np.repeat(lowest, run.lengths)[below] - (run.ranks[below] - depth + 1)
+    docnos = run.frame["docno"].gather(rows)
+    return pl.DataFrame({"qid": run.frame["qid"], "docno": docnos, "score": scores})
 
 
 def _settings(

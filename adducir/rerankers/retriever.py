@@ -11,9 +11,10 @@ from adducir.core.sharding.gathering import sharding_or_temporary
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engine import open_index
 from adducir.indexes.index import Index
+from adducir.rerankers.candidates import Candidates, CandidateTable
 from adducir.rerankers.registry import Reranker, open_reranker
 from adducir.rerankers.texts import KnownTexts, StoredTexts
-from adducir.rerankers.work import Candidates, reorder
+from adducir.rerankers.work import reorder
 
 
 class RerankingTransformer(pt.Transformer):
@@ -67,16 +68,16 @@ class RerankingTransformer(pt.Transformer):
         texts = [text for frame in groups for text in self._of(frame)]
         known = KnownTexts({f"{row}": text for row, text in enumerate(texts)})
         rows = iter(range(len(texts)))
-        asked = [
+        asked = CandidateTable.of(
             Candidates(qid, query, [f"{next(rows)}" for _ in range(len(frame))])
             for frame in groups
             for qid, query in [(str(frame[name].iloc[0]) for name in ("qid", "query"))]
-        ]
+        )
         with sharding_or_temporary(None) as sharding:
             found = reorder(asked, known, self.reranker, sharding, cache=self.cache)
         ranked = [
             frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
-            for frame, (order, scores) in zip(groups, found.ranked, strict=True)
+            for frame, (order, scores) in zip(groups, found.ranked(), strict=True)
         ]
         return pd.concat(ranked, ignore_index=True)
 

@@ -4,20 +4,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+import polars as pl
+
 from adducir.core.checking import checked
 from adducir.core.errors import InputError
+from adducir.core.name_table import NameTable
 from adducir.core.progress import SILENT, Progress
-from adducir.corpora.documents import Corpus, text_of
-from adducir.indexes.documents import DocumentStore
-from adducir.training.store import Store, StoreWriter, packed, unpacked
+from adducir.corpora.documents import Corpus, Document, text_of
+from adducir.indexes.documents import DocumentStore, DocumentWriter
 
 
 class Texts(Protocol):
-    """Gives documents' texts by docno."""
+    """Gives documents' texts by docno; another process can be given it."""
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields that make a document's text."""
+
+    def find(self, docno: str) -> str | None:
+        """The text of a document; None if it is not there."""
 
     def get(self, docnos: Sequence[str]) -> list[str]:
         """The text of each document.
@@ -28,19 +34,33 @@ class Texts(Protocol):
 
 
 class StoredTexts:
-    """Texts from the store beside an index, read as they are asked for.
+    """Texts from a store, such as that beside an index, read as they are asked for.
 
     Args:
         fields: The fields that make a document's text.
+        source: Where the documents come from, for errors; by default the store says.
     """
 
-    def __init__(self, store: DocumentStore, fields: Sequence[str]) -> None:
-        self._store = store
+    def __init__(self, store: DocumentStore, fields: Sequence[str], source: str = "") -> None:
+        self._store, self._source = store, source
         self.fields = tuple(fields)
+
+    def find(self, docno: str) -> str | None:
+        """The text of a document; None if it is not there."""
+        found = self._store.find(docno)
+        return None if found is None else text_of(found, self.fields)
 
     def get(self, docnos: Sequence[str]) -> list[str]:
         """The text of each document; a missing one is an InputError."""
-        return [text_of(self._store.get(docno), self.fields) for docno in docnos]
+        return [text_of(self._get(docno), self.fields) for docno in docnos]
+
+    def _get(self, docno: str) -> Document:
+        if not self._source:
+            return self._store.get(docno)
+        found = self._store.find(docno)
+        if found is None:
+            raise _missing(docno, self._source)
+        return found
 
 
 class KnownTexts:
@@ -67,39 +87,8 @@ class KnownTexts:
         """The text of each document; a missing one is an InputError."""
         for docno in docnos:
             if docno not in self._texts:
-                raise InputError(
-                    f"there is no document {docno!r} in {self._source}.",
-                    hint="Is the run from another corpus?",
-                )
+                raise _missing(docno, self._source)
         return [self._texts[docno] for docno in docnos]
-
-
-class FiledTexts(Mapping[str, str]):
-    """Texts by docno in a file, each read as it is asked for.
-
-    Args:
-        folder: Where to keep them; it must not be there.
-        texts: Docnos and texts.
-    """
-
-    def __init__(self, folder: Path, texts: Iterable[tuple[str, str]]) -> None:
-        folder.mkdir()
-        with StoreWriter(folder) as writer:
-            self._places = {docno: writer.add(text=packed(text)) for docno, text in texts}
-        self._store = Store(folder)
-
-    def __getitem__(self, docno: str) -> str:
-        return unpacked(self._store.get(self._places[docno])["text"])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._store.close()
 
 
 @checked
@@ -110,34 +99,51 @@ def texts_of(
     *,
     folder: Path | None = None,
     progress: Progress = SILENT,
-) -> KnownTexts:
+) -> KnownTexts | StoredTexts:
     """Read the texts of some documents in one pass over a corpus.
 
     Args:
         docnos: The documents; those that are not there are an error only when they are asked for.
         fields: The fields that make a document's text; by default the corpus' own.
-        folder: Where to keep them; by default in memory.
+        folder: Where to keep them, made here; by default in memory.
 
     Raises:
         InputError: The corpus cannot be read.
     """
     chosen = tuple(fields) or corpus.default_fields
-    found = _found(corpus, set(docnos), chosen, progress)
-    texts = dict(found) if folder is None else FiledTexts(folder, found)
-    return KnownTexts(texts, corpus.source, chosen)
+    found = _found(corpus, pl.Series(list(docnos), dtype=pl.String).unique(), progress)
+    if folder is None:
+        return KnownTexts(
+            {document.docno: text_of(document, chosen) for document in found}, corpus.source, chosen
+        )
+    folder.mkdir()
+    with DocumentWriter(folder) as writer:
+        for document in found:
+            texts = {name: document.fields[name] for name in chosen if name in document.fields}
+            writer.add(Document(document.docno, texts))
+    return StoredTexts(DocumentStore(folder), chosen, corpus.source)
 
 
-def _found(
-    corpus: Corpus, wanted: set[str], fields: Sequence[str], progress: Progress
-) -> Iterator[tuple[str, str]]:
+def _found(corpus: Corpus, wanted: pl.Series, progress: Progress) -> Iterator[Document]:
+    """The first document of each docno, until all are found."""
+    table, missing = NameTable.of(wanted), len(wanted)
+    is_missing = np.ones(missing, dtype=np.bool_)
     progress.start("reading texts", corpus.size_hint(), "documents")
     try:
         for document in corpus:
             progress.advance(1)
-            if document.docno in wanted:
-                yield document.docno, text_of(document, fields)
-                wanted.remove(document.docno)
-                if not wanted:
-                    break
+            for number in table.numbers(document.docno):
+                if is_missing[number] and wanted[number] == document.docno:
+                    yield document
+                    is_missing[number] = False
+                    missing -= 1
+            if not missing:
+                break
     finally:
         progress.finish()
+
+
+def _missing(docno: str, source: str) -> InputError:
+    return InputError(
+        f"there is no document {docno!r} in {source}.", hint="Is the run from another corpus?"
+    )

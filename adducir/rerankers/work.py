@@ -9,12 +9,13 @@ A shard's file holds, for its topics one after another:
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding
@@ -26,6 +27,7 @@ from adducir.models.machine import device_kind, device_of_worker, settle_threads
 from adducir.models.shards import read_shard, write_shard
 from adducir.rerankers.asking import Ranked, asking
 from adducir.rerankers.cache import KnownScores, ScoreCache
+from adducir.rerankers.candidates import CandidateFile, Candidates, CandidateTable
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.texts import Texts
 
@@ -33,15 +35,7 @@ PAIRS = 1024
 """Documents in a shard, where all topics have as many: what a kill can lose."""
 
 _KNOWN = "known.safetensors"
-_NEW = ("keys", "values")
-
-
-class Candidates(NamedTuple):
-    """A query with the documents that are put in a new order."""
-
-    qid: str
-    query: str
-    docnos: list[str]
+_TOPICS = "topics.jsonl"
 
 
 def score_identity(reranker: Reranker) -> dict[str, Any]:
@@ -64,7 +58,7 @@ class RerankingWork:
     """
 
     reranker: Reranker
-    topics: Sequence[Candidates]
+    topics: CandidateTable | CandidateFile
     texts: Texts
     size: int
     known: Path | None = None
@@ -138,25 +132,34 @@ class _Builder:
 
 @dataclass(frozen=True)
 class Reordered:
-    """The new orders of all topics.
+    """The new orders of all topics, one behind the other.
 
     Attributes:
-        ranked: Of each topic.
+        order: (n,) numbers of each topic's documents, the best first.
+        scores: (n,) float64, in that order.
+        sizes: (T,) how many documents each topic has.
         computed: Pairs of query and passage, or windows, that the model was asked for.
         cached: Those whose result was known.
         seconds: How long the shards took, all together.
         devices: How many shards each kind of device made.
     """
 
-    ranked: list[Ranked]
+    order: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    sizes: NDArray[np.int64]
     computed: int
     cached: int
     seconds: float
     devices: Mapping[str, int]
 
+    def ranked(self) -> list[Ranked]:
+        """Order and scores of each topic."""
+        ends = np.cumsum(self.sizes)[:-1]
+        return list(zip(np.split(self.order, ends), np.split(self.scores, ends), strict=True))
+
 
 def reorder(
-    topics: Iterable[Candidates],
+    topics: CandidateTable,
     texts: Texts,
     reranker: Reranker,
     sharding: Sharding,
@@ -175,32 +178,39 @@ def reorder(
         InputError: A document is not there.
         IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
     """
-    asked = list(topics)
-    most = max((len(one.docnos) for one in asked), default=1)
+    sizes = topics.sizes
     # The windows of a topic have no part in another's batches.
-    size = 1 if reranker.is_listwise else max(1, PAIRS // most)
-    work = RerankingWork(reranker, asked, texts, size, threads=threads)
+    size = 1 if reranker.is_listwise else max(1, PAIRS // int(sizes.max(initial=1)))
+    work = RerankingWork(reranker, topics, texts, size, threads=threads)
     kept = None if cache is None else ScoreCache(cache, score_identity(reranker), progress)
     folder = sharding.folder(work, is_cached=kept is not None)
+    if not sharding.execution.is_here:
+        work = replace(work, topics=topics.filed(folder / _TOPICS))
     if kept is not None:
         # What is known when the first shard is planned is what all workers know.
         if not (folder / _KNOWN).is_file():
             kept.load().save(folder / _KNOWN)
         work = replace(work, known=folder / _KNOWN)
     with sharding.made(folder, work, progress) as made:
-        shards = [read_shard(path) for path in made.files]
-        if kept is not None and shards:
-            kept.add(
-                *(np.concatenate([one[name] for one in shards]) for name in ("keys", "values"))
-            )
-    sizes = [len(one.docnos) for one in asked]
-    computed, cached = (sum(int(one["counts"][place]) for one in shards) for place in (0, 1))
-    orders, scores = (_of_topics(shards, name, sizes) for name in ("order", "scores"))
-    ranked = list(zip(orders, scores, strict=True))
-    return Reordered(ranked, computed, cached, made.seconds, made.devices)
+        found = _united(made.files)
+        if kept is not None:
+            kept.add(found["keys"], found["values"])
+    computed, cached = found["counts"].reshape(-1, 2).sum(axis=0).tolist()
+    return Reordered(
+        found["order"], found["scores"], sizes, computed, cached, made.seconds, made.devices
+    )
 
 
-def _of_topics(shards: Sequence[Mapping[str, Any]], name: str, sizes: Sequence[int]) -> list[Any]:
-    """An array of the shards, cut into the topics' parts."""
-    whole = np.concatenate([np.zeros(0, dtype=np.int64), *(one[name] for one in shards)])
-    return np.split(whole, np.cumsum(sizes)[:-1]) if sizes else []
+def _united(files: Sequence[Path]) -> dict[str, NDArray[Any]]:
+    """The arrays of all shards, each one behind the other."""
+    shards = [
+        {
+            "order": np.zeros(0, dtype=np.int64),
+            "scores": np.zeros(0),
+            "keys": np.zeros((0, 2), dtype=np.uint64),
+            "values": np.zeros(0),
+            "counts": np.zeros(0, dtype=np.int64),
+        },
+        *map(read_shard, files),
+    ]
+    return {name: np.concatenate([one[name] for one in shards]) for name in shards[0]}

@@ -79,3 +79,18 @@ training: {{epochs: 1}}
     assert main(["train", str(recipe), "--set", "training.batch_size=4"]) == 0
     assert (study / "rerankers" / "tiny" / "model.safetensors").is_file()
     assert main([*arguments, *corpus, *output]) == 0
+
+
+def test_workers_read_queries_and_texts_from_files_that_go(study, arguments, capsys):
+    runs = study / "runs"
+    words = [*arguments, "--corpus", str(study / "corpus.jsonl"), "--no-cache"]
+    assert main([*words, "--output", str(runs / "a.trec")]) == 0
+    assert main([*words, "--workers", "2", "--output", str(runs / "b.trec")]) == 0
+    one, other = (read_run(runs / name).frame for name in ("a.trec", "b.trec"))
+    assert one.equals(other)
+    assert not list(runs.glob(".*.parts-*"))
+    (study / "topics.tsv").write_text("1\tother\n")
+    capsys.readouterr()
+    assert main([*words, "--output", str(runs / "c.trec")]) == 3
+    assert "topic 2, which is not in" in capsys.readouterr().err
+    assert not list(runs.glob(".*.parts-*"))

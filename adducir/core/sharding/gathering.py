@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -96,6 +96,22 @@ def sharding_or_temporary(sharding: Sharding | None) -> Iterator[Sharding]:
         raise UsageError("parts are kept beside the output: --part needs one with a name.")
     with TemporaryDirectory(prefix="adducir-") as folder:
         yield Sharding(Path(folder) / "output", execution)
+
+
+@contextmanager
+def scratch_beside(output: Path) -> Iterator[Path]:
+    """A folder for what whoever makes shards reads meanwhile; removed at the end of the block.
+
+    It lies with the shards, where the nodes of a cluster see it, too.
+    """
+    near = None if _is_stream(output) else parts_folder(output, fingerprint("scratch"))
+    try:
+        with TemporaryDirectory(dir=near, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    finally:
+        with suppress(OSError):  # others are at work there, or it went with the shards
+            if near is not None:
+                near.rmdir()
 
 
 def _is_stream(path: Path) -> bool:

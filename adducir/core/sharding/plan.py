@@ -45,9 +45,12 @@ class Shard:
 
 def digest_of(items: Iterable[Any], describe: Describe) -> str:
     """The SHA-256 of the names and contents of items, in their order."""
+    return _digest(map(describe, items))
+
+
+def _digest(described: Iterable[tuple[str, bytes]]) -> str:
     digest = hashlib.sha256()
-    for item in items:
-        name, content = describe(item)
+    for name, content in described:
         for part in (name.encode("utf-8", "surrogatepass"), content):
             # Its length first, so that no two lists of items give the same bytes.
             digest.update(len(part).to_bytes(8, "little"))
@@ -148,13 +151,13 @@ def _write(
     digest, first = hashlib.sha256(), 0
     rest = iter(items)
     for number, batch in enumerate(iter(lambda: list(islice(rest, size)), [])):
-        names = [describe(item)[0] for item in batch]
+        described = [describe(item) for item in batch]
         line = {
             "number": number,
             "first": first,
             "size": len(batch),
-            "digest": digest_of(batch, describe),
-            "names": names,
+            "digest": _digest(described),
+            "names": [name for name, _ in described],
         }
         data = json.dumps(line).encode("ascii") + b"\n"
         digest.update(data)
