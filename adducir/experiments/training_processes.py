@@ -1,7 +1,6 @@
 """Several processes of this machine that train the model of one step together."""
 
 import os
-import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -33,9 +32,13 @@ def make_together(start: Callable[[int], Make], path: Path, count: int) -> Seque
         AdducirError: What the process raised that failed.
         MachineError: One was killed.
     """
+    import torch.distributed as dist
+
     notes: list[str] = []
     stopped: Exception | None = None
-    with WorkerPool[_Paths, list[str]](count, partial(_joined, start, count, _port())) as pool:
+    # Held here, where its port is never free for others before the processes meet.
+    store = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)  # type: ignore[attr-defined]
+    with WorkerPool[_Paths, list[str]](count, partial(_joined, start, count, store.port)) as pool:
         for _ in range(count):
             pool.submit((str(path),))
         for _ in range(count):
@@ -67,12 +70,6 @@ def _joined(start: Callable[[int], Make], count: int, port: int, number: int) ->
         "WORLD_SIZE": str(count),
         "MASTER_ADDR": "localhost",
         "MASTER_PORT": str(port),
+        "TORCHELASTIC_USE_AGENT_STORE": str(True),
     }
     return start(number)
-
-
-def _port() -> int:
-    """A port of this machine that is free."""
-    with socket.socket() as held:
-        held.bind(("localhost", 0))
-        return int(held.getsockname()[1])

@@ -26,6 +26,7 @@ from adducir.experiments.work import (
     together,
 )
 from adducir.generators.kinds import LexicalMixture
+from adducir.hindsight.encoding import BLOCK, PART
 from adducir.hindsight.losses import READS, TRAINS
 from adducir.hindsight.recipe import PhaseRecipe, RetrieverRecipe
 from adducir.models.sizes import NetworkSize
@@ -33,8 +34,6 @@ from adducir.models.sources import MINILM
 
 _WRITTEN = 2
 """Tokens read that take what one written takes."""
-_HELD = 1 << 15
-"""Passages whose vectors are held at a time, at most."""
 _RANKED = 12
 """Bytes of a passage in a list: its number and its score."""
 
@@ -163,7 +162,7 @@ class Amounts:
             of_passages = {operations_in(recipe.precision): sides * self._layers(0, needed)}
             encoding = together(Work((), of_queries), Work((), of_passages))
             amounts |= encoding.amounts if encoding else {}
-        held = sides * SINGLE * self._width * self._vectors(0, min(needed, _HELD))
+        held = sides * SINGLE * self._width * self._vectors(0, min(needed, BLOCK * PART))
         disk = 2 * contexts * min(recipe.depth, scored) * _RANKED
         return Work(("networks",), amounts, self._weights() + self._kept + held, disk)
 
