@@ -1,14 +1,11 @@
 """``adducir finish``."""
 
 import os
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from adducir.cli.outputs import ARTIFACT
 from adducir.cli.parameters import argument, option
-from adducir.core.errors import UsageError
 
 
 def finish(
@@ -17,38 +14,27 @@ def finish(
     ],
     merge: Annotated[
         bool,
-        option("Merge the parts of a memory index into one piece, which is searched faster."),
+        option("Merge a memory index that was kept in parts, into one that is searched faster."),
     ] = False,
 ) -> None:
     """Put together what several jobs made by --part.
 
-    Checks every shard or part by its digest, writes the artifact and whatever else the command
+    Checks every shard by its digest, writes the artifact and whatever else the command
     writes. Nothing is computed here: what is missing is named, and what is damaged is dropped. The
     command itself, given without --part, makes it first. What is finished already stays as it is;
-    with --merge an index in parts is merged then, too.
+    with --merge an index in parts is merged then.
     """
     from adducir.cli.console import near, note, open_progress
     from adducir.cli.index import summary
-    from adducir.core.artifacts import MANIFEST, Manifest
-    from adducir.indexes.memory.joining import (
-        has_memory_parts,
-        is_joined,
-        join_memory_parts,
-        merge_joined,
-    )
+    from adducir.core.sharding.commands import has_parts
+    from adducir.indexes.memory.builder import is_in_parts, merge_parts
 
-    if has_memory_parts(artifact):
-        join: Callable[..., Manifest] = partial(join_memory_parts, merge=merge)
-    elif merge and is_joined(artifact):
-        join = merge_joined
-    elif merge and not (artifact / MANIFEST).is_file():
-        raise UsageError(f"--merge means nothing: {artifact} has no parts of a memory index.")
-    else:
+    made = artifact.absolute()  # the command may have been given elsewhere
+    if has_parts(artifact) or not (merge and is_in_parts(artifact)):
         _finish_command(artifact)
-        return
-    with open_progress() as progress:
-        manifest = join(artifact, progress=progress)
-        note(f"{near(artifact)}: {summary(manifest)}")
+    if merge and is_in_parts(made):
+        with open_progress() as progress:
+            note(f"{near(artifact)}: {summary(merge_parts(made, progress=progress))}")
 
 
 def _finish_command(artifact: Path) -> None:

@@ -1,19 +1,17 @@
 """``adducir index``."""
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import where, without
-from adducir.cli.index_dense import Dense, DenseShards, build_dense
+from adducir.cli.index_dense import MEMORY, Dense, DenseShards, build_dense
 from adducir.cli.outputs import ARTIFACT, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.core.artifacts import Manifest
-    from adducir.corpora.documents import Corpus
 
 LUCENE = where("engine", "lucene", None)
 LEXICAL = where("engine", "lucene", "memory", None)
@@ -87,6 +85,16 @@ def index(
         LEXICAL,
         without("weights"),
     ] = False,
+    keep_parts: Annotated[
+        int | None,
+        option(
+            "Keep the index in parts of so many documents, of which a search holds one at a time.",
+            metavar="DOCUMENTS",
+            min=1,
+            panel=KEPT,
+        ),
+        MEMORY,
+    ] = None,
     docno_field: options.DocnoField = None,
     format_name: options.CorpusFormat = None,
     engine: Annotated[
@@ -135,33 +143,24 @@ def index(
             weights=weights,
             separate_fields=separate_fields,
         )
-        build = builder("memory" if engine == "memory" or weights is not None else "lucene")
-        if shards.part is not None:
-            build = partial(build_part, shards.part)
+        build = builder(
+            "memory" if engine == "memory" or weights is not None else "lucene",
+            shards.execution(),
+            keep_parts,
+        )
         manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )
         progress.note(f"{output}: {summary(manifest)}")
 
 
-def build_part(
-    written: str, corpus: "Corpus", output: Path, *settings: Any, **options: Any
-) -> "Manifest":
-    """Build a part of a memory index; ``written`` is I/N."""
-    from adducir.core.sharding.executors.part import Part
-    from adducir.indexes.memory.part import build_memory_part
-
-    return build_memory_part(corpus, output, Part.parse(written), *settings, **options)
-
-
 def summary(manifest: "Manifest") -> str:
     """What an index holds, in one line."""
-    counts, recipe = manifest.counts, manifest.recipe
+    counts = manifest.counts
     empty = counts.get("empty", 0)
     without = f" ({empty:,} without text, which cannot be found)" if empty else ""
     parts = f", in {counts['parts']:,} parts" if counts.get("parts", 1) > 1 else ""
-    part = f"part {recipe['part']}/{recipe['of']}: " if "of" in recipe else ""
     return (
-        f"{part}{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
+        f"{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
         f"{counts['tokens']:,} tokens{parts}"
     )

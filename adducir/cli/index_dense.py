@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
 PANEL = "Dense (--engine dense)"
 DENSE = where("engine", "dense")
-IN_PARTS = Effect(
-    "without --engine memory or dense",
-    lambda values: values.get("engine") in ("memory", "dense") or values.get("weights") is not None,
+MEMORY = Effect(
+    "without --engine memory",
+    lambda values: values.get("engine") == "memory" or values.get("weights") is not None,
 )
-DenseShards = Annotated[ShardOptions, shards_if(DENSE, PANEL, part=IN_PARTS)]
+SHARDED = Effect(
+    f"{MEMORY.otherwise} or dense",
+    lambda values: MEMORY.holds(values) or DENSE.holds(values),
+)
+DenseShards = Annotated[
+    ShardOptions, shards_if(DENSE, PANEL, workers=SHARDED, part=SHARDED, ray=SHARDED)
+]
 
 
 @dataclass(frozen=True, kw_only=True)

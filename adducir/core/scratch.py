@@ -33,6 +33,8 @@ def parts_folder(artifact: Path, fingerprint: str) -> Path:
 def parts_of(artifact: Path) -> list[Path]:
     """The folders for parts of all work on an artifact, of whatever fingerprint."""
     target = Path(os.path.realpath(artifact))
+    if not target.parent.is_dir():
+        return []
     return [path for path in target.parent.iterdir() if path.name.startswith(_start(target))]
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.progress import Progress
 from adducir.core.sharding.made import Made
-from adducir.core.sharding.work import WorkerPlace
+from adducir.core.sharding.work import ANY, WorkerPlace
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.cutting import Cut, CutSettings, cutter
 from adducir.deepct.passages import remembering
@@ -132,7 +132,7 @@ class PassageWork:
 class _Builder:
     """A tokenizer that makes shards of passages."""
 
-    device = "any"  # texts alone are computed with
+    device = ANY
 
     def __init__(self, work: PassageWork) -> None:
         self._reader, self._longest = work.reader(), work.longest

@@ -29,6 +29,18 @@ DOCNOS = "documents.docnos.npy"
 FILES = (TEXTS, OFFSETS, DOCNOS)
 
 
+def line_of(document: Document) -> bytes:
+    """A document as it is kept: a line of JSON.
+
+    Raises:
+        InputError: A text of it is no Unicode.
+    """
+    try:
+        return orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
+    except TypeError as error:
+        raise InputError(f"the document {document.docno!r} cannot be kept: {error}.") from error
+
+
 class DocumentWriter:
     """Writes documents one after another into the files of a store.
 
@@ -42,11 +54,22 @@ class DocumentWriter:
         self._lengths, self._digests = array("q"), array("Q")
 
     def add(self, document: Document) -> None:
-        """Append one document."""
-        line = orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
-        self._lengths.append(len(line))
-        self._digests.append(digest_of(document.docno))
-        self._file.write(line)
+        """Append one document.
+
+        Raises:
+            InputError: It cannot be kept; see :func:`line_of`.
+        """
+        self.extend([(document.docno, line_of(document))])
+
+    def extend(self, lines: Iterable[tuple[str, bytes]]) -> None:
+        """Append documents: the docno and the line of each, as another store has them."""
+        for docno, line in lines:
+            self._lengths.append(len(line))
+            self._digests.append(digest_of(docno))
+            self._file.write(line)
+
+    def __len__(self) -> int:
+        return len(self._lengths)
 
     def close(self) -> None:
         """Write where documents begin, and where docnos stand; then the store is whole."""

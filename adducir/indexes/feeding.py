@@ -1,7 +1,7 @@
 """Documents on their way into an index: checked, kept, packed in blocks for Java."""
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adducir.core.errors import InputError
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
@@ -15,28 +15,30 @@ _BLANKS = bytes(range(33))
 Fed = tuple[str, list[bytes]]
 """A docno, and UTF-8 texts."""
 
-Choice = Callable[[Iterator[Document]], Iterator[Document]]
-"""Chooses some of a corpus's documents."""
+
+def documents_with(corpus: Corpus, fields: Sequence[str]) -> Iterator[Document]:
+    """A corpus's documents, held to be what an index of these fields can be built of.
+
+    Raises:
+        InputError: A record is malformed, a docno occurs twice, or no document has a field.
+    """
+    return refuse_duplicates(corpus, _with_fields(corpus, fields))
 
 
 def fed(
-    corpus: Corpus,
+    documents: Iterable[Document],
     fields: Sequence[str],
     store: DocumentWriter,
     separate: Sequence[str] = (),
-    choose: Choice = iter,
 ) -> Iterator[Fed]:
     """Each document's docno and the text of its fields, and then of each separate field.
 
     The document goes to the store.
 
-    Args:
-        choose: Chooses the documents; the others are read and checked only.
-
     Raises:
-        InputError: A record is malformed, a docno occurs twice, or no document has a field.
+        InputError: A document cannot be kept; or as its corpus.
     """
-    for document in refuse_duplicates(corpus, choose(_with_fields(corpus, fields))):
+    for document in documents:
         store.add(document)
         parts = [document.fields.get(field, "").encode() for field in separate]
         yield document.docno, [text_of(document, fields).encode(), *parts]

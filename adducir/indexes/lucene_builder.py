@@ -20,7 +20,7 @@ from adducir.corpora.token_weights import identity_of
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentWriter
-from adducir.indexes.feeding import fed, packed
+from adducir.indexes.feeding import documents_with, fed, packed
 from adducir.indexes.java_errors import translated
 
 KIND = "lucene-index"
@@ -154,10 +154,9 @@ def _make(
         progress.start("indexing", corpus.size_hint(), "documents")
         try:
             with DocumentWriter(folder) as store:
-                documents = 0
-                for docnos, block in packed(
-                    fed(corpus, settings.fields, store, settings.separate), with_docnos=True
-                ):
+                documents, sound = 0, documents_with(corpus, settings.fields)
+                texts = fed(sound, settings.fields, store, settings.separate)
+                for docnos, block in packed(texts, with_docnos=True):
                     indexer.add(block)
                     documents += len(docnos)
                     progress.advance(len(docnos))

@@ -16,7 +16,8 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import BM25PRF, RM3
 from adducir.indexes.languages import LANGUAGES
 from adducir.indexes.lucene_builder import build_index
-from adducir.indexes.memory.builder import Analyser, build_memory_index
+from adducir.indexes.memory.builder import build_memory_index
+from adducir.indexes.memory.filling import Analyser
 from adducir.indexes.models import BM25
 
 GERMAN = {

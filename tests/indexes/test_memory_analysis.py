@@ -12,7 +12,7 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feeding import packed
-from adducir.indexes.memory.builder import Analyser
+from adducir.indexes.memory.filling import Analyser
 
 DEFAULT = Analysis()
 SIGNS = "aabeS09'’.,:;_-/@#! \t\n\r\v\f\x00\x85\u00a0\u00ad\u0301\u200b\u200d\u2028\u3000"

@@ -18,7 +18,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.gathering import PartMade, gathered, make_part
-from adducir.core.sharding.work import ArtifactWork
+from adducir.core.sharding.work import ANY, ArtifactWork
 from adducir.core.sharding.worker import Job
 
 
@@ -68,20 +68,10 @@ def build_sharded(
             work.check()
         made = gathered(_job(order, work), execution, progress)
         # Where it is one kind, the bytes do not depend on which shards it made.
-        return {**work.finish(folder, made, progress), "devices": made.devices}
+        devices = {} if set(made.devices) == {ANY} else {"devices": made.devices}
+        return {**work.finish(folder, made, progress), **devices}
 
-    return build(
-        order.path,
-        kind=order.kind,
-        recipe=order.recipe,
-        inputs=order.inputs,
-        builder_version=order.builder_version,
-        make=make,
-        rebuild=order.rebuild,
-        versions=order.versions,
-        sources=order.sources,
-        progress=progress,
-    )
+    return build(make=make, progress=progress, **vars(order))
 
 
 def _job(order: Order, work: ArtifactWork) -> Job:

@@ -43,6 +43,11 @@ class Execution:
         """Whether this process itself makes them, with what it has loaded."""
         return self.workers == 1 and self.ray is None
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether this process makes all of the output, so that it may do without shards."""
+        return self.is_here and self.part is None and not self.only_finish
+
     def executor(self, shards: int) -> Executor:
         """What makes the shards of work that has so many; no process is started for only one."""
         if self.ray is not None:

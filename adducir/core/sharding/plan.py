@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -149,22 +149,28 @@ def _write(
     progress: Progress,
 ) -> None:
     digest, first = hashlib.sha256(), 0
-    rest = iter(items)
-    for number, batch in enumerate(iter(lambda: list(islice(rest, size)), [])):
-        described = [describe(item) for item in batch]
-        line = {
-            "number": number,
-            "first": first,
-            "size": len(batch),
-            "digest": _digest(described),
-            "names": [name for name, _ in described],
-        }
-        data = json.dumps(line).encode("ascii") + b"\n"
+    described = map(describe, items)
+    for number in count():
+        names: list[str] = []
+        own = _digest(_noting(islice(described, size), names))
+        if not names:
+            break
+        line = {"number": number, "first": first, "size": len(names), "digest": own}
+        data = json.dumps({**line, "names": names}).encode("ascii") + b"\n"
         digest.update(data)
         write(data)
-        first += len(batch)
-        progress.advance(len(batch))
+        first += len(names)
+        progress.advance(len(names))
     write(json.dumps({"sha256": digest.hexdigest()}).encode("ascii") + b"\n")
+
+
+def _noting(
+    described: Iterable[tuple[str, bytes]], names: list[str]
+) -> Iterator[tuple[str, bytes]]:
+    """The same; their names are added to a list on the way."""
+    for one in described:
+        names.append(one[0])
+        yield one
 
 
 def _damaged(path: Path) -> ArtifactError:

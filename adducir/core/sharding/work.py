@@ -38,6 +38,10 @@ NOT_LOADED = Local()
 """Nothing: each worker loads what it needs."""
 
 
+ANY = "any"
+"""The kind of device where no device determines bytes: texts alone are computed with."""
+
+
 class Builder(Protocol):
     """What makes shards, with all that it needs (a model) loaded."""
 

@@ -177,8 +177,7 @@ class InvertedStep(IndexStep):
         self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
         self.place = ("indexes", name)
         self.kind = KINDS[engine]
-        self._engine: EngineName = engine
-        self.engine, self._builder = engine, builder(engine)
+        self.engine = self._engine = engine
         self._given: IndexSettings = settings
         with suppress(NotRead):  # what a dry run leaves unread is asked for when it matters
             _ = self.fingerprint
@@ -248,7 +247,7 @@ class InvertedStep(IndexStep):
 
     def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""
-        return self._builder(
+        return builder(self._engine, context.execution)(
             self.corpus,
             self.path,
             self._settings,

@@ -14,7 +14,7 @@ import numpy as np
 
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.work import WorkerPlace
+from adducir.core.sharding.work import ANY, WorkerPlace
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
@@ -129,7 +129,7 @@ class TuningWork:
 class _Builder:
     """Searches and evaluates; its figures do not depend on the machine."""
 
-    device = "any"
+    device = ANY
 
     def __init__(self, work: TuningWork) -> None:
         self._work = work

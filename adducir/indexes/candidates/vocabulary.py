@@ -13,7 +13,7 @@ from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.feeding import packed
-from adducir.indexes.memory.builder import Analyser
+from adducir.indexes.memory.filling import Analyser
 
 UNKNOWN = -1
 _TEXTS = 64

@@ -108,7 +108,7 @@ class Totals:
     @cached_property
     def terms(self) -> list[str]:
         """The V terms by their numbers."""
-        return _lines(self.folder / TERMS, len(self.collection))
+        return lines_of(self.folder / TERMS, len(self.collection))
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -118,7 +118,7 @@ class Totals:
     @cached_property
     def docnos(self) -> pl.Series:
         """The N docnos by document number."""
-        lines = _lines(self.folder / DOCNOS, self.documents)
+        lines = lines_of(self.folder / DOCNOS, self.documents)
         return pl.Series("docno", lines, dtype=pl.String)
 
 
@@ -185,7 +185,12 @@ class Places:
         return np.asarray(self.numbers[terms], dtype=np.int64)
 
 
-def _lines(path: Path, count: int) -> list[str]:
+def lines_of(path: Path, count: int) -> list[str]:
+    """The lines of a file of terms or docnos.
+
+    Raises:
+        ArtifactError: There are not so many.
+    """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:

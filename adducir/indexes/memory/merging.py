@@ -27,13 +27,18 @@ class Numbered(NamedTuple):
     Attributes:
         docs: (n,) int32: the number of each document, ascending.
         terms: (v,) int32: the number of each term.
-        places: (V,) int32: the part's number of each term of the whole; -1 for none.
+        order: (v,) the part's own numbers of its terms in the order of the whole's.
     """
 
     arrays: Arrays
     docs: Array
     terms: Array
-    places: Array
+    order: Array
+
+    @classmethod
+    def of(cls, arrays: Arrays, docs: Array, terms: Array) -> "Numbered":
+        """A part, given the whole's numbers."""
+        return cls(arrays, docs, terms, np.argsort(terms).astype(np.int32))
 
 
 def merged_postings(
@@ -49,7 +54,7 @@ def merged_postings(
         document, ascending within a term, and its frequency.
     """
     for first, last in _stretches(offsets):
-        pieces = [_postings(part, part.places[first:last]) for part in parts]
+        pieces = [_postings(part, first, last) for part in parts]
         rows, docs, tfs = (np.concatenate(one) for one in zip(*pieces, strict=True))
         order = np.lexsort((docs, rows))
         yield first, last, rows[order], docs[order], tfs[order]
@@ -110,10 +115,11 @@ def _documents(part: Numbered, first: int, last: int) -> tuple[Array, Array, Arr
     return part.docs[low:high], held, part.terms[terms[:count]], tfs[:count]
 
 
-def _postings(part: Numbered, terms: Array) -> tuple[Array, Array, Array]:
-    """A part's postings of some terms: which of the terms, the whole's documents, frequencies."""
-    rows = np.flatnonzero(terms >= 0)
-    offsets, held = part.arrays.offsets, terms[rows]
+def _postings(part: Numbered, first: int, last: int) -> tuple[Array, Array, Array]:
+    """A part's postings of terms ``first`` to ``last`` - 1: which of these, document, frequency."""
+    low, high = np.searchsorted(part.terms, (first, last), sorter=part.order)
+    held = part.order[low:high]
+    rows, offsets = part.terms[held] - first, part.arrays.offsets
     starts, sizes = offsets[held], offsets[held + 1] - offsets[held]
     before = np.cumsum(sizes) - sizes
     places = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.files import DOCNOS, PLACES, TERMS, TOTALS, Arrays
+from adducir.indexes.memory.files import DOCNOS, PLACES, TERMS, TOTALS, Arrays, lines_of
 from adducir.indexes.memory.merging import Numbered, merged_postings, write_merged
 from adducir.indexes.memory.writing import write_lines
 
@@ -32,8 +32,7 @@ def write_whole(
     """
     docs = _number_documents(folder, parts)
     terms, offsets = _number_terms(folder, parts)
-    places = [_inverse(numbers, len(offsets) - 1) for numbers in terms]
-    numbered = [Numbered(*one) for one in zip(parts, docs, terms, places, strict=True)]
+    numbered = [Numbered.of(*one) for one in zip(parts, docs, terms, strict=True)]
     lengths = _spread([part.lengths for part in parts], docs)
     norms = _spread([part.norms for part in parts], docs)
     collection = _collection(numbered, offsets, lengths.dtype)
@@ -41,8 +40,9 @@ def write_whole(
         np.save(folder / f"{name}.npy", array)
     if folders is None:
         write_merged(folder, numbered, offsets)
-    for target, (_, *arrays) in zip(folders or (), numbered, strict=folders is not None):
-        for name, array in zip(PLACES, arrays, strict=True):
+    for target, part in zip(folders or (), numbered, strict=folders is not None):
+        places = (part.docs, part.terms, _inverse(part.terms, len(collection)))
+        for name, array in zip(PLACES, places, strict=True):
             np.save(target / f"{name}.npy", array)
     counts = (len(collection), lengths.sum(), offsets[-1])
     return dict(zip(("terms", "tokens", "postings"), map(int, counts), strict=True))
@@ -64,15 +64,7 @@ def _number_terms(folder: Path, parts: Sequence[Arrays]) -> tuple[list[Array], A
     Returns:
         Also (V + 1,) int64: where each term's postings would begin in one index.
     """
-    frames = [
-        pl.DataFrame(
-            {
-                "term": pl.Series(part.terms, dtype=pl.String),
-                "frequency": np.diff(np.asarray(part.offsets)),
-            }
-        )
-        for part in parts
-    ]
+    frames = [_terms(part) for part in parts]
     whole = pl.concat(frames).group_by("term").agg(pl.sum("frequency"))
     whole = whole.sort("frequency", "term", descending=[True, False]).with_row_index("number")
     write_lines(folder / TERMS, whole["term"])
@@ -82,6 +74,13 @@ def _number_terms(folder: Path, parts: Sequence[Arrays]) -> tuple[list[Array], A
         for frame in frames
     ]
     return found, np.concatenate(([0], np.cumsum(whole["frequency"].to_numpy()))).astype(np.int64)
+
+
+def _terms(part: Arrays) -> pl.DataFrame:
+    """The terms of a part in their order, and in how many of its documents each is."""
+    terms = lines_of(part.folder / TERMS, len(part.collection))
+    frequencies = np.diff(np.asarray(part.offsets))
+    return pl.DataFrame({"term": pl.Series(terms, dtype=pl.String), "frequency": frequencies})
 
 
 def _inverse(numbers: Array, size: int) -> Array:

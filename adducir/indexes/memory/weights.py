@@ -25,22 +25,39 @@ Weighted = tuple[str, Mapping[str, float]]
 """A docno, and the weight of each of the document's tokens."""
 
 
-def read_terms(
-    source: Path, analysis: Analysis, docnos: set[str], corpus: Container[str]
-) -> Iterator[Weighted]:
-    """Some documents of a source of token weights, by term.
+def read_weights(source: Path, corpus: Container[str]) -> Iterator[Weighted]:
+    """The documents of a source of token weights.
 
     Args:
         source: See :mod:`adducir.corpora.token_weights`.
-        docnos: Those of the documents that are wanted.
-        corpus: The docnos of the whole corpus.
+        corpus: The docnos of the corpus.
 
     Raises:
         InputError: As :func:`.read_token_weights`, or a docno is not of the corpus.
     """
-    every = _of_the_corpus(read_token_weights(source), corpus, source)
-    documents = ((docno, weights) for docno, weights in every if docno in docnos)
-    return documents if analysis.is_pretokenized else _by_term(documents, analysis)
+    for docno, weights in read_token_weights(source):
+        if docno not in corpus:
+            raise InputError(
+                f"there are weights of the document {docno!r}, which the corpus does not have.",
+                path=source,
+                hint="Give the corpus that the weights were made of.",
+            )
+        yield docno, weights
+
+
+def by_term(documents: Iterable[Weighted], analysis: Analysis) -> Iterator[Weighted]:
+    """The same by term; words that are new are analysed block by block."""
+    if analysis.is_pretokenized:
+        yield from documents
+        return
+    known: dict[str, list[str]] = {}
+    block: list[Weighted] = []
+    for document in documents:
+        block.append(document)
+        if len(block) >= _BLOCK:
+            yield from _analysed(block, known, analysis)
+            block = []
+    yield from _analysed(block, known, analysis)
 
 
 def take_weights(
@@ -75,31 +92,6 @@ def take_weights(
         progress.finish()
     arrived.terms = list(numbers)
     return len(seen)
-
-
-def _of_the_corpus(
-    documents: Iterable[Weighted], docnos: Container[str], source: Path
-) -> Iterator[Weighted]:
-    for docno, weights in documents:
-        if docno not in docnos:
-            raise InputError(
-                f"there are weights of the document {docno!r}, which the corpus does not have.",
-                path=source,
-                hint="Give the corpus that the weights were made of.",
-            )
-        yield docno, weights
-
-
-def _by_term(documents: Iterable[Weighted], analysis: Analysis) -> Iterator[Weighted]:
-    """The same by term; words that are new are analysed block by block."""
-    known: dict[str, list[str]] = {}
-    block: list[Weighted] = []
-    for document in documents:
-        block.append(document)
-        if len(block) >= _BLOCK:
-            yield from _analysed(block, known, analysis)
-            block = []
-    yield from _analysed(block, known, analysis)
 
 
 def _analysed(
