@@ -43,6 +43,8 @@ KINDS = [
     Sharded("encode-corpus", FLOAT32),
     Sharded("encode-spans", FLOAT32),
     Sharded("index-dense", FLOAT32),
+    Sharded("index-memory"),
+    Sharded("index-weights"),
     Sharded("deepct-expand", FLOAT32),
     Sharded("prepare"),
     Sharded("rerank", "--no-cache"),
@@ -73,12 +75,13 @@ def obey_in_shards(argv: list[str]) -> int:
     from adducir.encoders.encoding import EncodingWork
     from adducir.encoders.span_work import SpanWork
     from adducir.experiments.tuning import work as tuning
+    from adducir.indexes.memory.work import TextWork, WeightWork
     from adducir.rerankers import work as reranking
     from adducir.selectors.work import SelectionWork
 
     reranking.PAIRS, tuning.SHARD = 20, 1
-    for work, size in ((PassageWork, 7), (WeightingWork, 7), (EncodingWork, 7), (SpanWork, 7)):
-        _always(work, size)
+    for work in (PassageWork, WeightingWork, EncodingWork, SpanWork, TextWork, WeightWork):
+        _always(work, 7)
     _always(SelectionWork, 1)
     return main(argv)
 

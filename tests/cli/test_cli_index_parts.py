@@ -9,6 +9,7 @@ import pytest
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
+from adducir.indexes import builders
 
 SEARCHES = {
     "bm25": ["--model", "bm25"],
@@ -31,10 +32,11 @@ def runs_of(index: Path, topics: str, folder: Path) -> dict[str, bytes]:
     return found
 
 
-def in_parts(source: str, index: Path, count: int, *options: str) -> None:
+def in_parts(source: str, index: Path, count: int, size: int, *options: str) -> None:
+    """Kept in parts of so many documents, which the jobs of an array make."""
     for number in range(1, count + 1):
-        part = ["--part", f"{number}/{count}", "--engine", "memory", *options]
-        assert main(["index", source, *part, "-o", str(index)]) == 0
+        part = ["--part", f"{number}/{count}", "--keep-parts", str(size), *options]
+        assert main(["index", source, "--engine", "memory", *part, "-o", str(index)]) == 0
     assert main(["finish", str(index)]) == 0
 
 
@@ -49,63 +51,93 @@ def test_cacm_in_up_to_seven_parts(collections: Path, tmp_path: Path) -> None:
         # Of the same name, which runs' tags and metadata may hold.
         folder = tmp_path / str(count)
         folder.mkdir()
-        in_parts(str(source), folder / "cacm", count, *fields)
+        in_parts(str(source), folder / "cacm", count, 4000 // count, *fields)
         assert runs_of(folder / "cacm", str(topics), folder) == wanted, count
 
 
 def test_parts_of_other_processes_and_what_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    index = tmp_path / "indexes" / "arguments"
-    command = [sys.executable, "-m", "adducir.cli.app", "index", "bundled:arguments"]
-    command += ["--fields", "conclusion,premise", "--engine", "memory", "-o", str(index)]
+    index, one = tmp_path / "indexes" / "arguments", tmp_path / "one" / "arguments"
+    words = ["index", "bundled:arguments", "--fields", "conclusion,premise", "--engine", "memory"]
+    parted = [*words, "--keep-parts", "120", "-o", str(index)]
+    command = [sys.executable, "-m", "adducir.cli.app", *parted]
     jobs = [subprocess.Popen([*command, "--part", f"{number}/3"]) for number in (1, 3)]
     assert [job.wait() for job in jobs] == [0, 0]
     assert main(["finish", str(index)]) == 6
-    assert "of this index the part 2/3 is missing. Build what" in capsys.readouterr().err
-    assert main([*command[3:], "--part", "2/3"]) == 0
-    assert "part 2/3: " in capsys.readouterr().err
+    assert "1 of 3 shards are missing: 1 of part 2/3" in capsys.readouterr().err
+    assert main([*parted, "--part", "2/3"]) == 0
+    assert "part 2/3 is made, 1 of 3 shards" in capsys.readouterr().err
     assert main(["finish", str(index)]) == 0
     assert "tokens, in 3 parts" in capsys.readouterr().err
     assert main(["finish", str(index)]) == 0
     assert "it is finished already" in capsys.readouterr().err
-    assert main(command[3:]) == 0  # it is the index that this builds: nothing is to be done
+    assert main([*words, "-o", str(index)]) == 0  # it is the index that this builds
     assert (index / "parts" / "3").is_dir()
-    one = tmp_path / "one" / "arguments"
-    assert main([*command[3:-1], str(one)]) == 0
+    assert main([*words, "-o", str(one)]) == 0
     wanted = runs_of(one, "bundled:topics", one.parent)
     assert runs_of(index, "bundled:topics", tmp_path) == wanted
-    for number in (1, 2):
-        merged = tmp_path / "merged" / "arguments"
-        assert main([*command[3:-1], str(merged), "--part", f"{number}/2"]) == 0
-    assert main(["finish", str(merged), "--merge"]) == 0
-    assert read_manifest(merged).files == read_manifest(one).files
     capsys.readouterr()
-    assert main(["finish", str(index), "--merge"]) == 0  # of a finished index in parts
+    assert main(["finish", str(index), "--merge"]) == 0
     assert "in 3 parts" not in capsys.readouterr().err
-    for name in ("files", "fingerprint", "counts", "sources"):
-        wanted, found = (getattr(read_manifest(path), name) for path in (merged, index))
-        assert found == wanted, name
+    same_manifest(one, index)
     assert main(["finish", str(index), "--merge"]) == 0
     assert "it is finished already" in capsys.readouterr().err
-    assert main(["finish", str(tmp_path / "nothing"), "--merge"]) == 2
+    assert main(["finish", str(tmp_path / "nothing"), "--merge"]) == 5
+    assert "there are no parts of this artifact" in capsys.readouterr().err
 
 
-def test_an_experiment_takes_it_as_its_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def same_manifest(one: Path, other: Path) -> None:
+    for name in ("files", "fingerprint", "counts", "sources", "versions"):
+        wanted, found = (getattr(read_manifest(path), name) for path in (one, other))
+        assert found == wanted, name
+
+
+@pytest.mark.parametrize("more", [[], pytest.param(["--workers", "2"], marks=pytest.mark.slow)])
+def test_parts_and_workers_make_the_index_of_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = """
+    monkeypatch.setattr(builders, "SHARD", 50)
+    one, many = tmp_path / "one" / "x", tmp_path / "many" / "x"
+    words = ["index", "bundled:arguments", "--engine", "memory", "-o"]
+    assert main([*words, str(one)]) == 0
+    for part in ("2/2", "1/2"):
+        assert main([*words, str(many), "--part", part, *more]) == 0
+    assert main(["finish", str(many)]) == 0
+    same_manifest(one, many)
+
+
+STUDY = """
 corpora: {arguments: {source: bundled:arguments}}
 indexes: {parted: {corpus: arguments, engine: memory, fields: [conclusion, premise]}}
 topics: {bundled: {source: bundled:topics, field: title, qrels: bundled:qrels}}
 systems: {BM25: {index: parted, model: bm25}, RM3: {index: parted, model: bm25, rm3: {}}}
 measures: [nDCG@5]
 """
+
+
+@pytest.mark.slow
+def test_an_experiment_builds_it_by_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(builders, "SHARD", 50)
+    for name, more in {"one": [], "many": ["--workers", "2"]}.items():
+        (tmp_path / name / "experiments").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / name)
+        Path("experiments/study.yaml").write_text(STUDY)
+        assert main(["experiment", "experiments/study.yaml", *more]) == 0
+    assert "7 parts" in capsys.readouterr().err
+    same_manifest(tmp_path / "one/indexes/parted", tmp_path / "many/indexes/parted")
+
+
+def test_an_experiment_takes_it_as_its_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "experiments").mkdir()
-    (tmp_path / "experiments" / "study.yaml").write_text(text)
+    (tmp_path / "experiments" / "study.yaml").write_text(STUDY)
     index = tmp_path / "indexes" / "parted"
-    in_parts("bundled:arguments", index, 2, "--fields", "conclusion,premise")
+    in_parts("bundled:arguments", index, 2, 120, "--fields", "conclusion,premise")
     made = (index / "manifest.json").read_bytes()
     assert main(["experiment", "experiments/study.yaml"]) == 0
     assert "nDCG@5" in capsys.readouterr().out
@@ -121,6 +153,9 @@ def test_a_part_that_cannot_be(
     for options, what in (
         (["--engine", "memory", "--part", "3/2"], "'3/2' is no part"),
         (["--part", "1/2"], "--part means nothing without --engine memory or dense"),
+        (["--workers", "2"], "--workers means nothing without --engine memory or dense"),
+        (["--keep-parts", "9"], "--keep-parts means nothing without --engine memory"),
+        (["--engine", "memory", "--batch-tokens", "9"], "--batch-tokens means nothing without"),
     ):
         assert main(["index", "a.jsonl", *options, "-o", "i"]) == 2
         assert what in capsys.readouterr().err

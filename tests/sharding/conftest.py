@@ -3,5 +3,14 @@
 import sys
 from pathlib import Path
 
-for name in ("core", "models", "rerankers", "encoders", "selectors", "experiments", "sharding"):
+for name in (
+    "core",
+    "models",
+    "indexes",
+    "rerankers",
+    "encoders",
+    "selectors",
+    "experiments",
+    "sharding",
+):
     sys.path.insert(0, str(Path(__file__).parents[1] / name))

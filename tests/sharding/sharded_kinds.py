@@ -1,4 +1,4 @@
-"""The kinds of work in shards whose output is no artifact: each made small, and one item spoilt."""
+"""Kinds of work in shards: each made small, and one item spoilt."""
 
 import shutil
 from collections.abc import Callable
@@ -335,6 +335,39 @@ def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     )
 
 
+def memory(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """An index of 23 documents, five in a shard."""
+    from memory_corpus import ListCorpus
+
+    from adducir.indexes.memory import builder, filling
+
+    texts = {f"d{n}": " ".join(TEXTS[n % len(TEXTS)].split()[: n % 7]) for n in range(23)}
+
+    def make(sharding: Sharding | None) -> Any:
+        with sharding_or_temporary(sharding) as kept, pytest.MonkeyPatch.context() as inner:
+            if sharding is not None:  # one process, too, is to take shards here
+                inner.setattr(builder, "parts_of", lambda path: [path])
+            found = builder.build_memory_index(
+                ListCorpus(texts), kept.output, execution=kept.execution, shard=5
+            )
+        return found.files, dict(found.counts), found.fingerprint, found.versions, found.sources
+
+    whole = filling.fed
+
+    def fed(documents: Any, *more: Any) -> Any:
+        for document in documents:
+            if document.docno == "d12":
+                raise ValueError("an odd document")
+            yield from whole([document], *more)
+
+    return Kind(
+        make,
+        lambda patch: patch.setattr(filling, "fed", fed),
+        r"shard 2 \(d10, d11, d12, d13, d14\): ValueError: an odd document",
+        5,
+    )
+
+
 KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "pointwise": pointwise,
     "cached": cached,
@@ -344,4 +377,5 @@ KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "tuning": tuning,
     "vectors": vectors,
     "closed": closed,
+    "memory": memory,
 }
