@@ -1,11 +1,11 @@
 """A memory index of one piece against the same in parts: time and memory of building and searching.
 
 Each build and each search is a process of its own. The parts are built one after another here, as
-jobs of an array would be on as many machines: the time and memory of the greatest of them count,
-and what putting them together takes. All searches get the same queries, in one call, and their hits
-must be equal to the bit. Two kinds of memory are told: the most that the process held of its own
-(RssAnon, read every 2 ms), and with the mapped files that it had read (resident set), which the
-system takes back when it needs to.
+jobs of an array would be on as many machines: the time and memory of the greatest of them count
+(the first one plans), and what putting them together takes. All searches get the same queries, in
+one call, and their hits must be equal to the bit. Two kinds of memory are told: the most that the
+process held of its own (RssAnon, read every 2 ms), and with the mapped files that it had read
+(resident set), which the system takes back when it needs to.
 
     python benchmarks/memory_parts.py [--documents 300000] [--parts 4] [--queries 500]
         [--depth 1000] [--rounds 3] [--threads 2] [--folder FOLDER]
@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -64,21 +65,32 @@ def measured(work: Callable[[], Any]) -> dict[str, float]:
     return {"seconds": seconds, "busy": busy, "own": memory.own, "whole": memory.whole}
 
 
-def build(folder: Path, index: str, part: str, threads: int) -> dict[str, float]:
+def build(folder: Path, index: str, part: str, size: int, threads: int) -> dict[str, float]:
     """Build the index of one piece, one part, or (``part`` is ``all``) put the parts together."""
+    from adducir.core.sharding.execution import HERE, Execution
+    from adducir.core.sharding.executors.part import Part
+    from adducir.core.sharding.gathering import PartMade
     from adducir.corpora.sources import open_corpus
     from adducir.indexes import build_memory_index, jvm
-    from adducir.indexes.memory.joining import join_memory_parts
-    from adducir.indexes.memory.part import Part, build_memory_part
 
-    corpus = open_corpus(folder / "documents")
-    jvm.start()
-    if part == "all":
-        return measured(lambda: join_memory_parts(folder / index))
+    how = HERE
     if part:
-        which = Part.parse(part)
-        return measured(lambda: build_memory_part(corpus, folder / index, which, threads=threads))
-    return measured(lambda: build_memory_index(corpus, folder / index, threads=threads))
+        is_last = part == "all"
+        how = Execution(only_finish=True) if is_last else Execution(part=Part.parse(part))
+
+    def work() -> None:
+        with suppress(PartMade):
+            build_memory_index(
+                open_corpus(folder / "documents"),
+                folder / index,
+                threads=threads,
+                execution=how,
+                shard=size,
+                keep_parts=bool(part),
+            )
+
+    jvm.start()
+    return measured(work)
 
 
 def search(
@@ -112,6 +124,7 @@ def built_in_parts(apart: Callable[..., dict[str, float]], parts: int) -> dict[s
 def compare(options: argparse.Namespace, folder: Path) -> None:
     """Build and search both."""
     common = ["--folder", str(folder), "--threads", str(options.threads)]
+    common += ["--documents", str(options.documents), "--parts", str(options.parts)]
     apart = partial(run_apart, __file__, *common, "--work")
     print(f"{options.documents:,} documents, {options.threads} threads")
     builds = {
@@ -162,7 +175,8 @@ def main() -> None:
     if options.work:
         folder, threads = options.folder, options.threads
         if options.work == "build":
-            figures = build(folder, options.index, options.part, threads)
+            size = -(-options.documents // options.parts)
+            figures = build(folder, options.index, options.part, size, threads)
         else:
             figures = search(
                 folder, options.index, options.queries, options.depth, threads, options.feedback

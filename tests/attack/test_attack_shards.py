@@ -24,7 +24,7 @@ from adducir.cli.group import COMMANDS, load_command
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL there")
 
-KILLS = 242
+KILLS = 286
 """Kills of the whole run, shared out evenly among the kinds."""
 
 
