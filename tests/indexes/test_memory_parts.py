@@ -329,7 +329,7 @@ def test_one_process_goes_on_with_shards_that_were_begun(tmp_path: Path) -> None
     whole = work.join
 
     def join(*given: Any) -> Any:
-        kept.append({file.name for file in given[1]})
+        kept.append({file.name for file in given[1].files})
         return whole(*given)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -80,9 +80,7 @@ def merge(source: Path, parts: int, folder: Path) -> dict[str, int]:
     return _write_all(folder, folders, merge=True)
 
 
-def _unpack(
-    path: Path, part: Path, docnos: Sequence[str], store: DocumentWriter
-) -> dict[str, int]:
+def _unpack(path: Path, part: Path, docnos: Sequence[str], store: DocumentWriter) -> dict[str, int]:
     """Unpack a part, whose texts go to the store; its counts."""
 
     def take(name: str, content: IO[bytes]) -> bool:

@@ -56,7 +56,8 @@ def merged_postings(
     for first, last in _stretches(offsets):
         pieces = [_postings(part, first, last) for part in parts]
         rows, docs, tfs = (np.concatenate(one) for one in zip(*pieces, strict=True))
-        order = np.lexsort((docs, rows))
+        # Each piece is in order: a stable sort merges them, many times faster than lexsort.
+        order = np.argsort(rows.astype(np.int64) << 32 | docs, kind="stable")
         yield first, last, rows[order], docs[order], tfs[order]
         for part in parts:
             part.arrays.let_go()
