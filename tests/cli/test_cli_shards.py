@@ -90,7 +90,7 @@ def test_options_that_mean_nothing(study, monkeypatch, capsys):
     assert main([*ENCODE[:-2], "-o", "never", "--part", "1/2"]) == 2
     assert "Give --precision" in capsys.readouterr().err
     assert main(["index", "c.jsonl", "-o", "never", "--workers", "2"]) == 2
-    assert "--workers means nothing without --engine dense" in capsys.readouterr().err
+    assert "--workers means nothing without --engine memory or dense" in capsys.readouterr().err
     assert not list(study.glob("*never*"))
 
 
