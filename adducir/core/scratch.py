@@ -24,10 +24,15 @@ def parts_folder(artifact: Path, fingerprint: str) -> Path:
     Raises:
         OSError: It cannot be made.
     """
-    target = Path(os.path.realpath(artifact))
-    folder = target.with_name(f"{_start(target)}{fingerprint[:_DIGITS]}")
+    folder = parts_path(artifact, fingerprint)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def parts_path(artifact: Path, fingerprint: str) -> Path:
+    """Where :func:`parts_folder` is, or would be."""
+    target = Path(os.path.realpath(artifact))
+    return target.with_name(f"{_start(target)}{fingerprint[:_DIGITS]}")
 
 
 def parts_of(artifact: Path) -> list[Path]:

@@ -346,7 +346,7 @@ def memory(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     def make(sharding: Sharding | None) -> Any:
         with sharding_or_temporary(sharding) as kept, pytest.MonkeyPatch.context() as inner:
             if sharding is not None:  # one process, too, is to take shards here
-                inner.setattr(builder, "parts_of", lambda path: [path])
+                inner.setattr(builder, "is_planned", lambda *_: True)
             found = builder.build_memory_index(
                 ListCorpus(texts), kept.output, execution=kept.execution, shard=5
             )

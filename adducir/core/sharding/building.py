@@ -15,9 +15,10 @@ from adducir.core.artifacts import (
 )
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.scratch import parts_folder
+from adducir.core.scratch import parts_folder, parts_path
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.gathering import PartMade, gathered, make_part
+from adducir.core.sharding.plan import PLAN
 from adducir.core.sharding.work import ANY, ArtifactWork
 from adducir.core.sharding.worker import Job
 
@@ -74,6 +75,14 @@ def build_sharded(
     return build(make=make, progress=progress, **vars(order))
 
 
+def is_planned(order: Order, work: ArtifactWork) -> bool:
+    """Whether shards of the artifact were planned, so that some may be there."""
+    return (parts_path(order.path, _key(order, work)) / PLAN).is_file()
+
+
 def _job(order: Order, work: ArtifactWork) -> Job:
-    key = fingerprint([order.fingerprint, work.identity(), work.size])
-    return Job(work, parts_folder(order.path, key), Path.cwd())
+    return Job(work, parts_folder(order.path, _key(order, work)), Path.cwd())
+
+
+def _key(order: Order, work: ArtifactWork) -> str:
+    return fingerprint([order.fingerprint, work.identity(), work.size])

@@ -16,8 +16,7 @@ from adducir.core.artifacts import (
 from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.scratch import parts_of
-from adducir.core.sharding.building import Order, build_sharded
+from adducir.core.sharding.building import Order, build_sharded, is_planned
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Corpus
@@ -55,7 +54,7 @@ def build_memory_index(
     not in what it finds.
 
     Args:
-        execution: Who builds it. One process alone does so without shards, where none were begun.
+        execution: Who builds it. One process alone does so without shards, where none were planned.
         shard: Documents in a shard.
         keep_parts: Keep the shards as parts of the index, each searched for itself; the counts say
             how many ``parts`` there are.
@@ -76,7 +75,7 @@ def build_memory_index(
         {"corpus": [corpus.source]},
         rebuild,
     )
-    if execution.is_alone and not keep_parts and not parts_of(path):
+    if execution.is_alone and not keep_parts and not is_planned(order, work):
         make = partial(work.at_once, progress=progress)
         return build(make=make, progress=progress, **vars(order))
     return build_sharded(order, work, execution, progress)
