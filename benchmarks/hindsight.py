@@ -34,17 +34,16 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.maxsim import maxsim
+from adducir.encoders.token_work import Loader, Making, Readable, vectors_of
 from adducir.generators.lexical import Lexical
 from adducir.hindsight.building import Frozen, Problem, assemble, readable_texts, save_vectors
 from adducir.hindsight.candidates import bm25_ranking, texts_of, vector_ranking
 from adducir.hindsight.closed import ClosedRequest
 from adducir.hindsight.closed_work import closed_sets
-from adducir.hindsight.encoding import Loader, Making, Readable
 from adducir.hindsight.losses import Computed, loss_of
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network
-from adducir.models.batches import token_batches
 from adducir.models.machine import Precision
 from adducir.models.sizes import network_size
 from adducir.models.sources import MINILM, model_source
@@ -151,8 +150,8 @@ def encoded(of: Round, *, batch: int | None = None, precision: Precision = "floa
         return torch.cat(each).numpy()
     request = ClosedRequest(of.model, of.data, numbers[:1], DEPTH, precision=precision)
     texts: Readable = request.passages["retriever"]
-    places, found = texts.vectors(token_batches(texts.lengths(numbers)), numbers)
-    return np.concatenate(found)[np.argsort(places)]
+    found = dict(vectors_of(*texts.block(0, len(numbers), None)))
+    return np.concatenate([found[place] for place in range(len(found))])
 
 
 def ranked(of: Round, *, plain: bool) -> np.ndarray:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
+from adducir.encoders.token_work import Loader, Making, Readable, encoded
 from adducir.generators.generator import Generator, Texts
-from adducir.hindsight.encoding import Loader, Making, Readable, encoded
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
-from adducir.hindsight.vectors import Kept, Live, Network
+from adducir.hindsight.vectors import Kept, Live, Network, readable
 from adducir.models.machine import seed_of
 from adducir.models.shards import read_shard, write_shard
 
@@ -93,7 +93,7 @@ def readable_texts(
     """The same, to be encoded."""
     network = Network(retriever, folder).eval().to(device)
     return {
-        name: Readable.of(network, different, side, device)
+        name: readable(network, different, side, device)
         for name, (side, _, different) in different_texts(problem, guide).items()
     }
 

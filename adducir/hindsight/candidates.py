@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
+from adducir.encoders.token_work import BLOCK, PART, Loader, Making, Readable, encoded
 from adducir.hindsight.building import Problem
-from adducir.hindsight.encoding import BLOCK, PART, Loader, Making, Readable, encoded
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe
-from adducir.hindsight.vectors import Network
+from adducir.hindsight.vectors import Network, readable
 from adducir.indexes.candidates import Ranking, rank_parts
 from adducir.indexes.candidates.parts import Best
 from adducir.indexes.candidates.ranking import rank
@@ -87,8 +87,8 @@ def texts_of(
     """What is encoded to rank passages by vectors: each different query, and all passages."""
     different, _ = _different(queries)
     return {
-        "queries": Readable.of(network, different, "query", network.device),
-        "candidates": Readable.of(network, passages, "document", network.device),
+        "queries": readable(network, different, "query", network.device),
+        "candidates": readable(network, passages, "document", network.device),
     }
 
 

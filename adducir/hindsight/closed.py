@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.hindsight.encoding import Readable
+from adducir.encoders.token_work import Inputs, Readable
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.samplers import Closed
 from adducir.hindsight.vectors import Live, Numbers, Padded, Vectors
@@ -212,7 +212,10 @@ def _readable(
             return [len(passages.inputs[number]) for number in some]
         return [16] * len(some)
 
-    return Readable(batch, lengths, numbers)
+    def read(some: Numbers) -> Inputs:
+        return Inputs(lengths(some), lambda places: batch(some[places]))
+
+    return Readable(read, numbers)
 
 
 class _Side:

@@ -16,8 +16,7 @@ import torch
 from adducir.core.fingerprint import fingerprint
 from adducir.core.sharding.work import Local, WorkerPlace
 from adducir.encoders.maxsim import MultiVectors
-from adducir.hindsight.closed import QUERIES, ClosedRequest, ClosedSets
-from adducir.hindsight.encoding import (
+from adducir.encoders.token_work import (
     BLOCK,
     PART,
     SHARDS,
@@ -27,6 +26,7 @@ from adducir.hindsight.encoding import (
     VectorFiles,
     encoded,
 )
+from adducir.hindsight.closed import QUERIES, ClosedRequest, ClosedSets
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import device_kind, device_of_worker, settle_threads
 

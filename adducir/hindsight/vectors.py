@@ -1,7 +1,7 @@
 """The vectors of texts, one or several each: kept ones of a frozen network, or with gradient."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.settings import LengthPart
 from adducir.encoders.sources import encoder_source
+from adducir.encoders.token_work import Inputs, Readable
 from adducir.hindsight.recipe import RetrieverRecipe
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
@@ -146,6 +147,20 @@ class Live:
         """See :class:`Vectors`."""
         found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
         return found
+
+
+def readable(network: Network, texts: Sequence[str], side: Side, device: torch.device) -> Readable:
+    """All of some texts by a network; tokens are read when the first are needed."""
+
+    @cache
+    def live() -> Live:
+        return Live(network, texts, side)
+
+    def read(numbers: Numbers) -> Inputs:
+        lengths = [len(live().inputs[number]) for number in numbers]
+        return Inputs(lengths, lambda places: live().batch(numbers[places]))
+
+    return Readable(read, np.arange(len(texts)), device)
 
 
 def _reading(recipe: RetrieverRecipe) -> Reading:

@@ -252,7 +252,7 @@ class LateInteraction(Pointwise):
 
         def compute(numbers: NDArray[np.int64]) -> Scored:
             with torch.inference_mode(), computing_in(self.precision, self.network):
-                vectors, mask = self._encoded([encoded[number] for number in numbers])
+                vectors, mask = self.encoded([encoded[number] for number in numbers])
             known = [pairs_of[texts[number]] for number in numbers]
             which = np.array([number for some in known for number in some])
             left = torch.tensor([rows[pairs[number][0]] for number in which])
@@ -275,7 +275,7 @@ class LateInteraction(Pointwise):
 
         def compute(numbers: NDArray[np.int64]) -> Any:
             with torch.inference_mode(), computing_in(self.precision, self.network):
-                return self._encoded([encoded[number] for number in numbers])
+                return self.encoded([encoded[number] for number in numbers])
 
         batches = token_batches([len(one) for one in encoded], self.tokens, self.network.device)
         for numbers, (vectors, mask) in computed(batches, compute):
@@ -288,7 +288,8 @@ class LateInteraction(Pointwise):
             return torch.zeros(0, 0, 1), torch.zeros(0, 0)
         return torch.stack([one for one, _ in parts]), torch.stack([one for _, one in parts])
 
-    def _encoded(self, batch: Sequence[Tokens]) -> "tuple[torch.Tensor, torch.Tensor]":
+    def encoded(self, batch: Sequence[Tokens]) -> "tuple[torch.Tensor, torch.Tensor]":
+        """What :meth:`vectors` gives, and (n, longest) which of them count."""
         mask, _ = padded([one.counts for one in batch], 0, self.network.device)
         return self.vectors(batch), mask
 

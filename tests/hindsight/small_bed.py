@@ -5,11 +5,11 @@ import torch
 
 from adducir.core.sharding.work import Local
 from adducir.encoders.maxsim import MultiVectors
+from adducir.encoders.token_work import Loader, Making
 from adducir.generators.generator import Texts
 from adducir.generators.lexical import Lexical
 from adducir.hindsight import closed_work
 from adducir.hindsight.closed import ClosedRequest, ClosedSets
-from adducir.hindsight.encoding import Loader, Making
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import RetrieverRecipe
 from adducir.hindsight.vectors import Kept

@@ -13,6 +13,7 @@ from tiny import tiny_bert
 
 from adducir.core.text_file import TextFile
 from adducir.datasets.grounded import GroundedContext
+from adducir.encoders.token_work import Making
 from adducir.hindsight import candidates
 from adducir.hindsight.building import Problem
 from adducir.hindsight.candidates import (
@@ -22,7 +23,6 @@ from adducir.hindsight.candidates import (
     texts_of,
     vector_ranking,
 )
-from adducir.hindsight.encoding import Making
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network
 from adducir.indexes.candidates import RankingTask, score_sets

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -276,7 +276,7 @@ def passages_of(model: Path, device: Any) -> Any:
 
 def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Blocks of 40 passages: of two batches the first two, of one the last, whose rest is empty."""
-    from adducir.hindsight.encoding import Loader, Making, Readable, encoded
+    from adducir.encoders.token_work import Loader, Making, Readable, encoded
 
     load = partial(passages_of, models.get("encoder", tiny_bert))
 
@@ -286,23 +286,28 @@ def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
             found = files.read("retriever")
             return found.values.tobytes(), found.starts.tolist()
 
-    whole = Readable.vectors
+    whole = Readable.block
 
-    def spoilt(self: Readable, batches: Any, numbers: Any) -> Any:
-        if numbers[0] == 40 and any(0 in batch for batch in batches):
-            raise ValueError("an odd passage")
-        return whole(self, batches, numbers)
+    def spoilt(self: Readable, first: int, *more: Any) -> Any:
+        inputs, batches = whole(self, first, *more)
+
+        def batch(places: Any) -> Any:
+            if first == 40 and 0 in places:
+                raise ValueError("an odd passage")
+            return inputs.batch(places)
+
+        return replace(inputs, batch=batch), batches
 
     named = r"shard [23] \(retriever 40 to 79, part [12] of 2\): ValueError: an odd passage"
-    return Kind(make, lambda patch: patch.setattr(Readable, "vectors", spoilt), named, 6)
+    return Kind(make, lambda patch: patch.setattr(Readable, "block", spoilt), named, 6)
 
 
 def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Five contexts in a shard, with passages in two parts."""
+    from adducir.encoders.token_work import Loader, Making, encoded
     from adducir.hindsight import closed as ranking
     from adducir.hindsight.closed import ClosedRequest, ClosedSets
     from adducir.hindsight.closed_work import ClosedWork
-    from adducir.hindsight.encoding import Loader, Making, encoded
 
     model = models.get("encoder", tiny_bert)
     how = Making("x", Sharding(folder / "passages" / "vectors", is_locked=True), "cpu")

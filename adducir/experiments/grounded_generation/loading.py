@@ -14,10 +14,10 @@ from adducir.experiments.grounded_generation.data import GroundedData
 if TYPE_CHECKING:
     import torch
 
+    from adducir.encoders.token_work import Readable
     from adducir.experiments.context import Context
     from adducir.hindsight.building import Frozen, Problem
     from adducir.hindsight.closed import ClosedRequest
-    from adducir.hindsight.encoding import Readable
     from adducir.hindsight.model import Data, Hindsight
 
 VECTORS = "vectors.safetensors"

@@ -31,9 +31,9 @@ from adducir.models.machine import choose_device
 from adducir.models.sources import MINILM
 
 if TYPE_CHECKING:
+    from adducir.encoders.token_work import Making
     from adducir.experiments.context import Context
     from adducir.hindsight.closed import ClosedSets
-    from adducir.hindsight.encoding import Making
     from adducir.hindsight.model import Data, Hindsight
 
 CLOSED = "closed.safetensors"
@@ -124,7 +124,7 @@ class PartsStep(ArtifactStep):
 
     def making(self, context: "Context") -> "Making":
         """How its shards are made, which are kept until it is there."""
-        from adducir.hindsight.encoding import Making
+        from adducir.encoders.token_work import Making
 
         key = artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
         sharding = Sharding(self.path, context.execution, is_locked=True)
@@ -259,8 +259,8 @@ class ClosedStep(PartsStep):
 
     def ranked(self, context: "Context") -> "ClosedSets":
         """Both lists of its contexts, by the weights as they are."""
+        from adducir.encoders.token_work import Loader
         from adducir.hindsight.closed_work import closed_sets
-        from adducir.hindsight.encoding import Loader
 
         candidates = None if self.candidates is None else self.candidates.path
         given = self.loading, self.parts, candidates

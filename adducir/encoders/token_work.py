@@ -1,37 +1,35 @@
-"""Vectors of texts, in shards made anywhere; see :mod:`adducir.core.sharding`.
+"""Vectors of texts, one or one of each token, in shards made anywhere; see :mod:`.core.sharding`.
 
 Texts come in blocks, and batches are cut inside a block. A shard is a block or, where there are few
-of them, some batches of one: no vector depends on that. Its file holds
-
-``places``  int64, (n,) the texts' places in the block
-``values``  float32, (T, D), their vectors, one text's behind the other's
-``starts``  int64, (n + 1,), where those of each text begin
+of them, some batches of one: no vector depends on that. Its file is one of :mod:`.packed_files`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.core.sharding.made import Made
 from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
-from adducir.encoders.kinds import Side
-from adducir.encoders.maxsim import MultiVectors
-from adducir.hindsight.vectors import Live, Network, Numbers, Padded
+from adducir.encoders.maxsim import Floats, MultiVectors
+from adducir.encoders.packed_files import PackedFiles, write_packed
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule, computed, token_batches
 from adducir.models.machine import choose_device, device_kind, device_of_worker, settle_threads
-from adducir.models.shards import read_shard, write_shard
+
+if TYPE_CHECKING:
+    import torch
 
 T = TypeVar("T")
+
+Numbers = NDArray[np.int64]
 
 BLOCK = 8192
 """Texts in a block."""
@@ -42,52 +40,50 @@ SHARDS = 8
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """Texts as a network reads them.
+
+    Attributes:
+        lengths: (n,) tokens of each.
+        batch: Gives the padded vectors of texts by place, and which of them count.
+    """
+
+    lengths: Sequence[int] | NDArray[np.int64]
+    batch: "Callable[[Numbers], tuple[torch.Tensor, torch.Tensor]]"
+
+
+@dataclass(frozen=True)
 class Readable:
     """Texts whose vectors can be computed.
 
     Attributes:
-        batch: Gives the vectors of texts by number.
-        lengths: Gives the tokens of texts by number.
+        read: Reads texts by number.
         numbers: (n,) the texts that are wanted, rising.
         device: What batches are cut for.
     """
 
-    batch: Callable[[Numbers], Padded]
-    lengths: Callable[[Numbers], Sequence[int]]
+    read: Callable[[Numbers], Inputs]
     numbers: Numbers
-    device: torch.device | None = None
+    device: "torch.device | None" = None
 
-    @classmethod
-    def of(cls, network: Network, texts: Sequence[str], side: Side, device: torch.device) -> Self:
-        """All of some texts by a network; tokens are read when the first are needed."""
+    def block(self, first: int, end: int, tokens: int | None) -> tuple[Inputs, list[Numbers]]:
+        """The texts at places ``first`` to ``end`` - 1, and their batches."""
+        inputs = self.read(self.numbers[first:end])
+        return inputs, token_batches(inputs.lengths, tokens, self.device)
 
-        @cache
-        def live() -> Live:
-            return Live(network, texts, side)
 
-        return cls(
-            lambda numbers: live().batch(numbers),
-            lambda numbers: [len(live().inputs[number]) for number in numbers],
-            np.arange(len(texts)),
-            device,
-        )
+def vectors_of(inputs: Inputs, batches: Sequence[Numbers]) -> Iterator[tuple[int, Floats]]:
+    """The places and the vectors of the texts of some batches, without gradient."""
+    import torch
 
-    def vectors(
-        self, batches: Sequence[Numbers], numbers: Numbers
-    ) -> tuple[list[int], list[NDArray[np.float32]]]:
-        """The places and the vectors of some batches of these texts, without gradient."""
-        places: list[int] = []
-        found: list[NDArray[np.float32]] = []
+    def compute(some: Numbers) -> "tuple[torch.Tensor, torch.Tensor]":
+        with torch.inference_mode():
+            return inputs.batch(some)
 
-        def compute(some: Numbers) -> Padded:
-            with torch.inference_mode():
-                return self.batch(numbers[some])
-
-        for some, (vectors, mask) in computed(batches, compute):
-            counts, values = mask.bool().cpu().numpy(), vectors.float().cpu().numpy()
-            found += [values[row][counts[row]] for row in range(len(some))]
-            places += some.tolist()
-        return places, found
+    for some, (vectors, mask) in computed(batches, compute):
+        counts, values = mask.bool().cpu().numpy(), vectors.float().cpu().numpy()
+        for row, place in enumerate(some.tolist()):
+            yield place, values[row][counts[row]]
 
 
 @dataclass(frozen=True)
@@ -99,10 +95,10 @@ class Loader(Generic[T]):
         loaded: The same, in the process that has it.
     """
 
-    load: Callable[[torch.device], T]
+    load: "Callable[[torch.device], T]"
     loaded: Local = NOT_LOADED
 
-    def get(self, device: torch.device) -> T:
+    def get(self, device: "torch.device") -> T:
         """What this process has, or loads."""
         found: T = self.load(device) if self.loaded.value is None else self.loaded.value
         return found
@@ -127,7 +123,7 @@ class Making:
     tokens: int | None = None
     progress: Progress = SILENT
 
-    def chosen(self) -> torch.device:
+    def chosen(self) -> "torch.device":
         """The device of this process."""
         return choose_device(self.device)
 
@@ -168,7 +164,7 @@ class VectorsWork:
     size: int = 1
     doing: str = "encoding"
     unit: str = "blocks"
-    name: str = "vectors-{:06d}.safetensors"
+    name: str = "vectors-{:06d}.f32"
 
     @property
     def total(self) -> int:
@@ -182,6 +178,7 @@ class VectorsWork:
             "counts": self.counts,
             "block": self.block,
             "shards": self.shards,
+            "file": self.name,
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }
@@ -218,23 +215,16 @@ class _Builder:
         self.device = device_kind(device)
         self._texts, self._tokens = work.texts.get(device), work.tokens
         # The pieces of a block follow one another.
-        self._batches = lru_cache(maxsize=1)(self._cut)
+        self._read = lru_cache(maxsize=1)(self._block)
 
     def make(self, items: Sequence[Block], path: Path) -> None:
         """See :class:`adducir.core.sharding.work.Builder`."""
         (item,) = items
-        texts = self._texts[item.name]
-        batches = self._batches(item.name, item.first, item.end)
-        places, found = texts.vectors(
-            batches[item.piece :: item.pieces], texts.numbers[item.first : item.end]
-        )
-        packed = _packed(found)
-        numbers = np.array(places, dtype=np.int64)
-        write_shard(path, {"places": numbers, "values": packed.values, "starts": packed.starts})
+        inputs, batches = self._read(item.name, item.first, item.end)
+        write_packed(path, vectors_of(inputs, batches[item.piece :: item.pieces]))
 
-    def _cut(self, name: str, first: int, end: int) -> list[Numbers]:
-        texts = self._texts[name]
-        return token_batches(texts.lengths(texts.numbers[first:end]), self._tokens, texts.device)
+    def _block(self, name: str, first: int, end: int) -> tuple[Inputs, list[Numbers]]:
+        return self._texts[name].block(first, end, self._tokens)
 
 
 class VectorFiles(NamedTuple):
@@ -242,9 +232,11 @@ class VectorFiles(NamedTuple):
 
     Attributes:
         blocks: By name, the files of each block.
+        size: Texts in a block.
     """
 
     blocks: Mapping[str, Sequence[Sequence[Path]]]
+    size: int
 
     @classmethod
     def of(cls, work: VectorsWork, made: Made) -> Self:
@@ -252,11 +244,16 @@ class VectorFiles(NamedTuple):
         found: dict[str, dict[int, list[Path]]] = {name: {} for name in work.counts}
         for item, path in zip(work.items(check=False), made.files, strict=True):
             found[item.name].setdefault(item.first, []).append(path)
-        return cls({name: [*blocks.values()] for name, blocks in found.items()})
+        return cls({name: [*blocks.values()] for name, blocks in found.items()}, work.block)
+
+    def packed(self, name: str, first: int = 0, end: int | None = None) -> PackedFiles:
+        """The texts of blocks ``first`` to ``end`` - 1, in their files; by default of all."""
+        return PackedFiles(self.blocks[name][first:end], self.size)
 
     def read(self, name: str, first: int = 0, end: int | None = None) -> MultiVectors:
-        """The vectors of the texts of blocks ``first`` to ``end`` - 1; by default of all."""
-        return _packed([one for block in self.blocks[name][first:end] for one in _rows(block)])
+        """The same, their vectors held."""
+        found = self.packed(name, first, end)
+        return found.rows(0, len(found))
 
     def parts(self, name: str, size: int) -> Iterator[MultiVectors]:
         """The vectors of all texts, so many blocks at a time."""
@@ -293,17 +290,3 @@ def encoded(
         kept.made(kept.folder(work), work, how.progress) as made,
     ):
         yield VectorFiles.of(work, made), replace(kept, is_locked=True)
-
-
-def _rows(files: Sequence[Path]) -> list[NDArray[np.float32]]:
-    """The vectors of each text of a block, in the texts' order."""
-    found: dict[int, NDArray[np.float32]] = {}
-    for path in files:
-        arrays = read_shard(path)
-        rows = np.split(arrays["values"], arrays["starts"][1:-1])
-        found |= zip(arrays["places"].tolist(), rows, strict=False)
-    return [found[place] for place in range(len(found))]
-
-
-def _packed(rows: list[NDArray[np.float32]]) -> MultiVectors:
-    return MultiVectors.of(rows, rows[0].shape[1] if rows else 0)

@@ -1,0 +1,136 @@
+"""Vectors of texts in the files of shards, written as they come and read by number.
+
+A file has the vectors of some texts of a block, one text's behind the other's, then two whole
+numbers for each text (its place in the block, and how many vectors it has), then how many texts
+there are and the numbers of a vector. The values are single precision, all else int64.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.core.system_errors import explaining_writes
+from adducir.encoders.maxsim import Floats, MultiVectors
+
+Integers = NDArray[np.int64]
+
+
+def write_packed(path: Path, texts: Iterable[tuple[int, Floats]]) -> None:
+    """Write the vectors of texts; one text is held at a time.
+
+    Args:
+        texts: The place of each text in its block, and its (T, D) vectors.
+
+    Raises:
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    index: list[int] = []
+    width = 0
+    with explaining_writes(path.parent), path.open("wb") as file:
+        for place, vectors in texts:
+            width = vectors.shape[1]
+            file.write(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
+            index += place, len(vectors)
+        file.write(np.array([*index, len(index) // 2, width], dtype=np.int64).tobytes())
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One file.
+
+    Attributes:
+        places: (n,) the texts' places in the block, rising.
+        begins: (n,) where the vectors of each begin.
+        counts: (n,) how many each has.
+        width: Numbers of a vector.
+    """
+
+    path: Path
+    places: Integers
+    begins: Integers
+    counts: Integers
+    width: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """What the end of a file says."""
+        with path.open("rb") as file:
+            file.seek(-16, os.SEEK_END)
+            texts, width = np.frombuffer(file.read(16), dtype=np.int64).tolist()
+            file.seek(-16 * (texts + 1), os.SEEK_END)
+            index = np.frombuffer(file.read(16 * texts), dtype=np.int64).reshape(-1, 2)
+        order = np.argsort(index[:, 0])
+        begins = np.append(0, np.cumsum(index[:, 1]))[:-1]
+        return cls(path, index[order, 0], begins[order], index[order, 1], width)
+
+    def read(self, first: int, last: int, starts: Integers, into: Floats) -> None:
+        """Put the vectors of the texts ``first`` to ``last`` - 1 of the block where they belong.
+
+        Args:
+            starts: Where those of each of these texts begin.
+        """
+        low, high = np.searchsorted(self.places, (first, last)).tolist()
+        if low == high:
+            return
+        size = 4 * self.width
+        with self.path.open("rb", buffering=0) as file:
+            for number in range(low, high):
+                begin = int(starts[self.places[number] - first])
+                some = into[begin : begin + int(self.counts[number])]
+                rest, place = some.reshape(-1).view(np.uint8).data, int(self.begins[number]) * size
+                while rest:
+                    read = os.preadv(file.fileno(), [rest], place)
+                    if not read:
+                        raise OSError(f"{self.path} was cut off.")
+                    rest, place = rest[read:], place + read
+
+
+class PackedFiles:
+    """The vectors of N texts in files; see :class:`.Packed`.
+
+    In memory are eight bytes for each text.
+
+    Args:
+        blocks: The files of each block of texts.
+        size: Texts in a block; fewer in the last.
+
+    Attributes:
+        starts: (N + 1,) int64: where the vectors of each text begin.
+    """
+
+    def __init__(self, blocks: Sequence[Sequence[Path]], size: int) -> None:
+        self._blocks, self._size, self._width = blocks, size, 0
+        self._latest: tuple[int, list[_Piece]] = (-1, [])
+        counts = [np.zeros(0, dtype=np.int64)]
+        for number in range(len(blocks)):
+            pieces = self._pieces(number)
+            counts.append(np.zeros(sum(len(one.places) for one in pieces), dtype=np.int64))
+            for one in pieces:
+                counts[-1][one.places] = one.counts
+                self._width = max(self._width, one.width)
+        self.starts = np.append(0, np.cumsum(np.concatenate(counts)))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def rows(self, first: int, last: int) -> MultiVectors:
+        """The texts ``first`` to ``last`` - 1, read from the files."""
+        starts = self.starts[first : last + 1] - self.starts[first]
+        values = np.empty((int(starts[-1]), self._width), dtype=np.float32)
+        for number in range(first // self._size, -(-last // self._size)):
+            begin = number * self._size
+            low, high = max(first, begin), min(last, begin + self._size)
+            for one in self._pieces(number):
+                one.read(low - begin, high - begin, starts[low - first : high - first], values)
+        return MultiVectors(values, starts)
+
+    def _pieces(self, number: int) -> list[_Piece]:
+        """The files of a block; what they say of their texts is held of the latest block alone."""
+        if self._latest[0] != number:
+            self._latest = number, [_Piece.of(path) for path in self._blocks[number]]
+        return self._latest[1]
