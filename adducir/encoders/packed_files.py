@@ -1,15 +1,16 @@
 """Vectors of texts in the files of shards, written as they come and read by number.
 
-A file has the vectors of some texts of a block, one text's behind the other's, then two whole
-numbers for each text (its place in the block, and how many vectors it has), then how many texts
-there are and the numbers of a vector. The values are single precision, all else int64.
+A file has the vectors of some texts of one or several blocks, one text's behind the other's, then
+two whole numbers for each text (its place, those of the next block behind those of the one before,
+and how many vectors it has), then how many texts there are and the numbers of a vector. The values
+are single precision, all else int64.
 """
 
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ def write_packed(path: Path, texts: Iterable[tuple[int, Floats]]) -> None:
     """Write the vectors of texts; one text is held at a time.
 
     Args:
-        texts: The place of each text in its block, and its (T, D) vectors.
+        texts: The place of each text, and its (T, D) vectors.
 
     Raises:
         MachineError: The disk is full, or the place cannot be written.
@@ -39,9 +40,17 @@ def write_packed(path: Path, texts: Iterable[tuple[int, Floats]]) -> None:
         file.write(np.array([*index, len(index) // 2, width], dtype=np.int64).tobytes())
 
 
+class PackedPart(NamedTuple):
+    """The texts of one block in a file: those at the places ``first`` to ``end`` - 1."""
+
+    path: Path
+    first: int
+    end: int
+
+
 @dataclass(frozen=True)
 class _Piece:
-    """One file.
+    """The texts of a block in one file, read by their places in the block.
 
     Attributes:
         places: (n,) the texts' places in the block, rising.
@@ -57,16 +66,18 @@ class _Piece:
     width: int
 
     @classmethod
-    def of(cls, path: Path) -> Self:
+    def of(cls, part: PackedPart) -> Self:
         """What the end of a file says."""
-        with path.open("rb") as file:
+        with part.path.open("rb") as file:
             file.seek(-16, os.SEEK_END)
             texts, width = np.frombuffer(file.read(16), dtype=np.int64).tolist()
             file.seek(-16 * (texts + 1), os.SEEK_END)
             index = np.frombuffer(file.read(16 * texts), dtype=np.int64).reshape(-1, 2)
-        order = np.argsort(index[:, 0])
         begins = np.append(0, np.cumsum(index[:, 1]))[:-1]
-        return cls(path, index[order, 0], begins[order], index[order, 1], width)
+        order = np.argsort(index[:, 0])
+        order = order[slice(*np.searchsorted(index[order, 0], (part.first, part.end)))]
+        places = index[order, 0] - part.first
+        return cls(part.path, places, begins[order], index[order, 1], width)
 
     def read(self, first: int, last: int, starts: Integers, into: Floats) -> None:
         """Put the vectors of the texts ``first`` to ``last`` - 1 of the block where they belong.
@@ -96,14 +107,14 @@ class PackedFiles:
     In memory are eight bytes for each text.
 
     Args:
-        blocks: The files of each block of texts.
+        blocks: Where the texts of each block lie.
         size: Texts in a block; fewer in the last.
 
     Attributes:
         starts: (N + 1,) int64: where the vectors of each text begin.
     """
 
-    def __init__(self, blocks: Sequence[Sequence[Path]], size: int) -> None:
+    def __init__(self, blocks: Sequence[Sequence[PackedPart]], size: int) -> None:
         self._blocks, self._size, self._width = blocks, size, 0
         self._latest: tuple[int, list[_Piece]] = (-1, [])
         counts = [np.zeros(0, dtype=np.int64)]
@@ -132,5 +143,5 @@ class PackedFiles:
     def _pieces(self, number: int) -> list[_Piece]:
         """The files of a block; what they say of their texts is held of the latest block alone."""
         if self._latest[0] != number:
-            self._latest = number, [_Piece.of(path) for path in self._blocks[number]]
+            self._latest = number, [_Piece.of(part) for part in self._blocks[number]]
         return self._latest[1]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
@@ -19,7 +20,7 @@ from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.core.sharding.made import Made
 from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.encoders.maxsim import Floats, MultiVectors
-from adducir.encoders.packed_files import PackedFiles, write_packed
+from adducir.encoders.packed_files import PackedFiles, PackedPart, write_packed
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule, computed, token_batches
 from adducir.models.machine import choose_device, device_kind, device_of_worker, settle_threads
@@ -150,7 +151,8 @@ class VectorsWork:
         threads: Of each worker that has a process of its own.
         tokens: Padded tokens in a batch.
         block: Texts in a block.
-        shards: How many shards there are at least, as far as there are batches.
+        shards: How many items there are at least, as far as there are batches.
+        size: Items in a shard.
     """
 
     texts: Loader[Mapping[str, Readable]]
@@ -219,9 +221,16 @@ class _Builder:
 
     def make(self, items: Sequence[Block], path: Path) -> None:
         """See :class:`adducir.core.sharding.work.Builder`."""
-        (item,) = items
-        inputs, batches = self._read(item.name, item.first, item.end)
-        write_packed(path, vectors_of(inputs, batches[item.piece :: item.pieces]))
+        write_packed(path, self._vectors(items))
+
+    def _vectors(self, items: Sequence[Block]) -> Iterator[tuple[int, Floats]]:
+        """The places and the vectors of texts, block after block."""
+        before = 0
+        for item in items:
+            inputs, batches = self._read(item.name, item.first, item.end)
+            for place, vectors in vectors_of(inputs, batches[item.piece :: item.pieces]):
+                yield before + place, vectors
+            before += item.end - item.first
 
     def _block(self, name: str, first: int, end: int) -> tuple[Inputs, list[Numbers]]:
         return self._texts[name].block(first, end, self._tokens)
@@ -231,19 +240,24 @@ class VectorFiles(NamedTuple):
     """The vectors of a :class:`VectorsWork`, in files.
 
     Attributes:
-        blocks: By name, the files of each block.
+        blocks: By name, where the texts of each block lie.
         size: Texts in a block.
     """
 
-    blocks: Mapping[str, Sequence[Sequence[Path]]]
+    blocks: Mapping[str, Sequence[Sequence[PackedPart]]]
     size: int
 
     @classmethod
     def of(cls, work: VectorsWork, made: Made) -> Self:
         """Those that were made of some work."""
-        found: dict[str, dict[int, list[Path]]] = {name: {} for name in work.counts}
-        for item, path in zip(work.items(check=False), made.files, strict=True):
-            found[item.name].setdefault(item.first, []).append(path)
+        found: dict[str, dict[int, list[PackedPart]]] = {name: {} for name in work.counts}
+        items = work.items(check=False)
+        for path in made.files:
+            before = 0
+            for item in islice(items, work.size):
+                end = before + item.end - item.first
+                found[item.name].setdefault(item.first, []).append(PackedPart(path, before, end))
+                before = end
         return cls({name: [*blocks.values()] for name, blocks in found.items()}, work.block)
 
     def packed(self, name: str, first: int = 0, end: int | None = None) -> PackedFiles:
@@ -268,6 +282,7 @@ def encoded(
     how: Making,
     block: int = BLOCK,
     shards: int = SHARDS,
+    least: int = 1,
 ) -> Iterator[tuple[VectorFiles, Sharding]]:
     """Encode texts by name; the files are there inside the block.
 
@@ -276,7 +291,8 @@ def encoded(
         counts: How many these are, by name.
         how: How shards are made.
         block: Texts in a block, whose batches are cut by themselves.
-        shards: How many there are at least, as far as there are batches.
+        shards: How many there are at least, as far as there are batches and texts.
+        least: Texts of a shard at least, as far as there are others: short blocks share one.
 
     Yields:
         The files, and where other shards can be kept.
@@ -284,7 +300,10 @@ def encoded(
     Raises:
         IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
     """
-    work = VectorsWork(texts, counts, how.key, how.device, how.threads, how.tokens, block, shards)
+    most = -(-sum(counts.values()) // least)
+    given = how.key, how.device, how.threads, how.tokens, block, max(1, min(shards, most))
+    work = VectorsWork(texts, counts, *given)
+    work = replace(work, size=max(1, work.total // max(1, most)))
     with (
         sharding_or_temporary(how.sharding) as kept,
         kept.made(kept.folder(work), work, how.progress) as made,

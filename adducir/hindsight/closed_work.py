@@ -68,7 +68,7 @@ class ClosedWork:
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the sets."""
         files = {
-            name: [[path.name for path in block] for block in blocks]
+            name: [[part.path.name for part in block] for block in blocks]
             for name, blocks in self.vectors.blocks.items()
         }
         return {

@@ -1,21 +1,29 @@
 """``bm25:``: BM25 over each set of candidates by itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from adducir.core.recipe import Recipe
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import Local
 from adducir.corpora.sizes import BYTES_PER_DOCUMENT
 from adducir.datasets.spans.record import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.ranking import gold_ranks
+from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 from adducir.experiments.work import Work
+
+if TYPE_CHECKING:
+    from adducir.indexes.candidates import CandidateSet
+
+LEXICAL_BLOCK = 1 << 28
+"""Scores of a shard: some seconds; none are held."""
 
 
 class LexicalPart(Recipe):
@@ -59,19 +67,23 @@ class Lexical(RankingSystem):
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """See :meth:`RankingSystem.ranks`."""
-        rouge = step.study.recipe.rouge
-        return by_bm25(tasks, self.bm25, step.reads_of_context, context.threads, rouge=rouge)
+        data, rouge = step.data, step.study.recipe.rouge
+        ranker = LexicalRanker.load
+        given = self.bm25, step.reads_of_context, context.threads, rouge
+        work = RankingWork(
+            partial(ranker, data.tasks, *given),
+            *listed_sizes(tasks),
+            step.key(),
+            Local(LexicalRanker(tasks, *given)),
+            context.threads,
+            LEXICAL_BLOCK,
+        )
+        sharding = Sharding(step.path, context.execution, is_locked=True)
+        return ranked(work, tasks, sharding, context.progress)
 
 
-def by_bm25(
-    tasks: Sequence[SpanTask],
-    part: LexicalPart,
-    read: ContextRecipe,
-    threads: int | None = None,
-    *,
-    rouge: bool = False,
-) -> GoldRanks:
-    """The ranks that BM25 gives, with the statistics of each set of candidates by itself.
+class LexicalRanker:
+    """BM25 with the statistics of each set of candidates by itself; see :class:`.Ranker`.
 
     Args:
         tasks: What is ranked.
@@ -80,32 +92,59 @@ def by_bm25(
         threads: Threads that score; by default one per core.
         rouge: Whether ROUGE-L of what is ranked first is wanted, for which all is scored again.
     """
-    from adducir.indexes.analysis import Analysis
-    from adducir.indexes.candidates import RankingTask, gold_ranks_of_sets, lower_split, rank_sets
-    from adducir.indexes.models import Okapi
 
-    # The tokens of BM25 are words.
-    words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
+    device = "any"
 
-    def sets() -> Iterator[RankingTask]:
-        for task in tasks:
-            pairs = (context(span, read.left, read.right, words) for span in task.spans)
-            queries = [" ".join(side for side in pair if side) for pair in pairs]
-            yield RankingTask(task.texts, queries, task.gold.tolist())
+    def __init__(
+        self,
+        tasks: Sequence[SpanTask],
+        part: LexicalPart,
+        read: ContextRecipe,
+        threads: int | None = None,
+        rouge: bool = False,
+    ) -> None:
+        from adducir.indexes.analysis import Analysis
+        from adducir.indexes.candidates import lower_split
+        from adducir.indexes.candidates.vocabulary import vocabularies
+        from adducir.indexes.models import Okapi
 
-    model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
-    options: dict[str, Any] = {
-        "analysis": lower_split if part.analysis == "split" else Analysis(),
-        "threads": threads,
-    }
-    found = []
-    against = gold_ranks_of_sets(sets(), model, ties="against", **options)
-    expected = gold_ranks_of_sets(sets(), model, ties="expected", **options)
-    best = rank_sets(sets(), model, 1, **options) if rouge else repeat(None, len(tasks))
-    for task, last, middle, top in zip(tasks, against, expected, best, strict=True):
-        # last = better + tied, middle = better + (tied + 1) / 2
-        tied = np.rint(2 * (last - middle) + 1).astype(np.int64)
-        size = np.full(len(last), len(task.texts), dtype=np.int64)
-        first = None if top is None else top.numbers[:, 0].astype(np.int64)
-        found.append(ContextRanks(last - tied, tied, size, first))
-    return gold_ranks(tasks, found)
+        self._tasks, self._read, self._threads, self._rouge = tasks, read, threads, rouge
+        self._model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
+        self._vocabulary = vocabularies(lower_split if part.analysis == "split" else Analysis())
+        self._latest: tuple[int, Any] = (-1, None)
+
+    @classmethod
+    def load(cls, tasks: Callable[[], Iterable[SpanTask]], *given: Any) -> Self:
+        """In another process: over tasks that are read there."""
+        return cls(list(tasks()), *given)
+
+    def rank(self, some: Contexts) -> ContextRanks:
+        """See :meth:`.Ranker.rank`."""
+        task, read = self._tasks[some.task], self._read
+        # The tokens of BM25 are words.
+        words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
+        pairs = [
+            context(span, read.left, read.right, words)
+            for span in task.spans[some.first : some.end]
+        ]
+        queries = [" ".join(side for side in pair if side) for pair in pairs]
+        candidates = self._set(some.task)
+        gold = task.gold[some.first : some.end]
+        above, level = candidates.gold_counts(queries, gold, self._model)
+        first = None
+        if self._rouge:
+            best = candidates.rank(queries, self._model, 1).numbers[:, 0]
+            first = task.same.of[best.astype(np.int64)]
+        size = np.full(len(above), len(task.texts), dtype=np.int64)
+        return ContextRanks(above, level, size, first)
+
+    def _set(self, number: int) -> "CandidateSet":
+        """The candidates of a task; of several, the latest are held."""
+        from adducir.indexes.candidates import CandidateSet
+
+        if self._latest[0] != number:
+            self._latest = -1, None
+            texts = self._tasks[number].texts
+            self._latest = number, CandidateSet.over(texts, self._vocabulary(), self._threads)
+        found: CandidateSet = self._latest[1]
+        return found

@@ -14,7 +14,7 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.source_digests import source_digest
 from adducir.core.text_file import TextFile
-from adducir.core.unread import may_read
+from adducir.core.unread import may_read, stand_in
 from adducir.corpora.references import file_path
 from adducir.corpora.sizes import BYTES_PER_DOCUMENT, bytes_of_files
 from adducir.datasets.quotations.pools import read_pools
@@ -97,6 +97,20 @@ class SpanData:
             return float(sum(len(spans) * text for spans, text in each))
         text = self.bytes if listed(self.recipe.spans) else None
         return None if text is None else text * text / BYTES_PER_DOCUMENT
+
+    def blocks(self, size: int) -> str:
+        """How candidates are cut into blocks, where those of a context are more than so many.
+
+        Empty where they are not; a stand-in where that is not known, in a dry run.
+        """
+        if not self.is_read:
+            return stand_in(_paths(self.recipe, self.folder)[0], "candidates")
+        return f"{size}" if self._most > size else ""
+
+    @cached_property
+    def _most(self) -> int:
+        """Different candidates of a context, at most."""
+        return max(len(task.same.firsts) for task in self.tasks())
 
     @property
     def groups(self) -> frozenset[str]:

@@ -24,7 +24,7 @@ from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
 from adducir.encoders.encoding import SHARD
 from adducir.encoders.filed_ranks import filed_ranks
-from adducir.encoders.ranking import ContextRanks, Distinct, SpanTask
+from adducir.encoders.ranking import SpanTask
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source
@@ -33,7 +33,7 @@ from adducir.encoders.training import EncoderPlan
 from adducir.encoders.vector_file import FiledVectors, VectorFile
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.ranking import BLOCK, ranked
+from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
 from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
@@ -354,12 +354,12 @@ def by_encoder(
                 kept[place] = _filed(of_candidates, len(task.same.firsts), kept)
         of_contexts = rows("contexts")
 
-        def rank(place: int, task: SpanTask, same: Distinct) -> ContextRanks:
-            contexts = of_contexts.take(len(task.spans))
+        found = []
+        for place, task in enumerate(tasks):
+            contexts, same = of_contexts.take(len(task.spans)), task.same
             gold = same.of[task.gold]
-            return filed_ranks(contexts, kept[place], gold, same.counts, block=BLOCK)
-
-        return ranked(tasks, kept, rank, SILENT)
+            found.append(filed_ranks(contexts, kept[place], gold, same.counts, block=BLOCK))
+        return gold_ranks(tasks, found)
 
 
 def _filed(rows: Rows, count: int, kept: VectorFile) -> FiledVectors:

@@ -1,30 +1,29 @@
 """``colbert:`` and ``maxsim:``: late interaction of every context with every candidate."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
+from adducir.core.fingerprint import fingerprint
+from adducir.core.locks import locked
+from adducir.core.scratch import remove_parts
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.corpora.references import expanded
 from adducir.datasets.spans.record import context
-from adducir.encoders.maxsim import MultiVectors
-from adducir.encoders.ranking import (
-    ContextRanks,
-    Distinct,
-    Floats,
-    SpanTask,
-    by_maxsim,
-    context_ranks,
-)
+from adducir.encoders.filed_ranks import PART as BLOCK
+from adducir.encoders.ranking import ContextRanks, Integers, SpanTask, by_maxsim, context_ranks
 from adducir.encoders.reading import shared_room
 from adducir.encoders.settings import LengthPart
-from adducir.encoders.vector_file import FiledVectors, VectorFile
+from adducir.encoders.token_work import Inputs, Loader, Making, Readable, VectorFiles, encoded
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.ranking import BLOCK, ranked
+from adducir.experiments.known_item.ranking import BLOCK as SCORES
+from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 from adducir.experiments.work import (
     BYTES_PER_TOKEN,
@@ -36,12 +35,16 @@ from adducir.experiments.work import (
     together,
 )
 from adducir.models.artifacts import model_versions
-from adducir.models.batches import computed, token_batches
-from adducir.models.machine import choose_device
+from adducir.models.machine import Precision, choose_device, device_kind
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading, Tokens
 
+if TYPE_CHECKING:
+    import torch
+
+LEAST = 1000
+"""Texts of a shard, at least: starting a process takes as long as encoding some hundreds."""
 _READ = 1024
 """Documents that are cut into tokens at a time."""
 
@@ -85,10 +88,6 @@ class _Late(RankingSystem):
             "precision": study.recipe.precision,
         }
 
-    def identities(self, step: Ranking) -> Mapping[str, str]:
-        """See :meth:`RankingSystem.identities`."""
-        return {"model": self._source(step.study).identity()}
-
     def versions(self) -> Mapping[str, str]:
         """See :meth:`RankingSystem.versions`."""
         return model_versions()
@@ -108,21 +107,36 @@ class _Late(RankingSystem):
         read = forward(size, text / BYTES_PER_TOKEN, length, step.study.recipe.precision)
         return together(read, Work(("networks",), {"products": products}))
 
-    def load(self, study: Opened) -> LateInteraction:
-        """The model, reading as many tokens as the file says."""
-        model = LateInteraction.load(self._source(study), self.reading())
-        model.precision = study.recipe.precision
-        return model
+    def identities(self, step: Ranking) -> Mapping[str, str]:
+        """See :meth:`RankingSystem.identities`; larger sets are cut into blocks before batches."""
+        model, blocks = self._source(step.study).identity(), step.data.blocks(BLOCK)
+        return {"model": model, **({"blocks": blocks} if blocks else {})}
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
-        """See :meth:`RankingSystem.ranks`."""
-        model = self.load(step.study)
-        model.to(choose_device(context.device))
-        model.tokens = context.batch_tokens
-        where = (step.data.recipe, step.system)
-        kept = context.latest("vectors", where, lambda: VectorFile(step.study.folder))
-        read = step.reads_of_context
-        return by_late_interaction(model, tasks, kept, read, progress=context.progress)
+        """See :meth:`RankingSystem.ranks`.
+
+        The candidates' vectors are kept for the system's other contexts, as long as these are to
+        be ranked.
+        """
+        study, device = step.study, context.device
+        late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
+        late = replace(late, known=Local(tasks))
+        if context.execution.is_here:
+            late = replace(late, model=Local(late.load(choose_device(device))))
+        given = device, context.threads, context.batch_tokens, context.progress
+        of_system = fingerprint([self.fingerprint_inputs(study), self.identities(step)])
+        with locked(step.shared, context.progress):
+            kept, own = (
+                Making(key, Sharding(path, context.execution, is_locked=True), *given)
+                for path, key in (
+                    (step.shared, fingerprint([step.data.identity, of_system])),
+                    (step.path, step.key()),
+                )
+            )
+            found = by_late_interaction(late, tasks, step.reads_of_context, kept, own)
+            if not step.is_followed(context):
+                remove_parts(step.shared)
+        return found
 
 
 class ColBERT(_Late):
@@ -184,30 +198,143 @@ class MaxSim(_Late):
         )
 
 
+@dataclass(frozen=True)
+class Late:
+    """What late interaction computes with, in every process.
+
+    Attributes:
+        source: The model.
+        reading: How it reads texts.
+        precision: Of its layers.
+        tasks: Gives what is ranked, anew at each call and in the same order.
+        model: The model, in the process that has it.
+        known: What is ranked, in the process that has it.
+    """
+
+    source: ModelSource
+    reading: Reading
+    precision: Precision
+    tasks: Callable[[], Iterable[SpanTask]]
+    model: Local = NOT_LOADED
+    known: Local = NOT_LOADED
+
+    def load(self, device: "torch.device") -> LateInteraction:
+        """The model that this process has, or loads."""
+        found: LateInteraction = self.model.value or LateInteraction.load(self.source, self.reading)
+        found.precision = self.precision
+        found.to(device)
+        found.network.eval()
+        return found
+
+    def ranked(self) -> list[SpanTask]:
+        """What is ranked, as this process has or reads it."""
+        return list(self.tasks()) if self.known.value is None else self.known.value
+
+    def candidates(self, device: "torch.device") -> Mapping[str, Readable]:
+        """The different candidates of each task, by its place."""
+        model = self.load(device)
+
+        def documents(task: SpanTask, numbers: Integers) -> Inputs:
+            inputs = _Inputs(model, [task.texts[place] for place in task.same.firsts[numbers]])
+            return Inputs(inputs.lengths, partial(_encoded, model, inputs))
+
+        return {
+            name: Readable(partial(documents, task), np.arange(len(task.same.firsts)), device)
+            for name, task in _named("candidates", self.ranked())
+        }
+
+    def contexts(self, read: ContextRecipe, device: "torch.device") -> Mapping[str, Readable]:
+        """The contexts of each task; one longer than a query may be is cut at its outer ends."""
+        model = self.load(device)
+        nearest_of = partial(nearest, model.tokenizer, room=model.room_of_queries, side=read.tokens)
+
+        def queries(task: SpanTask, numbers: Integers) -> Inputs:
+            spans = [task.spans[number] for number in numbers]
+            pairs = [context(span, read.left, read.right, read.words) for span in spans]
+            inputs = model.queries([nearest_of(*pair) for pair in pairs])
+            return Inputs(list(map(len, inputs)), partial(_encoded, model, inputs))
+
+        return {
+            name: Readable(partial(queries, task), np.arange(len(task.spans)), device)
+            for name, task in _named("contexts", self.ranked())
+        }
+
+
+class LateRanker:
+    """Late interaction by vectors that lie in files; see :class:`.Ranker`.
+
+    Args:
+        late: What is ranked.
+        candidates: The vectors of the different candidates of each task.
+        contexts: The vectors of its contexts.
+    """
+
+    def __init__(self, late: Late, candidates: VectorFiles, contexts: VectorFiles) -> None:
+        import torch
+
+        self.device = device_kind(torch.device("cpu"))
+        self._tasks, self._candidates, self._contexts = late.ranked(), candidates, contexts
+        self._latest: tuple[int, Any] = (-1, None)
+
+    def rank(self, some: Contexts) -> ContextRanks:
+        """See :meth:`.Ranker.rank`."""
+        if self._latest[0] != some.task:
+            sides = (("candidates", self._candidates), ("contexts", self._contexts))
+            files = [of.packed(_name(side, some.task)) for side, of in sides]
+            self._latest = some.task, files
+        candidates, contexts = self._latest[1]
+        task, queries = self._tasks[some.task], contexts.rows(some.first, some.end)
+        gold = task.same.of[task.gold[some.first : some.end]]
+        return context_ranks(by_maxsim(queries, candidates), gold, task.same.counts, block=SCORES)
+
+
 def by_late_interaction(
-    model: LateInteraction,
+    late: Late,
     tasks: Sequence[SpanTask],
-    kept: VectorFile,
     read: ContextRecipe,
-    *,
-    progress: Progress = SILENT,
+    kept: Making,
+    own: Making,
+    block: int = SCORES,
 ) -> GoldRanks:
     """The ranks that late interaction gives to all candidates; see :func:`by_encoder`.
 
-    The candidates' vectors lie in a file, and are scored as they are read from it, some at a time.
-    A context that is longer than a query may be is cut at its outer ends.
+    The vectors lie in files, and are scored as they are read, some candidates at a time.
+
+    Args:
+        late: The model, and what is ranked.
+        tasks: The same, in this process.
+        read: What is read of contexts.
+        kept: How the vectors of candidates are made, and where they are kept.
+        own: How those of contexts are, and the ranks.
+        block: Scores of a shard of contexts.
     """
+    names, sizes = listed_sizes(tasks)
+    of_contexts, of_candidates = (
+        {_name(side, place): pair[which] for place, pair in enumerate(sizes)}
+        for which, side in enumerate(("contexts", "candidates"))
+    )
+    read_contexts, cut = Loader(partial(late.contexts, read)), {"block": BLOCK, "least": LEAST}
+    with (
+        encoded(Loader(late.candidates), of_candidates, kept, **cut) as (candidates, _),
+        encoded(read_contexts, of_contexts, own, **cut) as (contexts, beside),
+    ):
+        load = partial(LateRanker, late, candidates, contexts)
+        work = RankingWork(load, names, sizes, own.key, NOT_LOADED, own.threads, block)
+        return ranked(work, tasks, beside, own.progress)
 
-    def rank(place: int, task: SpanTask, same: Distinct) -> ContextRanks:
-        if place not in kept:
-            kept[place] = _filed(model, same.picked(task.texts), kept, progress)
-        pairs = [context(span, read.left, read.right, read.words) for span in task.spans]
-        room = model.room_of_queries
-        queries = [nearest(model.tokenizer, *pair, room, read.tokens) for pair in pairs]
-        score = by_maxsim(_vectors(model, model.queries(queries), progress), kept[place])
-        return context_ranks(score, same.of[task.gold], same.counts, block=BLOCK)
 
-    return ranked(tasks, kept, rank, progress)
+def _name(side: str, place: int) -> str:
+    return f"{side} of set {place + 1},"
+
+
+def _named(side: str, tasks: Sequence[SpanTask]) -> Iterator[tuple[str, SpanTask]]:
+    return ((_name(side, place), task) for place, task in enumerate(tasks))
+
+
+def _encoded(model: LateInteraction, inputs: Sequence[Tokens], places: Integers) -> Any:
+    """The padded vectors of some texts, and which of them count."""
+    with computing_in(model.precision, model.network):
+        return model.encoded([inputs[place] for place in places])
 
 
 class _Inputs(Sequence[Tokens]):
@@ -219,21 +346,18 @@ class _Inputs(Sequence[Tokens]):
 
     Attributes:
         lengths: (N,) tokens of each.
-        counted: (N,) how many of them count.
     """
 
     def __init__(self, model: LateInteraction, texts: Sequence[str]) -> None:
         ids, counts = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.bool_)]
-        lengths, counted = [], []
+        lengths = []
         for first in range(0, len(texts), _READ):
             some = model.documents(texts[first : first + _READ])
             ids.append(np.concatenate([one.ids for one in some]).astype(np.int32))
             counts.append(np.concatenate([one.counts for one in some]).astype(np.bool_))
             lengths += [len(one) for one in some]
-            counted += [int(one.counts.sum()) for one in some]
         self._ids, self._counts = np.concatenate(ids), np.concatenate(counts)
         self.lengths = np.array(lengths, dtype=np.int64)
-        self.counted = np.array(counted, dtype=np.int64)
         self._starts = np.append(0, np.cumsum(self.lengths))
 
     def __len__(self) -> int:
@@ -243,46 +367,6 @@ class _Inputs(Sequence[Tokens]):
         some = slice(self._starts[place], self._starts[place + 1])
         ids = self._ids[some].astype(np.int64)
         return Tokens(ids, np.ones_like(ids), self._counts[some].astype(np.int64))
-
-
-def _filed(
-    model: LateInteraction, texts: Sequence[str], kept: VectorFile, progress: Progress
-) -> FiledVectors:
-    """The vectors of documents that count, in a file."""
-    encoded = _Inputs(model, texts)
-    found = FiledVectors(kept, encoded.counted)
-    for number, vectors in _computed(model, encoded, encoded.lengths, progress):
-        found.put(number, vectors)
-    return found
-
-
-def _vectors(model: LateInteraction, encoded: Sequence[Tokens], progress: Progress) -> MultiVectors:
-    """The vectors that count, of each text."""
-    found = dict(_computed(model, encoded, list(map(len, encoded)), progress))
-    width = found[0].shape[1] if found else 0
-    return MultiVectors.of([found[number] for number in range(len(found))], width)
-
-
-def _computed(
-    model: LateInteraction,
-    encoded: Sequence[Tokens],
-    lengths: Sequence[int] | NDArray[np.int64],
-    progress: Progress,
-) -> Iterator[tuple[int, Floats]]:
-    """The number of each text, and its vectors that count."""
-    import torch
-
-    def compute(numbers: Any) -> Any:
-        with torch.inference_mode(), computing_in(model.precision, model.network):
-            return model.vectors([encoded[number] for number in numbers]).cpu().numpy()
-
-    model.network.eval()
-    batches = token_batches(lengths, model.tokens, model.network.device)
-    for numbers, values in computed(batches, compute):
-        for row, number in enumerate(numbers):
-            counts = encoded[number].counts.astype(bool)
-            yield int(number), values[row, : len(counts)][counts]
-        progress.advance(len(numbers))
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:

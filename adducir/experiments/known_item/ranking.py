@@ -1,55 +1,179 @@
-"""From the scores of candidates to the rank of each gold item."""
+"""Ranks of gold items in shards of contexts; see :mod:`adducir.core.sharding`.
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import replace
+Contexts are ranked in blocks with all of their candidates, as many as are ranked at a time anyway:
+which of them are together decides the last digits of scores. A shard is such a block, or several
+short ones. What ranks them is the system's.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from adducir.core.progress import Progress
-from adducir.encoders.ranking import ContextRanks, Distinct, SpanTask
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
+from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rouge import RougeL
+from adducir.models.machine import settle_threads
+from adducir.models.shards import read_shard, write_shard
 
 BLOCK = 1 << 22
 """Scores that are held at a time: 16 MB."""
 
 
+class Contexts(NamedTuple):
+    """The contexts ``first`` to ``end`` - 1 of a task."""
+
+    task: int
+    first: int
+    end: int
+
+
+class Ranker(Protocol):
+    """What ranks contexts of some tasks.
+
+    Attributes:
+        device: The kind of device that computes, as far as it determines ranks.
+    """
+
+    device: str
+
+    def rank(self, some: Contexts) -> ContextRanks:
+        """Where their gold items stand; ``first`` is a number among the different candidates."""
+
+
+@dataclass(frozen=True)
+class RankingWork:
+    """Ranks of all contexts of some tasks; see :class:`adducir.core.sharding.work.Work`.
+
+    Attributes:
+        load: Gives the ranker; anew in every process.
+        names: The contexts' ids, of one task after the other.
+        sizes: The contexts and the different candidates of each task.
+        key: The fingerprint of all that determines the ranks.
+        loaded: The ranker, in the process that has it.
+        threads: Of each worker that has a process of its own.
+        block: Scores that are held at a time.
+    """
+
+    load: Callable[[], Ranker]
+    names: Sequence[str]
+    sizes: Sequence[tuple[int, int]]
+    key: str = ""
+    loaded: Local = NOT_LOADED
+    threads: int | None = None
+    block: int = BLOCK
+    doing: str = "ranking"
+    unit: str = "blocks"
+    name: str = "ranks-{:06d}.safetensors"
+
+    @property
+    def total(self) -> int:
+        """See :class:`.Work`."""
+        return sum(1 for _ in self.items(check=False))
+
+    @property
+    def size(self) -> int:
+        """See :class:`.Work`: as many as have the scores of a full block, on average."""
+        scores = sum(contexts * candidates for contexts, candidates in self.sizes)
+        return max(1, self.total // max(1, -(-scores // self.block)))
+
+    def identity(self) -> Mapping[str, Any]:
+        """See :class:`.Work`: all that determines the ranks."""
+        names = fingerprint(self.names)
+        return {"key": self.key, "contexts": names, "sizes": self.sizes, "block": self.block}
+
+    def check(self) -> None:
+        """See :class:`.Work`: whoever made it has what the ranker reads."""
+
+    def items(self, *, check: bool) -> Iterator[Contexts]:
+        """See :class:`.Work`."""
+        del check
+        for task, (contexts, candidates) in enumerate(self.sizes):
+            step = max(1, self.block // max(candidates, 1))
+            for first in range(0, contexts, step):
+                yield Contexts(task, first, min(first + step, contexts))
+
+    def describe(self, item: Contexts) -> tuple[str, bytes]:
+        """See :class:`.Work`: the contexts are those of the key."""
+        before = sum(contexts for contexts, _ in self.sizes[: item.task])
+        first, last = (self.names[before + one] for one in (item.first, item.end - 1))
+        return first if first == last else f"{first} to {last}", b""
+
+    def builder(self, place: WorkerPlace) -> "_Builder":
+        """See :class:`.Work`."""
+        return _Builder(self, place)
+
+
+class _Builder:
+    """What makes shards of ranks."""
+
+    def __init__(self, work: RankingWork, place: WorkerPlace) -> None:
+        settle_threads(work.threads, place)
+        self._ranker: Ranker = work.loaded.value or work.load()
+        self.device = self._ranker.device
+
+    def make(self, items: Sequence[Contexts], path: Path) -> None:
+        """See :class:`adducir.core.sharding.work.Builder`."""
+        write_shard(path, _joined([vars(self._ranker.rank(item)) for item in items]))
+
+
 def ranked(
-    tasks: Sequence[SpanTask],
-    kept: Container[int],
-    rank: Callable[[int, SpanTask, Distinct], ContextRanks],
-    progress: Progress,
+    work: RankingWork, tasks: Sequence[SpanTask], sharding: Sharding, progress: Progress = SILENT
 ) -> GoldRanks:
     """The ranks of all tasks.
 
     Args:
+        work: What ranks them.
         tasks: What is ranked.
-        kept: The tasks, by their place, of whose candidates what is needed is there.
-        rank: Gives the ranks of a task, by its place, among its distinct candidates.
-        progress: Notified of each text.
+        sharding: Who does so, and beside which output shards are kept.
+
+    Raises:
+        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
     """
-    found = []
-    total = sum(len(task.spans) for task in tasks)
-    total += sum(len(task.same.firsts) for place, task in enumerate(tasks) if place not in kept)
-    progress.start("encoding", total, "texts")
-    try:
-        for place, task in enumerate(tasks):
-            stood = rank(place, task, task.same)
-            found.append(replace(stood, first=task.same.firsts[stood.first]))
-    finally:
-        progress.finish()
+    with sharding.made(sharding.folder(work), work, progress) as made:
+        whole = _joined([read_shard(path) for path in made.files])
+    ends = np.cumsum([contexts for contexts, _ in work.sizes])[:-1]
+    each = {name: np.split(values, ends) for name, values in whole.items()}
+    found = [
+        ContextRanks(**{name: parts[place] for name, parts in each.items()})
+        for place in range(len(tasks))
+    ]
     return gold_ranks(tasks, found)
 
 
+def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The arrays of several parts, one behind the other; what all lack is left out."""
+    names = [name for name, values in parts[0].items() if values is not None]
+    return {name: np.concatenate([one[name] for one in parts]) for name in names}
+
+
+def listed_sizes(tasks: Sequence[SpanTask]) -> tuple[list[str], list[tuple[int, int]]]:
+    """The ids of all contexts, and each task's contexts and different candidates, counted."""
+    names = [span.id for task in tasks for span in task.spans]
+    return names, [(len(task.spans), len(task.same.firsts)) for task in tasks]
+
+
 def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
-    """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
+    """The ranks of all tasks together, with the contexts' keys and ROUGE-L.
+
+    Args:
+        found: Their ``first`` are numbers among the different candidates.
+    """
     names = list(tasks[0].keys)
     rouge = RougeL()
     near = [
         rouge.score(task.texts[gold], task.texts[first])
         for task, one in zip(tasks, found, strict=True)
         if one.first is not None
-        for gold, first in zip(task.gold.tolist(), one.first.tolist(), strict=True)
+        for gold, first in zip(
+            task.gold.tolist(), task.same.firsts[one.first].tolist(), strict=True
+        )
     ]
     return GoldRanks(
         tuple(span.id for task in tasks for span in task.spans),

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from adducir.core.artifacts import read_manifest
+from adducir.core.artifacts import artifact_fingerprint, read_manifest
 from adducir.core.folders import name_in_study
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
@@ -64,6 +64,22 @@ class RankStep(ArtifactStep):
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
         return self.study.recipe.contexts[self.context_name]
+
+    @property
+    def shared(self) -> Path:
+        """Beside it shards are kept that the system's other contexts need, too."""
+        return self.path.parent
+
+    def key(self) -> str:
+        """The fingerprint of all that determines the ranks."""
+        return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
+
+    def is_followed(self, context: "Context") -> bool:
+        """Whether the system's candidates are to be ranked for another context after this one."""
+        goals = self.study.goals()
+        later = goals[goals.index(self) + 1 :]
+        same = [one for one in later if one.shared_work == self.shared_work]
+        return any(context.rebuild or one.why() for one in same)
 
     @property
     def _system(self) -> RankingSystem:

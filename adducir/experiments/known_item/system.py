@@ -73,6 +73,16 @@ class Ranking(Protocol):
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
 
+    @property
+    def shared(self) -> Path:
+        """Beside it shards are kept that the system's other contexts need, too."""
+
+    def key(self) -> str:
+        """The fingerprint of all that determines the ranks."""
+
+    def is_followed(self, context: Context) -> bool:
+        """Whether the system's candidates are to be ranked for another context after this one."""
+
 
 class RankingSystem(SystemEntry):
     """A row of the tables: what ranks the candidates of contexts.

@@ -202,9 +202,22 @@ class CandidateSet:
         Raises:
             UsageError: A query, the model or a gold candidate is not as it should be.
         """
-        put, numbers = self._put(queries), self._gold(gold, len(queries))
         if ties not in get_args(Ties):
             raise UsageError(f"ties must be 'against' or 'expected', not {ties!r}.")
+        above, level = self.gold_counts(queries, gold, model)
+        return above + level if ties == "against" else above + (level + 1) / 2
+
+    def gold_counts(
+        self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
+    ) -> tuple[Array, Array]:
+        """How many candidates score above each query's gold one, and how many level with it.
+
+        Arguments and errors are those of :meth:`gold_ranks`.
+
+        Returns:
+            (queries,) int64 each; the gold candidate is level with itself.
+        """
+        put, numbers = self._put(queries), self._gold(gold, len(queries))
         impacts = self._impacts(model)
         above = np.empty(len(numbers), dtype=np.int64)
         level = np.empty(len(numbers), dtype=np.int64)
@@ -213,7 +226,7 @@ class CandidateSet:
             count(impacts, put, numbers, low, high, above, level)
 
         self._in_threads(work, len(numbers))
-        return above + level if ties == "against" else above + (level + 1) / 2
+        return above, level
 
     def scores_absent_terms(self, model: Model) -> bool:
         """Whether a model adds something to candidates that lack a term, as BM25+ does.
