@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.encoders.packed_files import PackedRun
 from adducir.encoders.ranking import (
     SCORES,
     ContextRanks,
@@ -14,7 +15,6 @@ from adducir.encoders.ranking import (
     by_vectors,
     context_ranks,
 )
-from adducir.encoders.vector_file import FiledVectors
 
 PART = 1 << 15
 """Candidates whose vectors are held at a time: 96 MB of 768 numbers each, twice."""
@@ -22,7 +22,7 @@ PART = 1 << 15
 
 def filed_ranks(
     contexts: Floats,
-    candidates: FiledVectors,
+    candidates: PackedRun,
     gold: Integers,
     counts: Integers,
     *,

@@ -9,6 +9,7 @@ are single precision, all else int64.
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -85,20 +86,26 @@ class _Piece:
         Args:
             starts: Where those of each of these texts begin.
         """
-        low, high = np.searchsorted(self.places, (first, last)).tolist()
-        if low == high:
-            return
-        size = 4 * self.width
+        some = slice(*np.searchsorted(self.places, (first, last)))
+        sources, counts = self.begins[some], self.counts[some]
+        targets, size = starts[self.places[some] - first], 4 * self.width
+        # What lies together and belongs together is read at once.
+        ends = (sources + counts)[:-1] != sources[1:], (targets + counts)[:-1] != targets[1:]
+        cuts = np.flatnonzero(ends[0] | ends[1]) + 1
         with self.path.open("rb", buffering=0) as file:
-            for number in range(low, high):
-                begin = int(starts[self.places[number] - first])
-                some = into[begin : begin + int(self.counts[number])]
-                rest, place = some.reshape(-1).view(np.uint8).data, int(self.begins[number]) * size
-                while rest:
-                    read = os.preadv(file.fileno(), [rest], place)
-                    if not read:
-                        raise OSError(f"{self.path} was cut off.")
-                    rest, place = rest[read:], place + read
+            for run in np.split(np.arange(len(counts)), cuts) if len(counts) else ():
+                begin, end = targets[run[0]], targets[run[-1]] + counts[run[-1]]
+                _fill(into[begin:end], file, int(sources[run[0]]) * size)
+
+
+def _fill(values: Floats, file: FileIO, place: int) -> None:
+    """Read what stands at a place of a file."""
+    rest = values.reshape(-1).view(np.uint8).data
+    while rest:
+        read = os.preadv(file.fileno(), [rest], place)
+        if not read:
+            raise OSError(f"{file.name} was cut off.")
+        rest, place = rest[read:], place + read
 
 
 class PackedFiles:
@@ -145,3 +152,19 @@ class PackedFiles:
         if self._latest[0] != number:
             self._latest = number, [_Piece.of(part) for part in self._blocks[number]]
         return self._latest[1]
+
+
+@dataclass(frozen=True)
+class PackedRun:
+    """Some texts of others: ``first`` to ``first + count`` - 1."""
+
+    of: PackedFiles
+    first: int
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def rows(self, first: int, last: int) -> MultiVectors:
+        """The texts ``first`` to ``last`` - 1 of these."""
+        return self.of.rows(self.first + first, self.first + last)

@@ -1,8 +1,8 @@
 """Vectors of tasks' candidates and contexts in shards; see :mod:`adducir.core.sharding`.
 
 What takes long in ranking spans is encoding: texts and contexts, one task after another, are cut
-into shards of :data:`SHARD`, each a file with ``values``, (n, D) float32. Ranking by them is a
-product of matrices, and is done where the shards are put together.
+into shards of :data:`SHARD`, each a file of :mod:`.packed_files`. Ranking by them is a product of
+matrices, and is done where the shards are put together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,22 +12,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
+from adducir.core.sharding.made import Made
 from adducir.core.sharding.plan import digest_of
 from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.encoders.encoding import SHARD
 from adducir.encoders.items import Item, described
-from adducir.encoders.kinds import Floats
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.packed_files import PackedFiles, PackedPart, PackedRun, write_packed
 from adducir.encoders.ranking import Scored, SpanTask, by_vectors
 from adducir.encoders.sources import EncoderSource
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
 from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
-from adducir.models.shards import read_shard, write_shard
 
 Sides = Literal["both", "candidates", "contexts"]
 
@@ -60,7 +58,7 @@ class SpanWork:
     total: int | None = None
     doing: str = "encoding"
     unit: str = "texts"
-    name: str = "vectors-{:06d}.safetensors"
+    name: str = "vectors-{:06d}.f32"
 
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the vectors."""
@@ -73,6 +71,7 @@ class SpanWork:
             "options": given,
             "precision": self.precision,
             "items": digest_of(self.items(check=True), self.describe),
+            "file": self.name,
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }
@@ -122,26 +121,20 @@ class _Builder:
                 values.append(self._encoder.encode_documents(contents, **options))
             else:
                 values.append(self._encoder.encode_contexts(contents, **options))
-        write_shard(path, {"values": np.concatenate(values)})
+        write_packed(path, enumerate(row[None] for some in values for row in some))
 
 
 class Rows:
-    """The vectors of all shards, read from first to last."""
+    """The vectors of some work, from first to last."""
 
-    def __init__(self, files: Iterable[Path]) -> None:
-        self._files = iter(files)
-        self._rest: Floats = np.zeros((0, 0), dtype=np.float32)
+    def __init__(self, work: SpanWork, made: Made) -> None:
+        blocks = [[PackedPart(path, 0, work.size)] for path in made.files]
+        self._all, self._next = PackedFiles(blocks, work.size), 0
 
-    def take(self, count: int) -> Floats:
-        """(count, D) the next vectors."""
-        parts = []
-        while count:
-            if not len(self._rest):
-                self._rest = read_shard(next(self._files))["values"]
-            parts.append(self._rest[:count])
-            self._rest = self._rest[count:]
-            count -= len(parts[-1])
-        return np.concatenate(parts) if parts else np.zeros((0, self._rest.shape[1]), np.float32)
+    def take(self, count: int) -> PackedRun:
+        """The next ones, in their files."""
+        self._next += count
+        return PackedRun(self._all, self._next - count, count)
 
 
 @contextmanager
@@ -160,11 +153,12 @@ def scored_by_shards(
         sharding_or_temporary(sharding) as kept,
         kept.made(kept.folder(work), work, progress) as made,
     ):
-        rows = Rows(made.files)
+        rows = Rows(work, made)
         yield (_scored(task, rows) for task in work.tasks())
 
 
 def _scored(task: SpanTask, rows: Rows) -> Scored:
     same = task.same
-    candidates, contexts = rows.take(len(same.firsts)), rows.take(len(task.spans))
+    taken = rows.take(len(same.firsts)), rows.take(len(task.spans))
+    candidates, contexts = (one.rows(0, len(one)).values for one in taken)
     return task, by_vectors(contexts, candidates), same

@@ -107,9 +107,13 @@ def evidence_sets(folder: Path) -> None:
             ["deepct.weighting", "encoders.encoding", "rerankers.work"],
             ["deepct.model", "encoders.model", "rerankers.colbert"],
         ),
-        (known_item, ["encoders.span_work"], ["encoders.model", "experiments.known_item.late"]),
+        (
+            known_item,
+            ["encoders.span_work", "encoders.token_work"],
+            ["encoders.model", "encoders.token_work"],
+        ),
         (evidence_sets, ["selectors.work"], []),
-        (generation, ["hindsight.encoding"], ["hindsight.encoding", "generators.seq2seq"]),
+        (generation, ["encoders.token_work"], ["encoders.token_work", "generators.seq2seq"]),
     ],
     ids=["retrieval", "known-item", "evidence-sets", "grounded-generation"],
 )

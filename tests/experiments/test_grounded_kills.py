@@ -93,9 +93,8 @@ def workers_of(driver: subprocess.Popen[str]) -> list[psutil.Process]:
     return []
 
 
-@pytest.mark.slow
-def test_killed_workers_and_drivers_leave_the_same_artifacts(tmp_path: Path) -> None:
-    whole, killed = (study(tmp_path / name) for name in ("whole", "killed"))
+def check_kills(whole: Path, killed: Path) -> None:
+    """Make a study at once, and another by two workers who are killed; both are to be the same."""
     alone = started(whole)
     assert alone.wait() == 0, alone.stderr and alone.stderr.read()
     draw, kills = random.Random(3), {"driver": 0, "worker": 0}
@@ -126,3 +125,8 @@ def test_killed_workers_and_drivers_leave_the_same_artifacts(tmp_path: Path) -> 
     assert len(found) > 3
     assert found == digests(whole)
     assert not made(killed)
+
+
+@pytest.mark.slow
+def test_killed_workers_and_drivers_leave_the_same_artifacts(tmp_path: Path) -> None:
+    check_kills(*(study(tmp_path / name) for name in ("whole", "killed")))

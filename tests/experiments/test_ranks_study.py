@@ -28,9 +28,10 @@ from adducir.encoders.sources import encoder_source
 from adducir.evaluation.rank_files import read_ranks
 from adducir.evaluation.rouge import RougeL
 from adducir.experiments.experiment import plan_experiment
-from adducir.experiments.known_item.bm25 import LexicalPart, by_bm25
+from adducir.experiments.known_item.bm25 import LexicalPart, LexicalRanker
 from adducir.experiments.known_item.encoders import Trained
 from adducir.experiments.known_item.late import nearest
+from adducir.experiments.known_item.ranking import Contexts
 from adducir.experiments.known_item.recipe import DataRecipe, KnownItem
 from adducir.experiments.known_item.system import RANKING_SYSTEMS, ContextRecipe
 from adducir.models.loading import load_tokenizer
@@ -135,7 +136,7 @@ def test_bm25_against_a_plain_loop():
     spans.append(MaskedSpan("none", "g", ("zebra",), ("unheard",), ()))
     task = collection_task(spans)
     part, read = LexicalPart(k1=0.5, b=0.9), ContextRecipe(left=1, right=0)
-    found = by_bm25([task], part, read, threads=1)
+    found = LexicalRanker([task], part, read, 1).rank(Contexts(0, 0, len(spans)))
     texts = [text.lower().split() for text in task.texts]
     lengths = np.array([len(text) for text in texts])
     words = sorted({word for text in texts for word in text})
@@ -319,9 +320,10 @@ def test_tokens_of_each_side(place):
         MaskedSpan("1", "g", ("the cat ran fast .",), ("a dog .",), ("dogs run slow .",)),
         MaskedSpan("2", "g", ("slow .",), ("cats run .",), ("cats",)),
     ]
-    task = [collection_task(spans)]
-    two = by_bm25(task, LexicalPart(), ContextRecipe(tokens=2))
-    same = by_bm25(task, LexicalPart(), ContextRecipe(words=2))
+    two, same = (
+        LexicalRanker([collection_task(spans)], LexicalPart(), read).rank(Contexts(0, 0, 2))
+        for read in (ContextRecipe(tokens=2), ContextRecipe(words=2))
+    )
     assert two.better.tolist() == same.better.tolist()
 
 

@@ -373,6 +373,100 @@ def memory(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     )
 
 
+def late(model: Path) -> Any:
+    """Late interaction over two tasks."""
+    from adducir.experiments.known_item.late import Late
+    from adducir.models.sources import model_source
+    from adducir.rerankers.colbert import Reading
+
+    reading = Reading(16, 12, markers=None, special=False, fill=False)
+    return Late(model_source(str(model)), reading, "float32", some_tasks)
+
+
+def token_vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Blocks of four candidates of two tasks, of which two make a shard."""
+    from adducir.encoders.token_work import Loader, Making, Readable, encoded
+
+    found = late(models.get("encoder", tiny_bert))
+    counts = {
+        f"candidates of set {place + 1},": len(task.same.firsts)
+        for place, task in enumerate(some_tasks())
+    }
+
+    def make(sharding: Sharding | None) -> Any:
+        how = Making("x", sharding, "cpu", 1)
+        with encoded(Loader(found.candidates), counts, how, 4, least=7) as (files, _):
+            each = [files.read(name) for name in counts]
+            return [(one.values.tobytes(), one.starts.tolist()) for one in each]
+
+    whole = Readable.block
+
+    def spoilt(self: Readable, first: int, end: int, tokens: int | None) -> Any:
+        if first == 8 and end == 11:
+            raise ValueError("an odd candidate")
+        return whole(self, first, end, tokens)
+
+    return Kind(
+        make,
+        lambda patch: patch.setattr(Readable, "block", spoilt),
+        r"shard 2 \(candidates of set 2, 4 to 7, candidates of set 2, 8 to 10\): ValueError",
+        3,
+    )
+
+
+def ranks_of(found: Any) -> Any:
+    return found.qids, found.better.tobytes(), found.tied.tobytes(), found.rouge.tobytes()
+
+
+def ranking(load: Callable[[], Any], block: int, ranker: type, named: str, shards: int) -> Kind:
+    """Ranks of the contexts of two tasks."""
+    from adducir.experiments.known_item.ranking import RankingWork, listed_sizes, ranked
+
+    tasks = some_tasks()
+    work = RankingWork(load, *listed_sizes(tasks), "x", threads=1, block=block)
+
+    def make(sharding: Sharding | None) -> Any:
+        with sharding_or_temporary(sharding) as kept:
+            return ranks_of(ranked(work, tasks, kept))
+
+    whole = ranker.rank  # type: ignore[attr-defined]
+
+    def rank(self: Any, some: Any) -> Any:
+        if some.task == 1 and some.first <= 3 < some.end:
+            raise ValueError("an odd context")
+        return whole(self, some)
+
+    return Kind(make, lambda patch: patch.setattr(ranker, "rank", rank), named, shards)
+
+
+def ranks(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """By late interaction; two contexts, or of the second task three, in a shard."""
+    from adducir.encoders.token_work import Loader, Making, encoded
+    from adducir.experiments.known_item.late import LateRanker
+    from adducir.experiments.known_item.system import ContextRecipe
+
+    found, tasks, files = late(models.get("encoder", tiny_bert)), some_tasks(), []
+    of = {"candidates": found.candidates, "contexts": partial(found.contexts, ContextRecipe())}
+    for side, load in of.items():
+        sizes = [len(one.same.firsts if side == "candidates" else one.spans) for one in tasks]
+        counts = {f"{side} of set {place + 1},": size for place, size in enumerate(sizes)}
+        how = Making(side, Sharding(folder / side / "vectors", is_locked=True), "cpu")
+        with encoded(Loader(load), counts, how, 5) as (vectors, _):
+            files.append(vectors)
+    named = r"shard 6 \(s11 to s12\): ValueError: an odd context"
+    return ranking(partial(LateRanker, found, *files), 22, LateRanker, named, 11)
+
+
+def lexical(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """By BM25; all contexts of a task in a shard, so that there are two."""
+    from adducir.experiments.known_item.bm25 import LexicalPart, LexicalRanker
+    from adducir.experiments.known_item.system import ContextRecipe
+
+    load = partial(LexicalRanker.load, some_tasks, LexicalPart(), ContextRecipe(), 1, True)
+    named = r"shard 1 \(s9 to s19\): ValueError: an odd context"
+    return ranking(load, 130, LexicalRanker, named, 2)
+
+
 KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "pointwise": pointwise,
     "cached": cached,
@@ -383,4 +477,7 @@ KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "vectors": vectors,
     "closed": closed,
     "memory": memory,
+    "token vectors": token_vectors,
+    "ranks": ranks,
+    "lexical": lexical,
 }

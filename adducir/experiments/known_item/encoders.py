@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import model_validator
 
 from adducir.core.absent import gathering
@@ -22,7 +21,6 @@ from adducir.core.unread import may_read
 from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
-from adducir.encoders.encoding import SHARD
 from adducir.encoders.filed_ranks import filed_ranks
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.recipe import EncoderRecipe
@@ -30,7 +28,6 @@ from adducir.encoders.settings import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.span_work import Rows, Sides, SpanWork
 from adducir.encoders.training import EncoderPlan
-from adducir.encoders.vector_file import FiledVectors, VectorFile
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
@@ -66,10 +63,6 @@ class _Encoder(RankingSystem):
             return None
         precision = step.study.recipe.precision
         return forward(size, text / BYTES_PER_TOKEN, LONGEST / 2, precision)
-
-    def kept_for(self, step: Ranking) -> str:
-        """Steps for which this is the same share the vectors of candidates."""
-        return step.system
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.fingerprint_inputs`."""
@@ -111,10 +104,9 @@ class _Encoder(RankingSystem):
             threads=context.threads,
             tokens=context.batch_tokens,
         )
-        where = (step.data.recipe, self.kept_for(step))
-        kept = context.latest("vectors", where, lambda: VectorFile(step.study.folder))
-        sharding = Sharding(step.path, context.execution, is_locked=True)
-        return by_encoder(work, tasks, kept, sharding, context.progress)
+        own = Sharding(step.path, context.execution, is_locked=True)
+        with step.keeping(context) as kept:
+            return by_encoder(work, tasks, kept, own, context.progress)
 
 
 class Pretrained(_Encoder):
@@ -200,10 +192,6 @@ class Trained(_Encoder):
         """See :meth:`_Encoder.base`."""
         document = load(file_path(listed(self.train)[0], study.folder))
         return validate(document, EncoderRecipe, self.set).base
-
-    def kept_for(self, step: Ranking) -> str:
-        """See :meth:`_Encoder.kept_for`: it is another encoder for each context."""
-        return str(step.path)
 
 
 def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study: Opened) -> None:
@@ -328,8 +316,8 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
 def by_encoder(
     work: SpanWork,
     tasks: Sequence[SpanTask],
-    kept: VectorFile,
-    sharding: Sharding,
+    kept: Sharding,
+    own: Sharding,
     progress: Progress = SILENT,
 ) -> GoldRanks:
     """The ranks that a dual encoder gives.
@@ -337,34 +325,22 @@ def by_encoder(
     Args:
         work: The encoder and what it reads of contexts.
         tasks: What is ranked.
-        kept: The candidates' vectors, if they are there; they are added if not.
-        sharding: Who encodes.
+        kept: Who encodes candidates, and beside what their vectors are kept.
+        own: The same of contexts.
         progress: Notified of each shard.
     """
     with ExitStack() as stack:
 
-        def rows(sides: Sides) -> Rows:
+        def rows(sides: Sides, sharding: Sharding) -> Rows:
             one = replace(work, sides=sides)
             made = sharding.made(sharding.folder(one), one, progress)
-            return Rows(stack.enter_context(made).files)
+            return Rows(one, stack.enter_context(made))
 
-        if not all(place in kept for place in range(len(tasks))):
-            of_candidates = rows("candidates")
-            for place, task in enumerate(tasks):
-                kept[place] = _filed(of_candidates, len(task.same.firsts), kept)
-        of_contexts = rows("contexts")
-
+        candidates, contexts = rows("candidates", kept), rows("contexts", own)
         found = []
-        for place, task in enumerate(tasks):
-            contexts, same = of_contexts.take(len(task.spans)), task.same
-            gold = same.of[task.gold]
-            found.append(filed_ranks(contexts, kept[place], gold, same.counts, block=BLOCK))
+        for task in tasks:
+            same, queries = task.same, contexts.take(len(task.spans))
+            vectors, gold = queries.rows(0, len(queries)).values, same.of[task.gold]
+            among = candidates.take(len(same.firsts))
+            found.append(filed_ranks(vectors, among, gold, same.counts, block=BLOCK))
         return gold_ranks(tasks, found)
-
-
-def _filed(rows: Rows, count: int, kept: VectorFile) -> FiledVectors:
-    """The next vectors, one for each of so many texts, in the file."""
-    found = FiledVectors(kept, np.ones(count, dtype=np.int64))
-    for first in range(0, count, SHARD):
-        found.put(first, rows.take(min(SHARD, count - first)))
-    return found

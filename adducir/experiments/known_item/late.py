@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adducir.core.fingerprint import fingerprint
-from adducir.core.locks import locked
-from adducir.core.scratch import remove_parts
 from adducir.core.sharding.gathering import Sharding
 from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.corpora.references import expanded
@@ -113,30 +111,20 @@ class _Late(RankingSystem):
         return {"model": model, **({"blocks": blocks} if blocks else {})}
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
-        """See :meth:`RankingSystem.ranks`.
-
-        The candidates' vectors are kept for the system's other contexts, as long as these are to
-        be ranked.
-        """
+        """See :meth:`RankingSystem.ranks`."""
         study, device = step.study, context.device
         late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
         late = replace(late, known=Local(tasks))
         if context.execution.is_here:
             late = replace(late, model=Local(late.load(choose_device(device))))
         given = device, context.threads, context.batch_tokens, context.progress
-        of_system = fingerprint([self.fingerprint_inputs(study), self.identities(step)])
-        with locked(step.shared, context.progress):
-            kept, own = (
-                Making(key, Sharding(path, context.execution, is_locked=True), *given)
-                for path, key in (
-                    (step.shared, fingerprint([step.data.identity, of_system])),
-                    (step.path, step.key()),
-                )
-            )
-            found = by_late_interaction(late, tasks, step.reads_of_context, kept, own)
-            if not step.is_followed(context):
-                remove_parts(step.shared)
-        return found
+        of_system = [step.data.identity, self.fingerprint_inputs(study), self.identities(step)]
+        own = Sharding(step.path, context.execution, is_locked=True)
+        with step.keeping(context) as kept:
+            of_candidates = Making(fingerprint(of_system), kept, *given)
+            of_contexts = Making(step.key(), own, *given)
+            read = step.reads_of_context
+            return by_late_interaction(late, tasks, read, of_candidates, of_contexts)
 
 
 class ColBERT(_Late):

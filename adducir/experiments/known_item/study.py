@@ -1,6 +1,7 @@
 """Opens a study of known-item search, and plans its trainings and rankings."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from adducir.core.artifacts import artifact_fingerprint, read_manifest
 from adducir.core.folders import name_in_study
+from adducir.core.locks import locked
+from adducir.core.scratch import remove_parts
+from adducir.core.sharding.gathering import Sharding
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
@@ -65,21 +69,27 @@ class RankStep(ArtifactStep):
         """What is read of contexts."""
         return self.study.recipe.contexts[self.context_name]
 
-    @property
-    def shared(self) -> Path:
-        """Beside it shards are kept that the system's other contexts need, too."""
-        return self.path.parent
-
     def key(self) -> str:
         """The fingerprint of all that determines the ranks."""
         return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
 
-    def is_followed(self, context: "Context") -> bool:
-        """Whether the system's candidates are to be ranked for another context after this one."""
-        goals = self.study.goals()
-        later = goals[goals.index(self) + 1 :]
-        same = [one for one in later if one.shared_work == self.shared_work]
-        return any(context.rebuild or one.why() for one in same)
+    @contextmanager
+    def keeping(self, context: "Context") -> "Iterator[Sharding]":
+        """Who makes the candidates' vectors, and beside what they are kept; see :class:`.Ranking`.
+
+        Another process may rank another context by them: whoever works with them holds a lock.
+        """
+        if self.shared_work is None:
+            yield Sharding(self.path, context.execution, is_locked=True)
+            return
+        of_system = self.path.parent
+        with locked(of_system, context.progress):
+            yield Sharding(of_system, context.execution, is_locked=True)
+            goals = self.study.goals()
+            later = goals[goals.index(self) + 1 :]
+            same = [one for one in later if one.shared_work == self.shared_work]
+            if not any(context.rebuild or one.why() for one in same):
+                remove_parts(of_system)
 
     @property
     def _system(self) -> RankingSystem:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
+from adducir.core.sharding.gathering import Sharding
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import Some
 from adducir.evaluation.gold_ranks import GoldRanks
@@ -73,15 +75,14 @@ class Ranking(Protocol):
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
 
-    @property
-    def shared(self) -> Path:
-        """Beside it shards are kept that the system's other contexts need, too."""
-
     def key(self) -> str:
         """The fingerprint of all that determines the ranks."""
 
-    def is_followed(self, context: Context) -> bool:
-        """Whether the system's candidates are to be ranked for another context after this one."""
+    def keeping(self, context: Context) -> AbstractContextManager[Sharding]:
+        """Who makes the candidates' vectors, which the system's other contexts need as well.
+
+        When the block ends well, they are removed unless another context is to be ranked.
+        """
 
 
 class RankingSystem(SystemEntry):
