@@ -34,6 +34,7 @@ from training_memory import peak
 
 from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.ranking import SpanTask
+from adducir.evaluation.gold_ranks import GoldRanks
 
 QUESTIONS, CONTEXTS = 300, 32
 TEXTS = {
@@ -97,8 +98,10 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     import numpy as np
     import transformers
 
-    from adducir.encoders.vector_file import VectorFile
-    from adducir.experiments.known_item.late import by_late_interaction
+    from adducir.core.sharding.gathering import Sharding
+    from adducir.core.sharding.work import Local
+    from adducir.encoders.token_work import Making
+    from adducir.experiments.known_item.late import Late, by_late_interaction
     from adducir.experiments.known_item.system import ContextRecipe
     from adducir.models.sources import model_source
     from adducir.rerankers.colbert import LateInteraction, Reading
@@ -117,7 +120,8 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     transformers.BertModel(config).save_pretrained(folder / "base")
     tokenizer.save_pretrained(folder / "base")
     reading = Reading(document_length=64, markers=None, special=False, fill=False)
-    model = LateInteraction.load(model_source(str(folder / "base")), reading)
+    source = model_source(str(folder / "base"))
+    model = Local(LateInteraction.load(source, reading))
 
     def task(size: int) -> SpanTask:
         texts = [text for _, text in documents(size, 40)]
@@ -128,11 +132,16 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
         gold = np.arange(1, 1 + len(spans), dtype=np.int64)
         return SpanTask(spans, texts, [f"d{n}" for n in range(size)], gold)
 
-    by_late_interaction(model, [task(64)], VectorFile(folder), ContextRecipe())
+    def ranked(tasks: list[SpanTask]) -> GoldRanks:
+        late = Late(source, reading, "float32", tasks.copy, model, Local(tasks))
+        how = Making("", Sharding(folder / f"{len(tasks[0].texts)}", is_locked=True), "cpu")
+        return by_late_interaction(late, tasks, ContextRecipe(), how, how)
+
+    ranked([task(64)])
     whole = task(count)
 
     def work() -> bytes:
-        found = by_late_interaction(model, [whole], VectorFile(folder), ContextRecipe())
+        found = ranked([whole])
         return found.better.tobytes() + found.tied.tobytes()
 
     return work
