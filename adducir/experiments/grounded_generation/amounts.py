@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from adducir.encoders.token_work import BLOCK, PART
 from adducir.experiments.grounded_generation.data import Counts
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.work import (
@@ -26,7 +27,6 @@ from adducir.experiments.work import (
     together,
 )
 from adducir.generators.kinds import LexicalMixture
-from adducir.hindsight.encoding import BLOCK, PART
 from adducir.hindsight.losses import READS, TRAINS
 from adducir.hindsight.recipe import PhaseRecipe, RetrieverRecipe
 from adducir.models.sizes import NetworkSize
