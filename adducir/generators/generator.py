@@ -55,11 +55,13 @@ class Generator(torch.nn.Module, ABC):
 
     Attributes:
         pairs: Pairs of context and passage that are computed at a time without gradient.
-        tokens: Padded tokens in a batch where texts are written; None for what suits the device.
+        tokens: Padded tokens in a batch without gradient; None for what suits the device.
+        pair_length: Tokens of a pair with its target, at most; None where no network reads them.
     """
 
     pairs: ClassVar[int] = 128
     tokens: int | None = None
+    pair_length: int | None = None
 
     @abstractmethod
     def read(self, texts: Texts) -> Any:
@@ -80,6 +82,26 @@ class Generator(torch.nn.Module, ABC):
             contexts: (B,) numbers of contexts.
             passages: (B, k) numbers of passages.
         """
+
+    def likelihoods(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
+        """(n, k) what :meth:`log_likelihood` gives, without gradient, some pairs at a time.
+
+        They are :attr:`pairs`, or all of a context, or as many as have :attr:`tokens`.
+        """
+        count = most = passages.shape[1]
+        pairs = self.pairs
+        if self.tokens is not None and self.pair_length is not None:
+            pairs = most = max(1, min(pairs, self.tokens // self.pair_length))
+        size, cuts = max(1, pairs // count), range(most, count, most)
+        with torch.inference_mode():
+            each = [
+                [
+                    self.log_likelihood(read, contexts[first : first + size], some)
+                    for some in np.split(passages[first : first + size], cuts, axis=1)
+                ]
+                for first in range(0, len(contexts), size)
+            ]
+            return torch.cat([torch.cat(parts, dim=1) for parts in each])
 
     @abstractmethod
     def write(

@@ -56,6 +56,7 @@ class Seq2Seq(Generator):
         (self.separator,) = self._ids([f" {separator} " if separator else " "])
         longest = getattr(network.config, "max_position_embeddings", None)
         most = lengths[0] + len(self.separator) + lengths[1]
+        self.pair_length = most + lengths[2]
         if longest is not None and max(most, lengths[2]) > longest:
             raise InputError(
                 f"input, separator and passage have {most} tokens together, the target "

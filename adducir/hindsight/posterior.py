@@ -4,70 +4,68 @@ With a uniform prior P(z|x,y) is their softmax (Hindsight, figures 4 and 5); wit
 prior it is the softmax of their sums with its scores.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
+from adducir.core.sharding.gathering import sharding_or_temporary
+from adducir.encoders.token_work import Loader, Making
+from adducir.hindsight.closed import ClosedSets
+from adducir.hindsight.context_work import Computing, ContextWork
 from adducir.hindsight.model import Data, Hindsight
-from adducir.models.shards import is_whole, read_shard, write_shard
+from adducir.models.batches import batch_rule
+from adducir.models.shards import read_shard, write_shard
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
-_PART = 256
-"""Contexts of a part that survives a kill."""
+SHARD = 256
+"""Contexts in a shard."""
 
 
-def likelihoods(
-    model: Hindsight,
-    data: Data,
-    contexts: Numbers,
-    passages: Numbers,
-    *,
-    parts: Path | None = None,
-    progress: Progress = SILENT,
-) -> Floats:
+@dataclass(frozen=True)
+class Targets:
+    """Targets and the passages that they may be grounded in; see :class:`.Computing`.
+
+    Attributes:
+        model: The three parts.
+        data: What they read.
+        rows: (n,) the places of contexts that have one.
+        closed: What is ranked for the contexts.
+    """
+
+    model: Hindsight
+    data: Data
+    rows: Numbers
+    closed: ClosedSets
+
+    def write(self, rows: Numbers, path: Path) -> None:
+        """See :meth:`.Computing.write`."""
+        of, generator = self.rows[rows], self.model.eval().generator
+        given = self.data.texts, self.closed.contexts[of], self.closed.retriever[of]
+        found = generator.likelihoods(*given).float().cpu().numpy()
+        write_shard(path, {"values": found})
+
+
+def likelihoods(targets: Loader[Targets], names: Sequence[str], how: Making) -> Floats:
     """(n, r) log P(y|x,z) of whole targets.
 
     Args:
-        model: The three parts.
-        data: What they read.
-        contexts: (n,) numbers of contexts that have a target.
-        passages: (n, r) numbers of passages.
-        parts: A folder that keeps what is done, so that a kill loses little.
-        progress: Notified of each context.
+        targets: The targets.
+        names: (n,) the contexts' ids.
+        how: How shards are made.
+
+    Raises:
+        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
     """
-    model.eval()
-    found = [np.zeros((0, passages.shape[1]), dtype=np.float32)]
-    progress.start("scoring targets", len(contexts), "contexts")
-    try:
-        for first in range(0, len(contexts), _PART):
-            path = None if parts is None else parts / f"likelihoods-{first}.safetensors"
-            some = slice(first, first + _PART)
-            if path is not None and is_whole(path):
-                values = read_shard(path)["values"]
-            else:
-                values = _computed(model, data, contexts[some], passages[some])
-                if path is not None:
-                    write_shard(path, {"values": values})
-            found.append(values)
-            progress.advance(len(values))
-    finally:
-        progress.finish()
-    return np.concatenate(found)
-
-
-def _computed(model: Hindsight, data: Data, contexts: Numbers, passages: Numbers) -> Floats:
-    size = max(1, model.generator.pairs // passages.shape[1])
-    with torch.inference_mode():
-        each = [
-            model.generator.log_likelihood(
-                data.texts, contexts[first : first + size], passages[first : first + size]
-            )
-            for first in range(0, len(contexts), size)
-        ]
-    found: Floats = torch.cat(each).float().cpu().numpy()
-    return found
+    none = np.zeros((0, targets.get(how.chosen()).closed.retriever.shape[1]), dtype=np.float32)
+    computing = Loader[Computing](targets.load, targets.loaded)
+    work = ContextWork.of(computing, names, SHARD, "scoring targets", how, batch_rule(how.tokens))
+    with (
+        sharding_or_temporary(how.sharding) as kept,
+        kept.made(kept.folder(work), work, how.progress) as made,
+    ):
+        return np.concatenate([none, *(read_shard(path)["values"] for path in made.files)])

@@ -307,15 +307,16 @@ def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from adducir.encoders.token_work import Loader, Making, encoded
     from adducir.hindsight import closed as ranking
     from adducir.hindsight.closed import ClosedRequest, ClosedSets
-    from adducir.hindsight.closed_work import ClosedWork
+    from adducir.hindsight.closed_work import ClosedComputing
+    from adducir.hindsight.context_work import ContextWork
 
     model = models.get("encoder", tiny_bert)
     how = Making("x", Sharding(folder / "passages" / "vectors", is_locked=True), "cpu")
     with encoded(Loader(partial(passages_of, model)), {"retriever": 100}, how, 40) as (files, _):
         pass
     names = [f"c{number}" for number in range(23)]
-    loader = Loader(partial(request, model))
-    work = ClosedWork(loader, files, names, "x", "cpu", threads=1, part=2, size=5)
+    load = partial(ClosedComputing, Loader(partial(request, model)), files, 2)
+    work = ContextWork(Loader(load), names, 5, key="x", device="cpu", threads=1)
 
     def make(sharding: Sharding | None) -> Any:
         with (

@@ -1,25 +1,23 @@
 """The steps of the test contexts: what a system ranks and writes, and how probable targets are."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import orjson
-
 from adducir.core.artifacts import read_manifest
-from adducir.core.files import writing_text
 from adducir.evaluation.seeds import run_name
 from adducir.experiments.grounded_generation.amounts import ranked_by_words
-from adducir.experiments.grounded_generation.opened import Opened
-from adducir.experiments.grounded_generation.steps import (
-    CLOSED,
-    ClosedStep,
-    PartsStep,
-    PhaseStep,
+from adducir.experiments.grounded_generation.loading import (
+    targets_of,
+    targets_with,
+    writing_of,
+    writing_with,
 )
+from adducir.experiments.grounded_generation.opened import Opened
+from adducir.experiments.grounded_generation.steps import ClosedStep, PartsStep, PhaseStep
 from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.experiments.work import Work, together
-from adducir.models.machine import using_threads
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -107,23 +105,17 @@ class AnswerStep(ClosedStep):
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
         counts = super().fill_by_parts(folder, parts, context)
-        decode = self.study.recipe.decode
-        if decode is None:
+        if self.study.recipe.decode is None:
             return counts
-        from adducir.hindsight.closed import ClosedSets
-        from adducir.hindsight.decoding import answers
+        from adducir.core.sharding.work import Local
+        from adducir.encoders.token_work import Loader
+        from adducir.hindsight.decoding import write_answers
 
-        model, data = self.loaded(context)
-        model.generator.tokens = context.batch_tokens
-        closed = ClosedSets.load(folder / CLOSED)
-        problem = self.study.data.problem()
-        with using_threads(context.threads), writing_text(folder / TEXTS) as handle:
-            for number, outputs in answers(
-                model, data, problem, closed, decode, progress=context.progress
-            ):
-                written = [{"text": text, "docno": docno} for text, docno in outputs]
-                record = {"id": problem.contexts[number].id, "outputs": written}
-                handle.write(orjson.dumps(record).decode() + "\n")
+        given = self.loading, folder, context.batch_tokens
+        writing = writing_with(*given, *self.loaded(context))
+        names = [writing.problem.contexts[number].id for number in writing.closed.contexts]
+        load = Loader(partial(writing_of, *given), Local(writing))
+        write_answers(load, names, self.making(context), folder / TEXTS)
         return counts
 
 
@@ -158,26 +150,19 @@ class LikelihoodStep(PartsStep):
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
-        import numpy as np
-
+        from adducir.core.sharding.work import Local
+        from adducir.encoders.token_work import Loader
         from adducir.hindsight.posterior import likelihoods
         from adducir.models.shards import write_shard
 
-        contexts = self.study.data.problem().contexts
-        closed = self.answer.read()
-        rows = [row for row, n in enumerate(closed.contexts) if contexts[n].target]
-        model, data = self.loaded(context)
-        found = likelihoods(
-            model,
-            data,
-            closed.contexts[rows],
-            closed.retriever[rows],
-            parts=parts,
-            progress=context.progress,
-        )
-        numbers = np.array(rows, dtype=np.int64)
-        write_shard(folder / LIKELIHOODS, {"rows": numbers, "values": found})
-        return {"contexts": len(rows)}
+        given = self.loading, self.answer.path, context.batch_tokens
+        targets = targets_with(*given, *self.loaded(context))
+        every = self.study.data.problem().contexts
+        names = [every[number].id for number in targets.closed.contexts[targets.rows]]
+        load = Loader(partial(targets_of, *given), Local(targets))
+        found = likelihoods(load, names, self.making(context))
+        write_shard(folder / LIKELIHOODS, {"rows": targets.rows, "values": found})
+        return {"contexts": len(names)}
 
     def read(self) -> tuple[Any, Any]:
         """Rows of the answers' lists whose contexts have a target, and (n, r) log P(y|x,z)."""

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.sharding.work import NOT_LOADED, Local
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.hindsight.building import Frozen, Problem
     from adducir.hindsight.closed import ClosedRequest
+    from adducir.hindsight.decoding import Writing
     from adducir.hindsight.model import Data, Hindsight
+    from adducir.hindsight.posterior import Targets
 
 VECTORS = "vectors.safetensors"
 CANDIDATES = "candidates.safetensors"
 WEIGHTS = "weights.safetensors"
+CLOSED = "closed.safetensors"
 
 
 @dataclass(frozen=True)
@@ -146,3 +151,47 @@ def request_with(
     if candidates is not None and closed.candidate_depth < len(problem.passages):
         some = Candidates.load(candidates / CANDIDATES).of(contexts)
     return ClosedRequest(model, data, contexts, closed.depth, some, closed.precision)
+
+
+def targets_of(
+    loading: Loading, answers: Path, tokens: int | None, device: "torch.device"
+) -> "Targets":
+    """The targets of the contexts that were answered, as far as they have one.
+
+    Args:
+        answers: The artifact of what was ranked for them.
+        tokens: Padded tokens in a batch.
+    """
+    return targets_with(loading, answers, tokens, *loading.parts(device))
+
+
+def targets_with(
+    loading: Loading, answers: Path, tokens: int | None, model: "Hindsight", data: "Data"
+) -> "Targets":
+    """The same, with what is loaded already."""
+    from adducir.hindsight.closed import ClosedSets
+    from adducir.hindsight.posterior import Targets
+
+    closed, contexts = ClosedSets.load(answers / CLOSED), loading.problem().contexts
+    rows = [row for row, number in enumerate(closed.contexts) if contexts[number].target]
+    model.generator.tokens = tokens
+    return Targets(model, data, np.array(rows, dtype=np.int64), closed)
+
+
+def writing_of(
+    loading: Loading, answers: Path, tokens: int | None, device: "torch.device"
+) -> "Writing":
+    """What writes texts for the contexts of an artifact's lists; see :func:`targets_of`."""
+    return writing_with(loading, answers, tokens, *loading.parts(device))
+
+
+def writing_with(
+    loading: Loading, answers: Path, tokens: int | None, model: "Hindsight", data: "Data"
+) -> "Writing":
+    """The same, with what is loaded already."""
+    from adducir.hindsight.closed import ClosedSets
+    from adducir.hindsight.decoding import Writing
+
+    model.generator.tokens = tokens
+    closed = ClosedSets.load(answers / CLOSED)
+    return Writing(model, data, loading.problem(), closed, loading.recipe.decode)

@@ -13,6 +13,7 @@ from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.amounts import Amounts, candidates
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,
+    CLOSED,
     VECTORS,
     WEIGHTS,
     Loading,
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.hindsight.closed import ClosedSets
     from adducir.hindsight.model import Data, Hindsight
-
-CLOSED = "closed.safetensors"
 
 
 class PartsStep(ArtifactStep):
