@@ -49,8 +49,8 @@ def experiment(
     batch_tokens: Annotated[
         int | None,
         option(
-            "Padded tokens in a batch of what networks compute, trainings and likelihoods of "
-            "targets aside. Figures depend on it in their last digits.",
+            "Padded tokens in a batch of what networks compute, trainings aside. Figures depend "
+            "on it in their last digits.",
             min=1,
             shown="2,048 on a CPU, 16,384 on a GPU",
         ),

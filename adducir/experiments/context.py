@@ -23,9 +23,8 @@ class Resources:
         workers: Processes that make the shards of one step.
         ray: The address of a Ray cluster that makes them.
         processes: Processes that train one model together.
-        batch_tokens: Padded tokens in a batch of what networks compute, trainings and likelihoods
-            of targets aside; None for what suits the device. Figures depend on it in their last
-            digits.
+        batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; None for
+            what suits the device. Figures depend on it in their last digits.
         mixed_devices: Accept shards of one step that unlike kinds of devices made.
 
     Raises:

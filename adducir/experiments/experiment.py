@@ -103,9 +103,9 @@ def run_experiment(
         workers: How many processes make the shards of one step, such as a reranked run.
         ray: The address of a Ray cluster that makes them.
         processes: How many processes train one model together, one per GPU.
-        batch_tokens: Padded tokens in a batch of what networks compute, trainings and likelihoods
-            of targets aside; by default 2,048 on a CPU, 16,384 on a GPU. Figures depend on it in
-            their last digits.
+        batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; by default
+            2,048 on a CPU, 16,384 on a GPU (likelihoods of targets: 128 pairs). Figures depend on
+            it in their last digits.
         mixed_devices: Accept shards of one step that unlike kinds of devices made; the manifest, or
             the run's metadata, then says which.
         allow_code: Whether Python code that the experiment file names may run; that it may is

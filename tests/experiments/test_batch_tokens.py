@@ -113,7 +113,11 @@ def evidence_sets(folder: Path) -> None:
             ["encoders.model", "encoders.token_work"],
         ),
         (evidence_sets, ["selectors.work"], []),
-        (generation, ["encoders.token_work"], ["encoders.token_work", "generators.seq2seq"]),
+        (
+            generation,
+            ["encoders.token_work", "hindsight.decoding", "hindsight.posterior"],
+            ["encoders.token_work", "generators.seq2seq"],
+        ),
     ],
     ids=["retrieval", "known-item", "evidence-sets", "grounded-generation"],
 )

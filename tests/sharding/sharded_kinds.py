@@ -371,6 +371,44 @@ def memory(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
         lambda patch: patch.setattr(filling, "fed", fed),
         r"shard 2 \(d10, d11, d12, d13, d14\): ValueError: an odd document",
         5,
+def some_targets(model: Path, device: Any) -> Any:
+    """Targets of the contexts of :func:`request` that stand at even places."""
+    import numpy as np
+
+    from adducir.hindsight.closed import ClosedSets
+    from adducir.hindsight.posterior import Targets
+
+    of = request(model, device)
+    passages = (np.arange(23 * 5).reshape(23, 5) * 7) % 100
+    scores = np.ones((23, 5), dtype=np.float32)
+    closed = ClosedSets(np.arange(23), passages, scores, passages, scores)
+    return Targets(of.model, of.data, np.arange(0, 23, 2), closed)
+
+
+def targets(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
+    """Five targets in a shard."""
+    from adducir.encoders.token_work import Loader, Making
+    from adducir.hindsight import posterior
+
+    patch.setattr(posterior, "SHARD", 5)
+    names = [f"c{number}" for number in range(0, 23, 2)]
+    load = Loader(partial(some_targets, models.get("encoder", tiny_bert)))
+
+    def make(sharding: Sharding | None) -> Any:
+        return posterior.likelihoods(load, names, Making("x", sharding, "cpu", 1)).tobytes()
+
+    whole = posterior.Targets.write
+
+    def write(self: Any, rows: Any, path: Path) -> None:
+        if 6 in rows:
+            raise ValueError("an odd target")
+        whole(self, rows, path)
+
+    return Kind(
+        make,
+        lambda patch: patch.setattr(posterior.Targets, "write", write),
+        r"shard 1 \(c10, c12, c14, c16, c18\): ValueError: an odd target",
+        3,
     )
 
 
@@ -478,6 +516,7 @@ KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "vectors": vectors,
     "closed": closed,
     "memory": memory,
+    "targets": targets,
     "token vectors": token_vectors,
     "ranks": ranks,
     "lexical": lexical,
