@@ -18,7 +18,7 @@ from adducir.evaluation.scores import Scores
 from adducir.experiments.evidence_sets.steps import SelectionStep
 from adducir.experiments.evidence_sets.systems import EvidenceSystem
 from adducir.experiments.grounded_generation.systems import GroundedSystem
-from adducir.experiments.known_item.ranking import ranked
+from adducir.experiments.known_item.ranking import gold_ranks
 from adducir.experiments.known_item.system import RankingSystem
 from adducir.experiments.layout import layout_of
 from adducir.experiments.plan import Finding, Study
@@ -164,7 +164,8 @@ class Shortest(RankingSystem):
         return {"shortest": True}
 
     def ranks(self, step, tasks, context):
-        def rank(place, task, same):
+        def rank(task):
+            same = task.same
             texts = same.picked(task.texts)
             values = -np.array([len(text) for text in texts], dtype=np.float32)
             gold = same.of[task.gold]
@@ -172,7 +173,7 @@ class Shortest(RankingSystem):
                 lambda first, last: np.tile(values, (last - first, 1)), gold, same.counts
             )
 
-        return ranked(tasks, {}, rank, context.progress)
+        return gold_ranks(tasks, [rank(task) for task in tasks])
 
 
 class Leading(EvidenceSystem):
