@@ -371,6 +371,9 @@ def memory(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
         lambda patch: patch.setattr(filling, "fed", fed),
         r"shard 2 \(d10, d11, d12, d13, d14\): ValueError: an odd document",
         5,
+    )
+
+
 def some_targets(model: Path, device: Any) -> Any:
     """Targets of the contexts of :func:`request` that stand at even places."""
     import numpy as np
@@ -479,7 +482,7 @@ def ranking(load: Callable[[], Any], block: int, ranker: type, named: str, shard
 
 
 def ranks(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
-    """By late interaction; two contexts, or of the second task three, in a shard."""
+    """By late interaction; two contexts, or the last of a task, in a shard."""
     from adducir.encoders.token_work import Loader, Making, encoded
     from adducir.experiments.known_item.late import LateRanker
     from adducir.experiments.known_item.system import ContextRecipe
