@@ -23,7 +23,7 @@ from adducir.deepct.examples import (
 )
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import remembering
-from adducir.deepct.prepared import KIND, VERSION, PassageWork, settings_of, versions
+from adducir.deepct.prepared import KIND, VERSION, PassageWork, settings_of
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.settings import Settings
 from adducir.deepct.stopwords import NAMES, StopWords, stop_words
@@ -128,7 +128,6 @@ class OpenedRecipe:
             VERSION,
             work,
             {"corpus": [corpus.source]},
-            versions(),
             bytes_of_corpus(corpus),
         )
 

@@ -12,45 +12,36 @@ those of its documents. A store (:mod:`adducir.training.store`) has of each pass
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.progress import Progress
-from adducir.core.sharding.made import Made
-from adducir.core.sharding.work import ANY, WorkerPlace
+from adducir.core.sharding.work import WorkerPlace
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.cutting import Cut, CutSettings, cutter
 from adducir.deepct.passages import remembering
-from adducir.deepct.reading import Reader
+from adducir.deepct.reading import Encoded, Reader
 from adducir.deepct.stopwords import StopWords
 from adducir.deepct.targets import Matcher
-from adducir.models.shards import read_shard, write_shard
 from adducir.models.sources import ModelSource
-from adducir.training.store import Array, Store, StoreWriter, packed, unpacked
+from adducir.training.example_work import Encode, ExampleWork
+from adducir.training.store import Array, Store, packed, unpacked
 
 KIND = "term-passages"
 VERSION = 1
-SHARD = 1000
-"""Documents in a shard."""
 SHARED = ("docno", "text", "ids", "firsts", "is_stop")
 """The columns that examples have from here."""
-_LENGTHS = ".lengths"
-
-
-def versions() -> dict[str, str]:
-    """The versions of the libraries that cut texts and words."""
-    return {name: version(name) for name in ("nltk", "regex", "tokenizers")}
 
 
 @dataclass(frozen=True)
-class PassageWork:
-    """The passages of a corpus; see :class:`adducir.core.sharding.work.Work`.
+class PassageWork(ExampleWork[Document]):
+    """The passages of a corpus.
 
     Attributes:
         base: Whose tokenizer reads them.
@@ -62,19 +53,19 @@ class PassageWork:
     settings: CutSettings
     stop_words: StopWords
     longest: int | None = None
-    size: int = SHARD
-    doing: str = "cutting passages"
-    unit: str = "documents"
-    name: str = ""
+    doing = "cutting passages"
+    unit = "documents"
+    makes = "passages"
+    counted = MappingProxyType({"tokens": "ids", "words": "terms"})
 
     @property
     def total(self) -> int | None:
         """See :class:`.Work`."""
         return self.corpus.size_hint()
 
-    def identity(self) -> Mapping[str, Any]:
-        """See :class:`.Work`."""
-        return {"versions": versions()}
+    def versions(self) -> dict[str, str]:
+        """The versions of the libraries that cut texts and words."""
+        return {name: version(name) for name in ("nltk", "regex", "tokenizers")}
 
     def reader(self) -> Reader:
         """The tokenizer.
@@ -104,66 +95,34 @@ class PassageWork:
         fields = {name: item.fields.get(name) for name in self.settings.text_fields}
         return item.docno, json.dumps(fields).encode("ascii")
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
-        """See :class:`.Work`."""
+    def encode(self, place: WorkerPlace) -> Encode[Document]:
+        """See :class:`.ExampleWork`."""
         del place
-        return _Builder(self)
+        reader = self.reader()
+        matcher = Matcher(self.stop_words, keys=self.settings.keys)
+        cut = cutter(self.settings, matcher, remembering(reader.count_pieces))
 
-    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
-        """See :class:`.Work`."""
-        totals = dict.fromkeys(("ids", "terms"), 0)
-        with StoreWriter(folder) as writer:
-            for path in made.files:
-                arrays = read_shard(path)
-                names = [name for name in arrays if not name.endswith(_LENGTHS)]
-                columns = {name: (arrays[name], arrays.get(name + _LENGTHS)) for name in names}
-                writer.extend(len(arrays["number"]), columns)
-                for name in totals:
-                    totals[name] += len(arrays[name])
-            passages = len(writer)
-        return {
-            "documents": made.plan.items,
-            "passages": passages,
-            "tokens": totals["ids"],
-            "words": totals["terms"],
-        }
+        def examples(items: Sequence[Document]) -> list[dict[str, Array | np.generic]]:
+            """The passages of documents."""
+            cuts = [(one.docno, some) for one in items for some in cut(0, one)]
+            words = [some.words for _, some in cuts]
+            read = reader.encode([some.text for _, some in cuts], words, self.longest)
+            both = zip(cuts, read, strict=True)
+            return [_example(docno, some, one) for (docno, some), one in both]
+
+        return Encode(examples)
 
 
-class _Builder:
-    """A tokenizer that makes shards of passages."""
-
-    device = ANY
-
-    def __init__(self, work: PassageWork) -> None:
-        self._reader, self._longest = work.reader(), work.longest
-        matcher = Matcher(work.stop_words, keys=work.settings.keys)
-        self._cut = cutter(work.settings, matcher, remembering(self._reader.count_pieces))
-
-    def make(self, items: Sequence[Document], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
-        cuts = [(one.docno, cut) for one in items for cut in self._cut(0, one)]
-        read = self._reader.encode(
-            [cut.text for _, cut in cuts], [cut.words for _, cut in cuts], self._longest
-        )
-        write_shard(
-            path,
-            {
-                "number": np.array([cut.number for _, cut in cuts], dtype=np.int32),
-                **_ragged("docno", [packed(docno) for docno, _ in cuts], np.uint8),
-                **_ragged("text", [packed(cut.text) for _, cut in cuts], np.uint8),
-                **_ragged("ids", [one.ids for one in read], np.int32),
-                **_ragged("firsts", [one.firsts for one in read], np.int32),
-                **_ragged("terms", [cut.terms for _, cut in cuts], np.uint64),
-                **_ragged("is_stop", [cut.is_stop for _, cut in cuts], np.bool_),
-            },
-        )
-
-
-def _ragged(name: str, arrays: Sequence[Any], kind: Any) -> dict[str, Array]:
-    """Arrays of different lengths one behind the other, and their lengths."""
-    none: list[Array] = [np.zeros(0, dtype=kind)]
-    values = np.concatenate([*none, *(np.asarray(one, dtype=kind) for one in arrays)])
-    return {name: values, name + _LENGTHS: np.array([len(one) for one in arrays], dtype=np.int64)}
+def _example(docno: str, cut: Cut, read: Encoded) -> dict[str, Array | np.generic]:
+    return {
+        "number": np.int32(cut.number),
+        "docno": packed(docno),
+        "text": packed(cut.text),
+        "ids": read.ids.astype(np.int32),
+        "firsts": read.firsts.astype(np.int32),
+        "terms": np.array(cut.terms, dtype=np.uint64),
+        "is_stop": np.array(cut.is_stop, dtype=np.bool_),
+    }
 
 
 class Prepared:

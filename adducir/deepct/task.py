@@ -2,10 +2,8 @@
 
 from array import array
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -55,17 +53,13 @@ class DeepCTTask(TrainingTask):
         self.model: torch.nn.Module = weighter.model
         self.recipe = opened.recipe.training
         self._weighter, self._opened = weighter, opened
+        self.preparation = opened.preparation
         self._folder = Path()
 
     def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
         """Lay targets on the passages, which come with token ids and text; see :mod:`.prepared`."""
         counts, divider = Counts(), Divider(self._opened.recipe)
-        with ExitStack() as stack:
-            prepared = self.prepared
-            if prepared is None:
-                place = stack.enter_context(TemporaryDirectory(dir=folder.parent))
-                prepared = Path(place) / "passages"
-                self._opened.preparation.make(prepared, progress=progress)
+        with self.given(folder, progress) as prepared:
             rows = self._write_targets(folder, prepared, counts, divider, progress)
             share_columns(prepared, SHARED, folder)
         parts = divider.divided(_MEASURED, _KNOWN)

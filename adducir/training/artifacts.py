@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = "examples"
 _COUNTS = "counts.json"
-_EXAMPLES_VERSION = 2
+_EXAMPLES_VERSION = 3
 _DIGITS = 16
 _TRAIN, _DONE, _FAILED = "train", "done", "failed"
 
@@ -72,7 +72,7 @@ def train_model(
     with joined(here) as processes:
         _refuse_others(plan, processes)
         if processes.is_first:
-            places = _Places(plan, examples, prepared, execution, progress)
+            places = _Places(plan, examples, prepared, device, execution, progress)
             return _lead(plan, output, processes, here, places, rebuild, progress)
         return _follow(plan, output, processes, here)
 
@@ -205,6 +205,7 @@ class _Places:
     plan: TrainingPlan[Any]
     examples: Path | None
     prepared: Path | None
+    device: str
     execution: Execution
     progress: Progress
 
@@ -236,12 +237,14 @@ class _Places:
         return place, counts
 
     def _write(self, task: TrainingTask, folder: Path, parts: Path) -> Mapping[str, Any]:
-        preparation = self.plan.preparation
+        preparation = task.preparation
         if preparation is None:
             return task.write(folder, self.progress)
         kept = self.prepared or (self.examples and preparation.place_in(self.examples))
         task.prepared = kept or parts / "prepared"
-        preparation.make(task.prepared, execution=self.execution, progress=self.progress)
+        preparation.make(
+            task.prepared, device=self.device, execution=self.execution, progress=self.progress
+        )
         counts = task.write(folder, self.progress)
         if kept is None:
             shutil.rmtree(task.prepared, ignore_errors=True)

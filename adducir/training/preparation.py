@@ -1,15 +1,18 @@
 """What several trainings have in common of their examples: an artifact made by shards, once."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, is_current
 from adducir.core.progress import SILENT, Progress
+from adducir.core.scratch import parts_path
 from adducir.core.sharding.building import Order, build_sharded
 from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.work import ArtifactWork
+from adducir.training.example_work import ExampleWork
 
 _DIGITS = 16
 
@@ -25,7 +28,6 @@ class Preparation:
         version: Raised whenever the same settings would make something else.
         work: Makes it.
         sources: The names of its principal sources by their role.
-        versions: Of the libraries that take part.
         text_bytes: Bytes of the text that is read, by the sizes of files; None if not known.
     """
 
@@ -33,9 +35,8 @@ class Preparation:
     recipe: Mapping[str, Any]
     inputs: Mapping[str, str]
     version: int
-    work: ArtifactWork
+    work: ExampleWork[Any]
     sources: Sources
-    versions: Mapping[str, str]
     text_bytes: float | None = None
 
     @property
@@ -55,11 +56,15 @@ class Preparation:
         self,
         path: Path,
         *,
+        device: str = "auto",
         execution: Execution = HERE,
         rebuild: bool = False,
         progress: Progress = SILENT,
     ) -> Manifest:
         """Make it, unless it is there.
+
+        Args:
+            device: Of a network that takes part; see :func:`adducir.models.machine.choose_device`.
 
         Raises:
             PartMade, IncompleteError, ArtifactError, MachineError: As
@@ -72,8 +77,25 @@ class Preparation:
             self.recipe,
             self.inputs,
             self.version,
-            self.versions,
+            self.work.versions(),
             self.sources,
             rebuild,
         )
-        return build_sharded(order, self.work, execution, progress)
+        work = replace(self.work, device=device, spool=parts_path(path, self.fingerprint))
+        return build_sharded(order, work, execution, progress)
+
+    @contextmanager
+    def there(self, path: Path | None, folder: Path, progress: Progress) -> Iterator[Path]:
+        """Where it is, for the block: made for it beside a folder, where it is not there.
+
+        Args:
+            path: Where it was made, if it was.
+            folder: A folder whose file system has the room.
+        """
+        if path is not None:
+            yield path
+            return
+        with TemporaryDirectory(dir=folder.parent) as place:
+            made = Path(place) / "prepared"
+            self.make(made, progress=progress)
+            yield made

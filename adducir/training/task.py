@@ -1,7 +1,8 @@
 """What a kind of model brings to a training: network, examples, loss, validation, its words."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +12,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.models.batches import shuffled_batches, token_batches
 from adducir.models.machine import device_of, seed_of
 from adducir.training.card import Card
+from adducir.training.preparation import Preparation
 from adducir.training.processes import current
 from adducir.training.recipe import TrainingRecipe
 from adducir.training.store import Array, Numbers, Store
@@ -62,7 +64,8 @@ class TrainingTask(ABC):
         held_out: Those for validation; there may be none.
         tokens: Padded tokens of held-out examples that are computed at a time.
         unit: What an example is called in the progress.
-        prepared: What :attr:`.TrainingPlan.preparation` made, if it has been made.
+        preparation: :attr:`.TrainingPlan.preparation`, for a kind whose examples are made of it.
+        prepared: Where that was made, if it has been made.
         adds_up: Whether a batch's loss is that of its pieces; false for in-batch negatives.
     """
 
@@ -73,6 +76,7 @@ class TrainingTask(ABC):
     training: Examples
     held_out: Examples
     tokens: int | None = None
+    preparation: Preparation | None = None
     prepared: Path | None = None
     _lengths: Numbers | None = None
 
@@ -83,6 +87,12 @@ class TrainingTask(ABC):
         Returns:
             What became of the data, as plain values.
         """
+
+    def given(self, folder: Path, progress: Progress) -> AbstractContextManager[Path]:
+        """What the examples in a folder are made of: what is prepared; made now if need be."""
+        if self.preparation is None:
+            raise ValueError("nothing is prepared for this kind")
+        return self.preparation.there(self.prepared, folder, progress)
 
     def read(self, folder: Path) -> None:
         """Open the examples that :meth:`write` wrote."""
@@ -162,15 +172,3 @@ def write_parts(folder: Path, **parts: Sequence[int] | Numbers) -> None:
     """
     for name, numbers in parts.items():
         np.asarray(numbers, dtype=np.int64).tofile(folder / f"{name.replace('_', '-')}.numbers")
-
-
-def in_chunks(items: Iterator[Any], size: int = 1024) -> Iterator[list[Any]]:
-    """Lists of at most so many items each, such as a tokenizer reads at a time."""
-    chunk: list[Any] = []
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk

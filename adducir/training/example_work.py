@@ -1,0 +1,150 @@
+"""Examples as arrays, made by shards: what all kinds of models that are trained have in common.
+
+A kind says what its items are, by what they are told apart, and which arrays some of them become.
+Shards of arrays are put together as a store (:mod:`adducir.training.store`). What depends on the
+order of all items, such as the division into training and validation, is no part of this: a task
+writes it beside the arrays, which it shares (:func:`adducir.training.store.share_columns`).
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from adducir.core.progress import Progress
+from adducir.core.sharding.made import Made
+from adducir.core.sharding.work import ANY, WorkerPlace
+from adducir.models.shards import read_shard, write_shard
+from adducir.training.store import Array, StoreWriter
+
+T = TypeVar("T")
+
+SHARD = 1000
+"""Items in a shard, unless a kind says otherwise."""
+_LENGTHS = ".lengths"
+
+
+@dataclass(frozen=True)
+class Encode(Generic[T]):
+    """What makes arrays of items, with all that it needs (a tokenizer, a network) loaded.
+
+    Attributes:
+        examples: Gives the examples of some items, as :meth:`.StoreWriter.add` takes them: none,
+            one or several of each. An example's arrays depend on its shard's items alone.
+        device: The kind of device that computes, as far as it determines bytes.
+    """
+
+    examples: Callable[[Sequence[T]], Sequence[Mapping[str, Array | np.generic]]]
+    device: str = ANY
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleWork(ABC, Generic[T]):
+    """The arrays of examples; see :class:`adducir.core.sharding.work.ArtifactWork`.
+
+    A kind's class is a data class that can be pickled, and is small.
+
+    Attributes:
+        size: Items in a shard.
+        device: What a network computes on, where one takes part; see
+            :func:`adducir.models.machine.choose_device`.
+        spool: A folder that stays until the arrays are there, seen by all who make them, for what
+            is dear to read: None for none.
+        doing: What is done, for the progress.
+        unit: What items are called.
+        makes: What examples are called.
+        counted: The columns whose values are counted, by what they are called.
+    """
+
+    size: int = SHARD
+    device: str = "auto"
+    spool: Path | None = None
+    doing: ClassVar[str]
+    unit: ClassVar[str]
+    makes: ClassVar[str]
+    counted: ClassVar[Mapping[str, str]] = {}
+    name: ClassVar[str] = ""
+
+    @property
+    def total(self) -> int | None:
+        """See :class:`.Work`."""
+        return None
+
+    def versions(self) -> dict[str, str]:
+        """The versions of the libraries that take part."""
+        return {"tokenizers": version("tokenizers")}
+
+    def identity(self) -> Mapping[str, Any]:
+        """See :class:`.Work`."""
+        return {"versions": self.versions()}
+
+    @abstractmethod
+    def check(self) -> None:
+        """See :class:`.Work`."""
+
+    @abstractmethod
+    def items(self, *, check: bool) -> Iterator[T]:
+        """See :class:`.Work`."""
+
+    @abstractmethod
+    def describe(self, item: T) -> tuple[str, bytes]:
+        """See :class:`.Work`: all that its arrays are made of."""
+
+    @abstractmethod
+    def encode(self, place: WorkerPlace) -> Encode[T]:
+        """Load what makes arrays of items.
+
+        Raises:
+            AdducirError: It cannot be loaded.
+        """
+
+    def counts(self) -> Mapping[str, Any]:
+        """What is known of the items beside their arrays, when all are made."""
+        return {}
+
+    def builder(self, place: WorkerPlace) -> "_Builder[T]":
+        """See :class:`.Work`."""
+        return _Builder(self.encode(place))
+
+    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
+        """See :class:`.ArtifactWork`: the store of all examples, and their number."""
+        totals: Counter[str] = Counter()
+        with StoreWriter(folder) as writer:
+            for path in made.files:
+                arrays = read_shard(path)
+                lengths = {name: arrays.get(name + _LENGTHS) for name in arrays}
+                columns = {
+                    name: (values, lengths[name])
+                    for name, values in arrays.items()
+                    if not name.endswith(_LENGTHS)
+                }
+                for values, of_each in [*columns.values()][:1]:
+                    writer.extend(len(values if of_each is None else of_each), columns)
+                totals.update({name: len(values) for name, (values, _) in columns.items()})
+            examples = len(writer)
+        counted = {called: totals[name] for called, name in self.counted.items()}
+        return {self.unit: made.plan.items, self.makes: examples, **counted, **self.counts()}
+
+
+class _Builder(Generic[T]):
+    """Makes shards of arrays; see :class:`adducir.core.sharding.work.Builder`."""
+
+    def __init__(self, encode: Encode[T]) -> None:
+        self.device, self._examples = encode.device, encode.examples
+
+    def make(self, items: Sequence[T], path: Path) -> None:
+        """See :class:`adducir.core.sharding.work.Builder`."""
+        examples, arrays = self._examples(items), dict[str, Array]()
+        for name in examples[0] if examples else ():
+            values = [np.asarray(one[name]) for one in examples]
+            if values[0].ndim:
+                lengths = np.array([len(one) for one in values], dtype=np.int64)
+                arrays |= {name: np.concatenate(values), name + _LENGTHS: lengths}
+            else:
+                arrays[name] = np.stack(values)
+        write_shard(path, arrays)
