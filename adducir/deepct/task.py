@@ -61,7 +61,7 @@ class DeepCTTask(TrainingTask):
         counts, divider = Counts(), Divider(self._opened.recipe)
         with self.given(folder, progress) as prepared:
             rows = self._write_targets(folder, prepared, counts, divider, progress)
-            share_columns(prepared, SHARED, folder)
+            share_columns(prepared, folder, SHARED)
         parts = divider.divided(_MEASURED, _KNOWN)
         write_parts(
             folder,

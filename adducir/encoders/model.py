@@ -15,10 +15,11 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-from adducir.datasets.spans.record import MaskedSpan, context
+from adducir.datasets.spans.record import MaskedSpan
+from adducir.encoders.inputs import InputReader, SideReader
 from adducir.encoders.kinds import Floats as Floats
 from adducir.encoders.kinds import Side as Side
-from adducir.encoders.layout import Layout, read_dense, read_layout, write_layout
+from adducir.encoders.layout import Layout, read_dense, write_layout
 from adducir.encoders.network import AnyPooling, Network, Pooling, pooler_of
 from adducir.encoders.reading import Ids, Reader
 from adducir.encoders.settings import (
@@ -32,7 +33,7 @@ from adducir.encoders.settings import (
 )
 from adducir.encoders.sources import EncoderSource
 from adducir.models.batches import computed, padded, token_batches
-from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.loading import load_config, load_model
 from adducir.models.machine import Precision, seed_of
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
@@ -67,9 +68,8 @@ class Tower:
             InputError: It cannot be loaded, or has no pooler that ``pooling`` asks for.
             MachineError: It cannot be fetched.
         """
-        folder = source.local()
-        layout = read_layout(folder)
-        tokenizer = load_tokenizer(source)
+        reads = SideReader.load(source)
+        layout = reads.layout
         dense = [read_dense(one) for one in layout.dense]
         if pooling != "pooler":
             model: Any = load_model(source, _kind_of(source))
@@ -81,8 +81,7 @@ class Tower:
         own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
         chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
         network = Network(model, chosen, dense, normalise=layout.normalise)
-        longest = min(longest_input(model.config, tokenizer), layout.length or 1 << 30)
-        return cls(network, Reader(tokenizer, longest), layout)
+        return cls(network, reads.reader, layout)
 
     def save(self, folder: Path, length: int, similarity: Similarity) -> None:
         """Write the tower as sentence-transformers would."""
@@ -168,8 +167,7 @@ class DualEncoder(torch.nn.Module):
             InputError: It cannot be loaded, is no network, or two towers were to be made one.
             MachineError: It cannot be fetched.
         """
-        if source.texts is not None:
-            raise InputError(f"{source.name} is no network, which this needs.")
+        source.require_network()
         base = source.settings or Settings(towers="shared" if source.is_shared else "separate")
         if towers == "shared" and not source.is_shared:
             raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
@@ -217,32 +215,25 @@ class DualEncoder(torch.nn.Module):
             tower.save(folder / name, min(longest, tower.reader.longest), self.settings.similarity)
         self.settings.save(folder)
 
+    @property
+    def inputs(self) -> InputReader:
+        """What makes token ids of texts."""
+        query, document = (
+            SideReader(one.reader, one.layout) for one in (self.query, self.document)
+        )
+        return InputReader(query, document, self.settings)
+
     def read_contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
-        """Token ids of the contexts of spans."""
-        part = self.settings.context
-        pairs = [context(span, part.left, part.right, part.words) for span in spans]
-        return self._read_pairs(pairs)
+        """See :meth:`.InputReader.contexts`."""
+        return self.inputs.contexts(spans)
 
     def read_queries(self, texts: Sequence[str]) -> list[Ids]:
-        """Token ids of free queries: to an encoder of masked contexts, a left context each."""
-        if self.settings.context.mask:
-            return self._read_pairs([(text, "") for text in texts])
-        prompt = self.query.layout.prompts.get("query", "")
-        return self.query.reader.texts(texts, self.settings.lengths.context, prompt)
-
-    def _read_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
-        return self.query.reader.contexts(
-            pairs,
-            self.settings.lengths.context,
-            side=self.settings.context.tokens,
-            masked=self.settings.context.mask,
-            prompt=self.query.layout.prompts.get("query", ""),
-        )
+        """See :meth:`.InputReader.queries`."""
+        return self.inputs.queries(texts)
 
     def read_documents(self, texts: Sequence[str]) -> list[Ids]:
-        """Token ids of spans or documents."""
-        prompt = self.document.layout.prompts.get("document", "")
-        return self.document.reader.texts(texts, self.settings.lengths.span, prompt)
+        """See :meth:`.InputReader.documents`."""
+        return self.inputs.documents(texts)
 
     def tower(self, side: Side) -> Tower:
         """One of the two."""

@@ -55,6 +55,15 @@ class EncoderSource:
             return self.query.identity()
         return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
 
+    def require_network(self) -> None:
+        """Refuse what is no network.
+
+        Raises:
+            InputError: It is none.
+        """
+        if self.texts is not None:
+            raise InputError(f"{self.name} is no network, which this needs.")
+
     def check(self) -> None:
         """Find the tokenizers, fetched where need be; weights are not opened.
 

@@ -1,6 +1,5 @@
 """What an encoder learns: to put a context nearer to its own span than to others of its batch."""
 
-import hashlib
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,9 +10,9 @@ import torch
 
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
-from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of
+from adducir.encoders.examples import divided
 from adducir.encoders.model import DualEncoder, Tower
 from adducir.encoders.negatives import Negatives, codes_of, negatives_of
 from adducir.encoders.pieces import in_pieces
@@ -22,9 +21,10 @@ from adducir.encoders.sampling import Batches, grouped_batches, random_batches
 from adducir.models.machine import seed_of
 from adducir.training.card import Card
 from adducir.training.gathering import gathered
+from adducir.training.preparation import Preparation
 from adducir.training.processes import current
-from adducir.training.store import Array, Numbers, StoreWriter
-from adducir.training.task import Examples, TrainingTask, in_chunks, write_parts
+from adducir.training.store import Array, Numbers, StoreWriter, share_columns
+from adducir.training.task import Examples, TrainingTask, write_parts
 
 _VALIDATION = "validation"
 _SUMMARY = (
@@ -48,8 +48,15 @@ class EncoderTask(TrainingTask):
     unit = "spans"
     adds_up = False
 
-    def __init__(self, encoder: DualEncoder, recipe: EncoderRecipe, folder: Path) -> None:
+    def __init__(
+        self,
+        encoder: DualEncoder,
+        recipe: EncoderRecipe,
+        folder: Path,
+        preparation: Preparation,
+    ) -> None:
         self.model: torch.nn.Module = encoder
+        self.preparation = preparation
         self.recipe = recipe.training
         self._encoder, self._stated, self._folder = encoder, recipe, folder
 
@@ -61,64 +68,39 @@ class EncoderTask(TrainingTask):
         return COSINE_TEMPERATURE if self._encoder.settings.similarity == "cosine" else 1.0
 
     def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
-        """Write contexts and spans as token ids."""
+        """Write the parts of the spans and their groups beside their token ids."""
         found = spans_of(self._stated.data, self._folder)
         parts = {"train": array("q"), "validation": array("q")}
-        groups: dict[str, dict[str, int]] = {"train": {}, "validation": {}}
-        codes: dict[str, int] = {}
-        progress.start("reading spans", None, "spans")
-        with StoreWriter(folder) as writer:
-            for some in in_chunks(one for one in found if one[1] in parts):
-                spans = [span for span, _ in some]
-                for (span, part), arrays in zip(some, self.encoded(spans), strict=True):
-                    groups[part][span.group] = 1
-                    code = codes.setdefault(span.group, len(codes))
-                    parts[part].append(writer.add(**arrays, group=code))
-                progress.advance(len(some))
-        progress.finish()
-        if len(parts["train"]) < 2:
-            raise InputError(
-                f"{len(parts['train'])} spans are left to learn from.",
-                path=found.files["train"][0],
-                hint="Look at `data.shares` and `data.without`.",
-            )
+        groups: dict[str, set[int]] = {"train": set(), "validation": set()}
+        codes, numbers = array("q"), dict[str, int]()
+        with self.given(folder, progress) as prepared:
+            for row, (span, part) in enumerate(divided(found)):
+                codes.append(numbers.setdefault(span.group, len(numbers)))
+                groups[part].add(codes[-1])
+                parts[part].append(row)
+            self._refuse_too_few(len(parts["train"]), found.files["train"][0])
+            with StoreWriter(folder) as writer:
+                writer.extend(len(codes), {"group": (np.array(codes, dtype=np.int64), None)})
+            share_columns(prepared, folder)
         write_parts(folder, training=parts["train"], held_out=parts["validation"])
         return {
             "spans_read": found.read,
             "spans_excluded": found.excluded,
-            "spans_of_the_test_share": found.read - found.excluded - sum(map(len, parts.values())),
+            "spans_of_the_test_share": found.read - found.excluded - len(codes),
             "training_spans": len(parts["train"]),
             "training_groups": len(groups["train"]),
             "validation_spans": len(parts["validation"]),
             "validation_groups": len(groups["validation"]),
         }
 
-    def encoded(self, spans: Sequence[MaskedSpan]) -> list[dict[str, Array | int]]:
-        """What the network reads of spans, and a number that spans of equal text share."""
-        contexts = self._encoder.read_contexts(spans)
-        texts = self._encoder.read_documents([span.text for span in spans])
-        return [
-            {
-                "context": one.astype(np.int32),
-                "span": two.astype(np.int32),
-                "same": same_of(span.text),
-                **self._negatives(span),
-            }
-            for span, one, two in zip(spans, contexts, texts, strict=True)
-        ]
-
-    def _negatives(self, span: MaskedSpan) -> dict[str, Array]:
-        """A span's hard negatives: their token ids in one row, where each ends, and their texts."""
-        most = self._stated.batches.negatives
-        if not most:
-            return {}
-        chosen = span.negatives[:most]
-        read = self._encoder.read_documents(chosen)
-        return {
-            "negatives": np.concatenate([np.zeros(0, dtype=np.int32), *read]).astype(np.int32),
-            "negative_ends": np.cumsum([len(one) for one in read], dtype=np.int32),
-            "negative_same": np.array([same_of(text) for text in chosen], dtype=np.int64),
-        }
+    @staticmethod
+    def _refuse_too_few(count: int, path: Path) -> None:
+        if count < 2:
+            raise InputError(
+                f"{count} spans are left to learn from.",
+                path=path,
+                hint="Look at `data.shares` and `data.without`.",
+            )
 
     def batches(self, epoch: int) -> Batches:
         """The places of the spans of each step."""
@@ -225,9 +207,3 @@ class EncoderTask(TrainingTask):
             | chosen
             | recipe.model_dump(mode="json", include={"batches", "training"}),
         )
-
-
-def same_of(text: str) -> int:
-    """A number that texts share which answer each other's contexts: those that are equal."""
-    words = " ".join(text.split()).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(words).digest()[:8], "little", signed=True)

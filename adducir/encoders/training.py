@@ -15,14 +15,17 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
 from adducir.core.yaml import load
 from adducir.corpora.references import expanded, file_path
+from adducir.encoders.examples import KIND, VERSION, SpanExamples, reading_identity
 from adducir.encoders.kinds import NETWORK
 from adducir.encoders.layout import read_layout
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.recipe import EncoderRecipe
+from adducir.encoders.settings import Settings
 from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
 from adducir.encoders.task import EncoderTask
 from adducir.models.sources import RECIPES
 from adducir.training.plan import TrainingPlan
+from adducir.training.preparation import Preparation
 
 _TRAINED_BY = ("training", "batches", "temperature", "similarity", "pooling", "towers")
 
@@ -102,6 +105,26 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
         values = {key: value for key, value in self.settings.items() if key not in _TRAINED_BY}
         return values | {"negatives": self.recipe.batches.negatives}
 
+    @property
+    def preparation(self) -> Preparation:
+        """The spans as token ids.
+
+        Raises:
+            InputError, MachineError: The base is not there.
+        """
+        recipe = self.recipe
+        settings = Settings(context=recipe.context, lengths=recipe.lengths)
+        most = recipe.batches.negatives
+        return Preparation(
+            KIND,
+            self.examples_settings,
+            {"tokenizers": reading_identity(self.base), **self._data},
+            VERSION,
+            SpanExamples(recipe.data, self.folder, self.base, settings, most),
+            self.sources,
+            self.text_bytes,
+        )
+
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of the base and of the files of spans."""
@@ -126,4 +149,4 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
             towers=recipe.towers,
             seed=recipe.training.seed,
         )
-        return EncoderTask(encoder.to(device), recipe, self.folder)
+        return EncoderTask(encoder.to(device), recipe, self.folder, self.preparation)

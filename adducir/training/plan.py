@@ -101,7 +101,7 @@ class TrainingPlan(ABC, Generic[R]):
 
     @property
     def preparation(self) -> Preparation | None:
-        """What the examples are made of and other trainings may share; None: nothing is shared."""
+        """What the examples are made of, by shards, and what other trainings may share."""
         return None
 
     @property

@@ -261,20 +261,28 @@ class ColumnFiller:
             (folder / COLUMNS).write_text(json.dumps(details), encoding="utf-8")
 
 
-def share_columns(source: Path, names: Sequence[str], target: Path) -> None:
+def share_columns(source: Path, target: Path, names: Sequence[str] | None = None) -> None:
     """Give a store columns of another, which holds as many examples; their files are linked.
 
     Args:
         source: The folder of the other.
-        names: The columns.
         target: The folder of the store.
+        names: The columns; by default all.
+
+    Raises:
+        ArtifactError: The other has another number of examples.
     """
     details, shared = (
         json.loads((folder / COLUMNS).read_text(encoding="utf-8")) for folder in (target, source)
     )
     if details["count"] != shared["count"]:
-        raise ValueError(f"{target} has {details['count']} examples, {source} {shared['count']}")
-    for name in names:
+        raise ArtifactError(
+            f"there are {details['count']:,} examples, and {shared['count']:,} of them here: what "
+            "they are made from was changed meanwhile.",
+            path=source,
+            hint="Give the command again.",
+        )
+    for name in shared["columns"] if names is None else names:
         if name in shared["columns"]:
             details["columns"][name] = shared["columns"][name]
             for path in source.glob(f"{name}.*"):

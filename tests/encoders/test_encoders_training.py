@@ -17,12 +17,13 @@ from adducir.datasets.spans.record import MaskedSpan, read_spans, write_spans
 from adducir.encoders import pieces
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of
+from adducir.encoders.examples import same_of
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.negatives import Negatives
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.sampling import grouped_batches, random_batches
 from adducir.encoders.sources import encoder_source
-from adducir.encoders.task import EncoderTask, same_of
+from adducir.encoders.training import EncoderPlan
 from adducir.models.machine import using_threads
 from adducir.models.precision import computing_in
 from adducir.training import loop, open_training, train_model
@@ -95,13 +96,19 @@ def test_random_batches_have_no_small_rest():
 
 
 def task_of(tiny, spans, folder, *, towers="separate", similarity=None, **batches):
-    encoder = DualEncoder.load(
-        encoder_source(str(tiny)), towers=towers, similarity=similarity
-    ).eval()
     write_spans(spans, folder / "spans.jsonl")
-    data = {"train": "spans.jsonl", "shares": {"train": 1.0}}
-    recipe = EncoderRecipe(data=data, batches=batches, temperature=0.5, training={"batch_size": 8})
-    task = EncoderTask(encoder, recipe, folder)
+    recipe = EncoderRecipe(
+        base=str(tiny),
+        towers=towers,
+        pooling="mean",
+        similarity=similarity,
+        data={"train": "spans.jsonl", "shares": {"train": 1.0}},
+        batches=batches,
+        temperature=0.5,
+        training={"batch_size": 8},
+    )
+    task = EncoderPlan(recipe, folder).task(torch.device("cpu"))
+    task.model.eval()
     (folder / "examples").mkdir()
     task.write(folder / "examples")
     task.read(folder / "examples")
