@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_value
@@ -26,6 +28,7 @@ from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.run import Run
 from adducir.training.leaks import NOBODY, Excluded
+from adducir.training.store import Numbers
 
 
 class Example(NamedTuple):
@@ -64,13 +67,12 @@ class Counts:
 
     def counted(self, examples: Iterable[Example]) -> Iterator[Example]:
         """The same examples, counted as they pass."""
-        queries: set[int] = set()
+        queries = Seen()
         for one in examples:
-            queries.add(hash(one.query))
+            self.queries += not queries.add(one.query)
             self.positives += one.label >= 0.5
             self.negatives += one.label < 0.5
             yield one
-        self.queries = len(queries)
 
 
 @dataclass(frozen=True)
@@ -240,24 +242,33 @@ def _pair(text: str, path: Path, line: int) -> tuple[Example, str | None]:
     return Example(record["query"], record["text"], float(label)), known
 
 
-def held_out(queries: Iterable[str], share: float, seed: int) -> frozenset[str]:
-    """The share of the queries that is held out, with all their examples.
+def held_out_order(query: str, seed: int) -> int:
+    """The place of a query, however it is written, in the order by which queries are held out."""
+    return seed_of(seed, "held out", normal(query))
+
+
+def held_out(places: Numbers, share: float) -> NDArray[np.bool_]:
+    """The pairs that are held out: those of a share of the queries, with all their pairs.
 
     Queries stand in the order of a seeded hash, and the first are held out: what is held out hangs
     on a query and the seed, hardly on what else is there.
 
     Args:
-        queries: Queries, as :func:`normal` has them, each once.
-        share: Of them.
+        places: (n,) of each pair the place of its query, from :func:`held_out_order`.
+        share: Of the queries.
+
+    Returns:
+        (n,) bool.
 
     Raises:
         InputError: Nothing would be left to train on.
     """
-    order = sorted(queries, key=lambda query: (seed_of(seed, "held out", query), query))
+    order = np.unique(places)
     count = max(1, round(share * len(order))) if share else 0
     if count >= len(order):
         raise InputError(
             f"there are {len(order)} queries, {count} of which are to be held out.",
             hint="Give more queries, or a smaller `held_out.share`.",
         )
-    return frozenset(order[:count])
+    found: NDArray[np.bool_] = places < order[count]
+    return found

@@ -4,25 +4,23 @@ With one label the loss is binary cross-entropy of the logit, with two it is cro
 classes (Nogueira and Cho, 2019); a label between 0 and 1 is a probability of the class "relevant".
 """
 
-import shutil
-from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from adducir.core.artifacts import read_manifest
 from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
-from adducir.rerankers.examples import Counts, Example, held_out, normal
+from adducir.rerankers.examples import Counts, held_out
 from adducir.rerankers.inputs import Encoded
+from adducir.rerankers.pair_examples import SHARED
 from adducir.training.card import Card
-from adducir.training.store import Array, StoreWriter
-from adducir.training.task import TrainingTask, in_chunks, write_parts
-
-Made = Callable[[Counts, Path, Progress], Iterator[Example]]
-"""Makes examples, given what to count in and where to keep texts meanwhile."""
+from adducir.training.preparation import Preparation
+from adducir.training.store import Array, Store, StoreWriter, share_columns
+from adducir.training.task import TrainingTask, write_parts
 
 _SUMMARY = (
     "A cross-encoder: it reads a query and a text in one input and gives the text a score, which "
@@ -52,35 +50,27 @@ class CrossEncoderTask(TrainingTask):
         self,
         reranker: CrossEncoder,
         recipe: CrossEncoderRecipe,
-        made: Made,
         data: Mapping[str, Mapping[str, Any]],
+        preparation: Preparation,
     ) -> None:
         self.model: torch.nn.Module = reranker.network
         self.recipe = recipe.training
-        self._reranker, self._stated, self._made, self._data = reranker, recipe, made, data
+        self.preparation = preparation
+        self._reranker, self._stated, self._data = reranker, recipe, data
 
     def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
-        """Write the pairs as token ids."""
-        counts, queries, numbers = Counts(), dict[str, int](), array("q")
-        scratch = folder / "scratch"
-        scratch.mkdir()
-        with StoreWriter(folder) as writer:
-            for some in in_chunks(counts.counted(self._made(counts, scratch, progress))):
-                encoded = self._reranker.encode([(one.query, one.text) for one in some])
-                for one, read in zip(some, encoded, strict=True):
-                    ids, types = read.ids.astype(np.int32), read.types.astype(np.int8)
-                    writer.add(ids=ids, types=types, label=np.float32(one.label))
-                    numbers.append(queries.setdefault(normal(one.query), len(queries)))
-        shutil.rmtree(scratch)
-        part = self._stated.held_out
-        held = held_out(queries, part.share, part.seed)
-        is_held = np.array([query in held for query in queries])[np.asarray(numbers)]
+        """Write which pairs are held out beside their token ids."""
+        with self.given(folder, progress) as prepared:
+            # In their order, which the manifest does not keep.
+            counts = Counts(**read_manifest(prepared).counts["source"]).record()
+            with Store(prepared) as pairs:
+                is_held = held_out(pairs.column("query"), self._stated.held_out.share)
+            with StoreWriter(folder) as writer:
+                writer.extend(len(is_held), {})
+            share_columns(prepared, folder, SHARED)
         write_parts(folder, training=np.flatnonzero(~is_held), held_out=np.flatnonzero(is_held))
         kept = int(is_held.sum())
-        return counts.record() | {
-            "training_pairs": len(is_held) - kept,
-            "held_out_pairs": kept,
-        }
+        return counts | {"training_pairs": len(is_held) - kept, "held_out_pairs": kept}
 
     def losses_of(self, examples: list[dict[str, Array]]) -> tuple[torch.Tensor, int]:
         """The pairs' losses."""

@@ -116,7 +116,7 @@ def test_a_recipe_trains_on_documents(corpus, study, bert):
     training_plan = open_training(path)
     (study / "texts").mkdir()
     counts = Counts()
-    examples = list(counts.counted(training_plan.examples(counts, study / "texts")))
+    examples = list(counts.counted(training_plan.pairs.examples(counts, study / "texts")))
     assert counts.positives == counts.negatives == 8
     assert len(examples) == 16
     manifest = train_model(training_plan, path.with_suffix(""))

@@ -67,7 +67,7 @@ def training_plan(path, *changes):
 def made_by(plan, folder):
     folder.mkdir(exist_ok=True)
     counts = Counts()
-    return list(plan.examples(counts, folder)), counts
+    return list(plan.pairs.examples(counts, folder)), counts
 
 
 def weights(folder):
@@ -243,20 +243,23 @@ def test_a_killed_training_ends_with_the_same_weights(recipe, monkeypatch):
 
 
 def test_held_out_queries_are_not_trained_on(recipe, tmp_path):
-    from adducir.rerankers.examples import held_out, normal
+    from adducir.rerankers.examples import held_out, held_out_order
 
     found, _ = made_by(training_plan(recipe), tmp_path / "texts")
-    queries = {normal(one.query) for one in found}
-    assert len(held_out(queries, 0.3, 0)) == 1
-    assert held_out(queries, 0.3, 0) < queries
+    places = np.array([held_out_order(one.query, 0) for one in found])
+    held = held_out(places, 0.3)
+    queries = {one.query for one, is_held in zip(found, held, strict=True) if is_held}
+    assert len(queries) == 1
+    assert held.tolist() == [one.query in queries for one in found]
+    assert held_out_order(" A  query ", 0) == held_out_order("a query", 0)
+    assert not held_out(places, 0).any()
     with pytest.raises(InputError, match="3 queries, 3 of which"):
-        held_out(queries, 0.99, 0)
+        held_out(places, 0.99)
     (tmp_path / "examples").mkdir()
     task = training_plan(recipe).task(torch.device("cpu"))
     counts = task.write(tmp_path / "examples")
     assert counts["training_pairs"] + counts["held_out_pairs"] == len(found)
-    held = held_out(queries, 0.3, 0)
-    assert counts["held_out_pairs"] == sum(normal(one.query) in held for one in found)
+    assert counts["held_out_pairs"] == held.sum()
 
 
 @pytest.mark.parametrize(
