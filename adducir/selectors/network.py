@@ -85,28 +85,27 @@ class Vectoriser(torch.nn.Module):
     def prepared(
         self,
         inputs: Sequence[Input],
-        lengths: NDArray[np.int64],
         *,
         precision: Precision = "float32",
         tokens: int | None = None,
-    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Yield what the frozen layers make of inputs, which has to be computed only once.
+    ) -> list[NDArray[np.float32]]:
+        """What the frozen layers make of inputs, which has to be computed only once.
 
         Args:
-            inputs: The inputs, which may be read as they are asked for.
-            lengths: (n,) their tokens.
             tokens: Padded tokens that are computed at a time.
 
-        Yields:
-            The number of an input and the (tokens, d) states that enter the trained layers.
+        Returns:
+            Of each input the (tokens, d) states that enter the trained layers.
         """
         self.eval()
         frozen = slice(0, len(self._stack()) - (self._trained or 0))
+        found: list[Any] = [None] * len(inputs)
         with torch.inference_mode(), computing_in(precision, self), self._layers(frozen):
-            for numbers in token_batches(lengths, tokens, self.device):
+            for numbers in token_batches([len(one) for one in inputs], tokens, self.device):
                 some = [inputs[number] for number in numbers]
                 for number, one, states in zip(numbers, some, self._whole(some), strict=True):
-                    yield int(number), states[: len(one)].cpu().numpy()
+                    found[number] = states[: len(one)].cpu().numpy()
+        return found
 
     @contextmanager
     def _layers(self, chosen: slice) -> Iterator[None]:

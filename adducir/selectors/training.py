@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 
@@ -10,11 +10,16 @@ from adducir.core.progress import SILENT, Progress
 from adducir.corpora.references import expanded
 from adducir.models.sources import model_source
 from adducir.selectors.drn import DRNModel
-from adducir.selectors.model import ComplementaryModel
+from adducir.selectors.examples import KIND, VERSION, Frozen, QuestionExamples
+from adducir.selectors.model import ComplementaryModel, EvidenceModel
 from adducir.selectors.recipe import ComplementaryRecipe, DRNRecipe, first_settings
 from adducir.selectors.settings import Settings
 from adducir.selectors.task import ComplementaryTask, DRNTask
 from adducir.training.plan import TrainingPlan
+from adducir.training.preparation import Preparation
+
+_STATES = 2
+"""Raised whenever the states of frozen layers would be computed in other batches."""
 
 R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
 
@@ -23,6 +28,7 @@ class EvidencePlan(TrainingPlan[R]):
     """The training of a model that selects evidence."""
 
     artifact = "evidence-selector"
+    model_type: ClassVar[type[EvidenceModel[Any]]]
 
     def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
         super().__init__(recipe, folder, progress)
@@ -39,7 +45,30 @@ class EvidencePlan(TrainingPlan[R]):
     def settings(self) -> dict[str, Any]:
         """Those parts of the recipe that decide the model."""
         values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
+        if self.recipe.layers is not None:
+            values["states"] = _STATES
         return values | {"held_out": bool(self.recipe.data.validation)}
+
+    @property
+    def preparation(self) -> Preparation:
+        """The questions as token ids, with what the frozen layers make of them."""
+        recipe, together = self.recipe, self.model_type.reads_together
+        settings: dict[str, Any] = {
+            "length": recipe.length,
+            "together": together,
+            "held_out": bool(recipe.data.validation),
+            "data": recipe.data.model_dump(exclude={"train", "validation", "without"}),
+        }
+        frozen, read = None, self.base.reading_identity()
+        if recipe.layers is not None:
+            how = recipe.training
+            frozen, read = Frozen(recipe.layers, how.precision, how.threads), self.base.identity()
+            settings |= {"layers": recipe.layers, "precision": how.precision, "states": _STATES}
+        work = QuestionExamples(
+            recipe.data, self.folder, self.base, recipe.length, together, frozen
+        )
+        inputs = {"base": read, **recipe.data.identity(self.folder)}
+        return Preparation(KIND, settings, inputs, VERSION, work, self.sources, self.text_bytes)
 
     @cached_property
     def inputs(self) -> dict[str, str]:
@@ -56,6 +85,7 @@ class ComplementaryPlan(EvidencePlan[ComplementaryRecipe]):
     """The training of a complementary model."""
 
     recipe_type = ComplementaryRecipe
+    model_type = ComplementaryModel
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> ComplementaryTask:
         """The encoder with a new head."""
@@ -63,13 +93,14 @@ class ComplementaryPlan(EvidencePlan[ComplementaryRecipe]):
         model = ComplementaryModel.untrained(self.base, self.model_settings, recipe.training.seed)
         model.to(device)
         model.encoder.freeze(recipe.layers)
-        return ComplementaryTask(model, recipe, self.folder)
+        return ComplementaryTask(model, recipe, self.folder, self.preparation)
 
 
 class DRNPlan(EvidencePlan[DRNRecipe]):
     """The training of DRN."""
 
     recipe_type = DRNRecipe
+    model_type = DRNModel
     networks = 2
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> DRNTask:
@@ -79,4 +110,4 @@ class DRNPlan(EvidencePlan[DRNRecipe]):
         model.to(device)
         for side in (model.relevance, model.novelty):
             side.encoder.freeze(recipe.layers)
-        return DRNTask(model, recipe, self.folder)
+        return DRNTask(model, recipe, self.folder, self.preparation)

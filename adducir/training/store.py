@@ -225,41 +225,6 @@ class Store:
         """(n,) how long each example's array is."""
         return self._columns[name].lengths() if self._count else np.zeros(0, dtype=np.int64)
 
-    def add_column(self, name: str, like: str, width: int) -> "ColumnFiller":
-        """Begin a column of float32 vectors, as many for each example as another column has rows.
-
-        Its values are written in any order.
-        """
-        return ColumnFiller(self, self._columns[like], name, width)
-
-
-class ColumnFiller:
-    """Writes a column of vectors in any order; the store has it once the block ends."""
-
-    def __init__(self, store: Store, like: _Column, name: str, width: int) -> None:
-        self._store, self._like, self._name, self._width = store, like, name, width
-
-    def __enter__(self) -> "ColumnFiller":
-        self._file = os.open(self._store.folder / f"{self._name}.values", os.O_WRONLY | os.O_CREAT)
-        return self
-
-    def put(self, number: int, values: NDArray[np.float32]) -> None:
-        """Set an example's (n, width) vectors."""
-        first = int(self._like.bounds(number)[0])
-        os.pwrite(self._file, values.tobytes(), first * 4 * self._width)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        folder = self._store.folder
-        os.ftruncate(self._file, self._like.path.stat().st_size // self._like.row * 4 * self._width)
-        os.close(self._file)
-        if kind is None:
-            offsets = self._like.path.with_suffix(".offsets")
-            (folder / f"{self._name}.offsets").write_bytes(offsets.read_bytes())
-            details = json.loads((folder / COLUMNS).read_text(encoding="utf-8"))
-            column = {"type": "<f4", "ragged": True, "width": [self._width]}
-            details["columns"][self._name] = column
-            (folder / COLUMNS).write_text(json.dumps(details), encoding="utf-8")
-
 
 def share_columns(source: Path, target: Path, names: Sequence[str] | None = None) -> None:
     """Give a store columns of another, which holds as many examples; their files are linked.

@@ -13,6 +13,7 @@ from transformers import AutoTokenizer
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
+from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.models.sources import model_source
 from adducir.selectors.drn import DRNModel
 from adducir.selectors.model import ComplementaryModel
@@ -21,6 +22,7 @@ from adducir.selectors.scoring import Weights
 from adducir.selectors.selecting import changed, load_evidence_model, select, tune
 from adducir.selectors.settings import DRNSelection, Selection, Settings
 from adducir.selectors.task import ComplementaryTask, DRNTask
+from adducir.selectors.training import ComplementaryPlan, DRNPlan
 
 
 @pytest.fixture(params=["first", "mean"])
@@ -88,18 +90,28 @@ def plain_loss(folder, model, question, weights, margin) -> float:
 ALL = Weights(1, 1)
 
 
-def task_of(model, questions, folder, weights=ALL, margin=0.1, tokens=16384):
-    """A task with these questions to learn from and to validate with."""
-    common = {"data": {"train": "-"}, "training": {"at_once": tokens}}
-    recipe = DRNRecipe(kind="drn", **common)
+def task_of(model, questions, folder, weights=ALL, margin=0.1, tokens=16384, layers=None):
+    """A task with these questions to learn from."""
+    folder.mkdir()
+    write_questions(questions, folder / "questions.jsonl")
+    common = {
+        "base": model._tokenizer.name_or_path,
+        "layers": layers,
+        "data": {"train": "questions.jsonl", "shares": {"train": 1.0}},
+        "training": {"at_once": tokens},
+    }
     if isinstance(model, ComplementaryModel):
         terms = {"diversity": weights.diversity, "compactness": weights.compactness}
-        recipe = ComplementaryRecipe(weights=terms, margin=margin, **common)
-    kind = ComplementaryTask if isinstance(model, ComplementaryModel) else DRNTask
-    task = kind(model, recipe, folder)
-    folder.mkdir()
-    task.put(folder, [(question, "train") for question in questions])
-    task.read(folder)
+        plan = ComplementaryPlan(
+            ComplementaryRecipe(weights=terms, margin=margin, **common), folder
+        )
+        task = ComplementaryTask(model, plan.recipe, folder, plan.preparation)
+    else:
+        plan = DRNPlan(DRNRecipe(kind="drn", **common), folder)
+        task = DRNTask(model, plan.recipe, folder, plan.preparation)
+    (folder / "examples").mkdir()
+    task.write(folder / "examples")
+    task.read(folder / "examples")
     return task
 
 
@@ -374,7 +386,7 @@ def test_frozen_layers_are_computed_once_and_stay(model, tmp_path):
     wanted = model.states(plain)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     model.encoder.freeze(1)
-    task = task_of(model, questions, tmp_path / "examples")
+    task = task_of(model, questions, tmp_path / "examples", layers=1)
     ready = task.encoded(task.training[np.arange(3)])
     assert all(one.below is not None for q in ready for one in (q.question, *q.passages))
     for one, two in zip(wanted, model.states(ready), strict=True):

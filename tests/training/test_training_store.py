@@ -38,18 +38,6 @@ def written(folder, count=4):
     return folder
 
 
-def test_a_column_in_any_order(tmp_path):
-    draw = np.random.default_rng(1)
-    vectors = [draw.normal(size=(n + 1, 3)).astype(np.float32) for n in range(4)]
-    with Store(written(tmp_path)) as store, store.add_column("below", "ids", 3) as filler:
-        for number in (2, 0, 3, 1):
-            filler.put(number, vectors[number])
-    with Store(tmp_path) as store:
-        for number, wanted in enumerate(vectors):
-            assert np.array_equal(store.get(number)["below"], wanted)
-            assert store.get(number, ("label",)) == {"label": number}
-
-
 @pytest.mark.parametrize("name", ["ids.values", "ids.offsets", "label.values", "columns.json"])
 def test_damage_is_reported(tmp_path, name):
     path = written(tmp_path) / name
