@@ -6,7 +6,7 @@ from typing import Annotated
 from adducir.cli import options
 from adducir.cli.outputs import ARTIFACT
 from adducir.cli.parameters import argument, option
-from adducir.cli.shards import PartOptions
+from adducir.cli.shards import DeviceOptions
 from adducir.core.errors import UsageError
 
 
@@ -18,16 +18,17 @@ def prepare(
         ARTIFACT,
     ],
     changes: options.Changes = None,
+    device: options.Device = "auto",
     *,
-    shards: PartOptions,
+    shards: DeviceOptions,
     rebuild: options.Rebuild = False,
 ) -> None:
     """Prepare what a recipe's examples are made of, for it and for others that share it.
 
-    For `deepct`: the passages of the corpus with their token ids and terms. References, leak
-    control, held-out parts and all of `training` do not matter, so that recipes which differ in
-    these share them. They are made in shards, by several processes, jobs of an array (--part) or a
-    Ray cluster.
+    That is their texts as token ids, and what frozen layers make of these. Weights, rates, seeds
+    and batches of a training do not matter, so that recipes which differ in these share it; what
+    else does not matter is on the page about training. It is made in shards, by several processes,
+    jobs of an array (--part) or a Ray cluster.
     """
     from adducir.cli.console import near, note, open_progress
     from adducir.training.kinds import open_training
@@ -36,14 +37,11 @@ def prepare(
         preparation = open_training(recipe, changes or (), progress=progress).preparation
         if preparation is None:
             raise UsageError(
-                f"{recipe} shares nothing with other recipes.",
+                f"{recipe}: models of this kind make their examples by themselves.",
                 hint="`adducir train --examples FOLDER` keeps its examples for its other seeds.",
             )
         manifest = preparation.make(
-            output, execution=shards.execution(), rebuild=rebuild, progress=progress
+            output, device=device, execution=shards.execution(), rebuild=rebuild, progress=progress
         )
-    counts = manifest.counts
-    note(
-        f"{near(output)}: {counts['documents']:,} documents, {counts['passages']:,} passages of "
-        f"{counts['tokens']:,} tokens"
-    )
+    counted = preparation.work.counted_in(manifest.counts)
+    note(f"{near(output)}: {', '.join(f'{count:,} {name}' for name, count in counted.items())}")

@@ -61,8 +61,8 @@ class PartOptions:
 
 
 @dataclass(frozen=True)
-class ShardOptions(PartOptions):
-    """How shards are made that a network computes."""
+class DeviceOptions(PartOptions):
+    """The same, where a network may take part."""
 
     mixed_devices: Annotated[
         bool,
@@ -70,6 +70,16 @@ class ShardOptions(PartOptions):
             "Accept shards that unlike kinds of devices made; the manifest says which.",
         ),
     ] = False
+
+    def execution(self) -> "Execution":
+        """Who makes the shards; see :meth:`PartOptions.execution`."""
+        return replace(super().execution(), mixed_devices=self.mixed_devices)
+
+
+@dataclass(frozen=True)
+class ShardOptions(DeviceOptions):
+    """How shards are made that a network computes."""
+
     batch_tokens: Annotated[
         int | None,
         option(
@@ -78,10 +88,6 @@ class ShardOptions(PartOptions):
             shown="2,048 on a CPU, 16,384 on a GPU",
         ),
     ] = None
-
-    def execution(self) -> "Execution":
-        """Who makes the shards; see :meth:`PartOptions.execution`."""
-        return replace(super().execution(), mixed_devices=self.mixed_devices)
 
 
 def shards_if(effect: Effect, panel: str, **others: Effect) -> Several:

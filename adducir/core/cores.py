@@ -14,6 +14,8 @@ def share_cores(processes: int) -> None:
     """Note, for as long as this process lives, that so many processes share the cores."""
     global _sharing
     _sharing = processes
+    # Tokenizers take as many threads, unless the user has said otherwise.
+    os.environ.setdefault("RAYON_NUM_THREADS", str(default_threads()))
 
 
 def default_threads() -> int:

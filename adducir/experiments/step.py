@@ -143,18 +143,18 @@ class PreparationStep(Step):
     path: Path
     preparation: Preparation
     reads: Sequence[KeyPath] = ()
-    verb = "cut"
+    verb = "make"
 
     def title(self, shown: Callable[[Path], str]) -> str:
         """Its folder."""
-        return f"passages {shown(self.path)}"
+        return f"{self.preparation.work.makes} {shown(self.path)}"
 
     def why(self) -> str | None:
         """See :meth:`Step.why`."""
         if not self.path.exists():
             return MISSING
         current = self.preparation.is_current(self.path)
-        return None if current else "those that are there were cut otherwise"
+        return None if current else "those that are there were prepared otherwise"
 
     def work(self) -> Work | None:
         """See :meth:`Step.work`."""
@@ -164,6 +164,7 @@ class PreparationStep(Step):
         """Make it, by the workers."""
         self.preparation.make(
             self.path,
+            device=context.device,
             execution=context.execution,
             rebuild=context.rebuild,
             progress=context.progress,
@@ -222,6 +223,30 @@ class ModelStep(Step):
             rebuild=context.rebuild,
             progress=context.progress,
         )
+
+
+class Sharing:
+    """What the trainings of a study have in common of their examples, once more than one has it."""
+
+    def __init__(self) -> None:
+        self._same: dict[str, list[ModelStep]] = {}
+
+    def add(self, step: ModelStep, plan: TrainingPlan[Any]) -> None:
+        """Take a training, which lets those of the same examples share what these are made of.
+
+        One whose base is still to be trained makes its own: how it reads is not known yet.
+        """
+        preparation = None if plan.before is not None or step.before else plan.preparation
+        if preparation is None:
+            return
+        same = self._same.setdefault(preparation.fingerprint, [])
+        same.append(step)
+        if len(same) > 1:
+            first = same[0]
+            shared = first.prepared or PreparationStep(
+                first.path.with_name(f"{first.path.name}.prepared"), preparation, first.reads
+            )
+            first.prepared = step.prepared = shared
 
 
 class ArtifactStep(Step):

@@ -171,7 +171,7 @@ def test_models_share_what_their_examples_are_made_of(folder):
     plan = plan_experiment(path)
     passages = "passages deepct/one.prepared"
     lines = plan.lines()
-    assert lines[:2] == [f"cut    {passages}", "train  deepct/one"]
+    assert lines[:2] == [f"make   {passages}", "train  deepct/one"]
     assert "train  deepct/two" in lines[2:]
     assert sum(passages in line for line in lines) == 1
     run_experiment(plan, progress=progress)

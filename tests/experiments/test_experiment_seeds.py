@@ -91,13 +91,14 @@ def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
     lines = planned(study, dry_run=True).lines()
     made = [line.split(" of ")[0].split(" by ")[0] for line in lines]
     assert made == [
-        "cut    passages deepct/tiny.prepared",
+        "make   passages deepct/tiny.prepared",
         "train  deepct/tiny.seed0",
         "weight deepct/tiny.seed0.pets.weights",
         "train  deepct/tiny.seed1",
         "weight deepct/tiny.seed1.pets.weights",
         "train  deepct/tiny.seed7",
         "weight deepct/tiny.seed7.pets.weights",
+        "make   pairs rerankers/tiny.seed0.prepared",
         "train  rerankers/tiny.seed0",
         "train  rerankers/tiny.seed1",
         "build  index indexes/pets",
@@ -117,7 +118,7 @@ def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
         "test   systems that may be the best: model confidence set",
         "write  experiments/pets/",
     ]
-    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[11]
+    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[12]
 
 
 def test_a_tuned_fusion_names_its_members_of_a_seed(study):
@@ -234,7 +235,7 @@ def test_each_seed_trains_an_encoder_and_builds_its_vectors(study):
     systems = "systems={V: {index: vectors, seeds: [3, 4]}}"
     outcome = run_experiment(planned(study, systems, "comparison=null", "table={}"))
     assert [path.name for path in outcome.made] == [
-        *("tiny.seed3", "vectors.seed3", "tiny.seed4", "vectors.seed4"),
+        *("tiny.seed3.prepared", "tiny.seed3", "vectors.seed3", "tiny.seed4", "vectors.seed4"),
         *("V.seed3.t.trec.gz", "V.seed4.t.trec.gz"),
     ]
     models = [read_manifest(study / "encoders" / f"tiny.seed{seed}") for seed in (3, 4)]

@@ -17,7 +17,7 @@ from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
 from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
 from adducir.experiments.seeds import SeededStudy
-from adducir.experiments.step import ModelStep, PreparationStep, Step, Unknown, Waiting
+from adducir.experiments.step import ModelStep, Sharing, Step, Unknown, Waiting
 from adducir.experiments.tuning.folds import Folds
 from adducir.experiments.tuning.pool import Pool
 from adducir.runs.findings import some
@@ -116,7 +116,7 @@ class RetrievalStudy(SeededStudy):
         self.folds: dict[str, Folds] = {}
         self.runs: dict[tuple[str, str], Answer | Unknown] = {}
         self._trainings: dict[Path, ModelStep] = {}
-        self._prepared: dict[str, list[ModelStep]] = {}
+        self._sharing = Sharing()
 
     @property
     def topic_sets(self) -> dict[str, TopicSet]:
@@ -160,23 +160,9 @@ class RetrievalStudy(SeededStudy):
         if step is None:
             before = [] if plan.before is None else [self.training(*plan.before, place)]
             step = self._trainings[path] = ModelStep(path, lambda: plan, before, reads=[])
-            self._share(step, plan)
+            self._sharing.add(step, plan)
         step.reads = [*step.reads, place]
         return step
-
-    def _share(self, step: ModelStep, plan: TrainingPlan[Any]) -> None:
-        """Let a training have in common with others what their examples are made of."""
-        preparation = plan.preparation
-        if preparation is None:
-            return
-        same = self._prepared.setdefault(preparation.fingerprint, [])
-        same.append(step)
-        if len(same) > 1:
-            first = same[0]
-            shared = first.prepared or PreparationStep(
-                first.path.with_name(f"{first.path.name}.prepared"), preparation, first.reads
-            )
-            first.prepared = step.prepared = shared
 
     def run_of(self, system: str, topic_set: str) -> Answer:
         """The run of a system on a topic set.
