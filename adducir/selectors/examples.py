@@ -76,7 +76,7 @@ class QuestionExamples(ExampleWork[EvidenceQuestion]):
     size: int = field(default=SHARD, kw_only=True)
     doing = "reading questions"
     unit = "questions"
-    makes = "examples"
+    makes = "questions"
     counted = MappingProxyType({"inputs": "lengths", "tokens of inputs": "ids"})
 
     def versions(self) -> dict[str, str]:

@@ -64,7 +64,8 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("train") for line in lines) == 12
     assert sum(line.startswith("select") for line in lines) == 12
-    assert lines[0] == "train  rerankers/sets/A-1-ranker-3"
+    assert lines[0] == "make   questions rerankers/sets/A-1-ranker-3.prepared"
+    assert lines[1] == "train  rerankers/sets/A-1-ranker-3"
     assert not (place / "experiments" / "sets").exists()
     assert main(["experiment", file, "--threads", "1", "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)

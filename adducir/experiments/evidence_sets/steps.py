@@ -15,7 +15,7 @@ from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.sections import file_name
-from adducir.experiments.step import ArtifactStep, ModelStep
+from adducir.experiments.step import ArtifactStep, ModelStep, Sharing
 from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.selectors.bm25 import BM25Selection
@@ -54,6 +54,7 @@ class Opened(Protocol):
     name: str
     recipe: Any
     tests: dict[tuple[str, int], tuple[Path, ...]]
+    sharing: Sharing
 
 
 class SelectionStep(ArtifactStep):

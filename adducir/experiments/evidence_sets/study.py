@@ -23,7 +23,7 @@ from adducir.experiments.layout import layout_of
 from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import untestable
-from adducir.experiments.step import Step, Unknown
+from adducir.experiments.step import Sharing, Step, Unknown
 from adducir.tables.sets import set_table
 from adducir.training.recipe import listed
 from adducir.version import __version__
@@ -42,6 +42,7 @@ class EvidenceStudy(Study):
         name: The name of the folders that it gets.
         tests: The test questions' files, by data set and round.
         gold: The gold sets of the test questions, over all rounds of a data set.
+        sharing: What the trainings have in common.
     """
 
     makes: ClassVar[str] = "selections"
@@ -51,6 +52,7 @@ class EvidenceStudy(Study):
         self.folder, self.name = planner.folder, planner.name
         self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
         self.gold: dict[str, GoldSets] = {}
+        self.sharing = Sharing()
         self._steps: list[Step] = []
 
     def open(self) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
@@ -32,7 +32,7 @@ from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
 from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
-from adducir.experiments.step import ModelStep, Step
+from adducir.experiments.step import ModelStep, Sharing, Step
 from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
 from adducir.models.artifacts import model_versions
 from adducir.models.sources import RECIPES
@@ -265,12 +265,17 @@ def _chains(study: Opened) -> dict[tuple[str, str], list[ModelStep]]:
     for training in (*last, *(one for some in trainings.values() for one in some)):
         places.setdefault(training.key, training.place)
     steps: dict[str, ModelStep] = {}
+    sharing = Sharing()
     chains: dict[tuple[str, str], list[ModelStep]] = {}
     for where, some in trainings.items():
         chain: list[ModelStep] = []
         for one in some:
             if one.key not in steps:
-                steps[one.key] = _step(one, places[one.key], chain[-1:], study.folder)
+                step = _step(one, places[one.key], chain[-1:], study.folder)
+                steps[one.key] = step
+                if not chain:
+                    with suppress(AdducirError):  # what is absent is reported where it is needed
+                        sharing.add(step, step.plan())
             chain.append(steps[one.key])
         chains[where] = chain
     return chains
