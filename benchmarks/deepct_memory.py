@@ -42,18 +42,23 @@ def write_corpus(path: Path, count: int, words: int, different: int = 100_000) -
             file.write(json.dumps(record) + "\n")
 
 
-def write_study(folder: Path, corpus: Path) -> Path:
-    """A tiny BERT with MiniLM's tokenizer, and a recipe that trains it on the corpus."""
+def write_base(folder: Path, layers: int = 1) -> None:
+    """A tiny BERT with MiniLM's tokenizer."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(model_source("minilm").local())
     config = transformers.BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=16,
-        num_hidden_layers=1,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=32,
     )
-    transformers.BertModel(config).save_pretrained(folder / "base")
-    tokenizer.save_pretrained(folder / "base")
+    transformers.BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def write_study(folder: Path, corpus: Path) -> Path:
+    """A base, and a recipe that trains it on the corpus."""
+    write_base(folder / "base")
     recipe = folder / "recipe.yaml"
     recipe.write_text(
         f"kind: deepct\nbase: {folder / 'base'}\ncorpus: {{source: {corpus}}}\ntext: premise\n"

@@ -1,12 +1,13 @@
 """Files of records with ids, one record of JSON a line; what the files of each shape share."""
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from adducir.core.duplicates import Seen
+from adducir.core.duplicates import Numbered, Seen
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 
@@ -38,20 +39,21 @@ def read_records(
     Raises:
         InputError: A value is no record, or an id comes twice; with file and line.
     """
-    seen: dict[str, int] = {}
+    ids, lines = Numbered(), array("q")
     for line, value in values:
         try:
             record = record_of(value)
         except UsageError as error:
             raise InputError(error.what, path=path, line=line, hint=hint) from None
-        first = seen.setdefault(record.id, line)
-        if first != line:
+        number = ids.number(hash(record.id))
+        if number < len(lines):
             raise InputError(
-                f"the id {record.id!r} stands in line {first} already.",
+                f"the id {record.id!r} stands in line {lines[number]} already.",
                 path=path,
                 line=line,
                 hint=hint,
             )
+        lines.append(line)
         yield record
 
 

@@ -54,6 +54,7 @@ def place(tmp_path_factory):
 def test_a_row_is_of_all_seeds(place, capsys):
     plan = plan_experiment(place / "experiments" / "study.yaml")
     assert [line for line in plan.lines() if "ours" in line] == [
+        "make   spans encoders/study/ours.seed0/L.prepared",
         "train  encoders/study/ours.seed0/L",
         "train  encoders/study/ours.seed4/L",
         *(line for line in plan.lines() if line.startswith("rank   runs/study/A/ours.seed")),
