@@ -53,3 +53,25 @@ def test_memory_does_not_grow_with_what_deepct_learns_from():
         many[stage] - many["before"] - few[stage] + few["before"] for stage in ("cut", "trained")
     ]
     assert max(grown) * 1e6 / (many["examples"] - few["examples"]) < 600
+
+
+@pytest.mark.parametrize(
+    ("kind", "few", "many", "most"),
+    [
+        ("dual-encoder", 1500, 9000, 2500),
+        ("cross-encoder", 1500, 9000, 2500),
+        ("complementary", 150, 1200, 9000),
+        ("drn", 150, 1200, 9000),
+    ],
+)
+def test_memory_does_not_grow_with_what_other_kinds_learn_from(kind, few, many, most):
+    """Token ids made in shards, states of frozen layers (``drn``), parts and groups.
+
+    Texts of 200 words with their token ids would be 6,000 bytes (``dual-encoder``), 3,000
+    (``cross-encoder``, where pairs are kept meanwhile), 12,000 and, with states, 50,000.
+    """
+    from examples_memory import measured
+
+    one, other = (measured(kind, count, words=200, steps=1) for count in (few, many))
+    grown = other["written"] - other["before"] - one["written"] + one["before"]
+    assert grown * 1e6 / (other["examples"] - one["examples"]) < most
