@@ -3,8 +3,8 @@
 1, 4 and 16 times as many made-up spans, pairs or questions are each prepared in shards and trained
 on for a few steps by a tiny BERT with MiniLM's tokenizer, each in a process of its own. Reported is
 the peak of the resident memory after each stage: before (libraries, model, some examples); when
-token ids (and what frozen layers make of them) are there; when parts and groups are; when a model has
-trained, which varies with the batches that it draws.
+token ids (and what frozen layers make of them) are there; when parts and groups are; when a model
+has trained, which varies with the batches that it draws.
 
     python benchmarks/examples_memory.py [--examples 1000] [--words 40] [--steps 5]
 """
