@@ -58,10 +58,10 @@ def test_memory_does_not_grow_with_what_deepct_learns_from():
 @pytest.mark.parametrize(
     ("kind", "few", "many", "most"),
     [
-        ("dual-encoder", 1500, 9000, 2500),
+        ("dual-encoder", 4000, 18_000, 3000),
         ("cross-encoder", 1500, 9000, 2500),
-        ("complementary", 150, 1200, 9000),
-        ("drn", 150, 1200, 9000),
+        ("complementary", 150, 1200, 6000),
+        ("drn", 150, 1200, 25_000),
     ],
 )
 def test_memory_does_not_grow_with_what_other_kinds_learn_from(kind, few, many, most):
