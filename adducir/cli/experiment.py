@@ -41,6 +41,15 @@ def experiment(
         option("Make shards on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
         without("dry_run"),
     ] = None,
+    part: Annotated[
+        str | None,
+        option(
+            "Make what can be made now of part I of N, and stop: for the jobs of an array, given "
+            "again until all is made.",
+            metavar="I/N",
+        ),
+        without("dry_run"),
+    ] = None,
     processes: Annotated[
         int,
         option("Processes of this machine that train one model together, one per GPU.", min=1),
@@ -64,8 +73,8 @@ def experiment(
     allow_code: Annotated[
         bool, option("Let Python code that the file names run; once a study."), without("dry_run")
     ] = False,
-    format_name: Annotated[options.TableFormat, without("dry_run")] = None,
-    output: options.Output = None,
+    format_name: Annotated[options.TableFormat, without("dry_run"), without("part")] = None,
+    output: Annotated[options.Output, without("part")] = None,
 ) -> None:
     """Run an experiment file: build what is missing, evaluate, test and print the table.
 
@@ -82,6 +91,7 @@ def experiment(
         jobs=jobs,
         workers=workers,
         ray=ray,
+        part=part,
         processes=processes,
         batch_tokens=batch_tokens,
         mixed_devices=mixed_devices,
@@ -102,6 +112,7 @@ def run(
     jobs: int = 1,
     workers: int = 1,
     ray: str | None = None,
+    part: str | None = None,
     processes: int = 1,
     batch_tokens: int | None = None,
     mixed_devices: bool = False,
@@ -114,11 +125,16 @@ def run(
     from adducir.cli.shards import PartOptions
     from adducir.cli.tables import show_table
     from adducir.core.rates import kept_rates
+    from adducir.experiments.context import Resources
     from adducir.experiments.estimates import MEASURE
-    from adducir.experiments.experiment import plan_experiment, run_experiment
+    from adducir.experiments.experiment import (
+        make_part_of_experiment,
+        plan_experiment,
+        run_experiment,
+    )
     from adducir.experiments.measuring import this_machine
 
-    PartOptions(workers, ray=ray).execution()  # refuses what excludes each other
+    execution = PartOptions(workers, part, ray).execution()  # refuses what excludes each other
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
@@ -127,6 +143,23 @@ def run(
             if rates is None and not plan.is_made:
                 lines.append(MEASURE)
             show("\n".join(lines), output)
+            return
+        if execution.part is not None:
+            resources = Resources(
+                threads,
+                device,
+                workers,
+                ray,
+                processes,
+                batch_tokens,
+                mixed_devices,
+                execution.part,
+                command=execution.command,
+            )
+            made = make_part_of_experiment(
+                plan, resources, jobs=jobs, allow_code=allow_code, progress=progress
+            )
+            progress.note(made.line(file))
             return
         if output is not None and plan.study.tables > 1:
             raise UsageError(

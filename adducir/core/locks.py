@@ -1,7 +1,9 @@
 """One process at a time at one artifact; the others wait and say for whom."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
@@ -11,6 +13,8 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.system_errors import explaining_writes
 
 _POLL_SECONDS = 0.1
+_held_here: ContextVar[frozenset[str]] = ContextVar("locks held here", default=frozenset())
+"""The files of locks that this thread holds: it may enter their blocks again."""
 
 
 @contextmanager
@@ -20,7 +24,7 @@ def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
     The lock is the hidden sibling ``.NAME.lock``, which stays: removing it
     would let two processes hold locks on two files of one name. The operating
     system frees it when its holder ends, however that ends. Who holds it
-    stands in ``.NAME.lock.holder``.
+    stands in ``.NAME.lock.holder``. Blocks of one path can stand inside one another.
 
     Args:
         path: The file or folder that is locked; its folder is made if missing.
@@ -29,9 +33,12 @@ def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
     Raises:
         MachineError: The lock cannot be made: no space, no permission.
     """
+    lock = _lock(path)
+    if lock.lock_file in _held_here.get():
+        yield
+        return
     with explaining_writes(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path.with_name(f".{path.name}.lock"))
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -49,7 +56,7 @@ def locked_if_free(path: Path) -> Iterator[bool]:
     Yields:
         Whether it is held.
     """
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    lock = _lock(path)
     try:
         lock.acquire(timeout=0)
     except (Timeout, OSError):
@@ -60,9 +67,36 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 
 
 @contextmanager
+def claimed(path: Path) -> Iterator[bool]:
+    """Hold the lock of ``path`` inside the block, unless another process does.
+
+    Yields:
+        Whether it is held.
+
+    Raises:
+        MachineError: The lock cannot be made: no space, no permission.
+    """
+    lock = _lock(path)
+    with explaining_writes(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            yield False
+            return
+        with _held(lock, path):
+            yield True
+
+
+def _lock(path: Path) -> BaseFileLock:
+    return FileLock(Path(os.path.realpath(path.parent), f".{path.name}.lock"))
+
+
+@contextmanager
 def _held(lock: BaseFileLock, path: Path) -> Iterator[None]:
     """Name the holder inside the block, release the lock at its end."""
     holder = holder_of(path)
+    before = _held_here.set(_held_here.get() | {lock.lock_file})
     try:
         # Only a courtesy to those who wait: it must not stop the work.
         with suppress(OSError):
@@ -71,6 +105,7 @@ def _held(lock: BaseFileLock, path: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):
             holder.unlink()
+        _held_here.reset(before)
         lock.release()
 
 

@@ -283,6 +283,8 @@ def encoded(
     block: int = BLOCK,
     shards: int = SHARDS,
     least: int = 1,
+    *,
+    more: bool = False,
 ) -> Iterator[tuple[VectorFiles, Sharding]]:
     """Encode texts by name; the files are there inside the block.
 
@@ -293,6 +295,7 @@ def encoded(
         block: Texts in a block, whose batches are cut by themselves.
         shards: How many there are at least, as far as there are batches and texts.
         least: Texts of a shard at least, as far as there are others: short blocks share one.
+        more: Whether other shards of the output come behind these.
 
     Yields:
         The files, and where other shards can be kept.
@@ -306,6 +309,8 @@ def encoded(
     work = replace(work, size=max(1, work.total // max(1, most)))
     with (
         sharding_or_temporary(how.sharding) as kept,
-        kept.made(kept.folder(work), work, how.progress) as made,
+        replace(kept, is_last=kept.is_last and not more).made(
+            kept.folder(work), work, how.progress
+        ) as made,
     ):
         yield VectorFiles.of(work, made), replace(kept, is_locked=True)

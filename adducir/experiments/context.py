@@ -9,6 +9,8 @@ from typing import Any, Self, TypeVar
 from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.execution import Execution
+from adducir.core.sharding.executors.part import Part
+from adducir.core.sharding.gathering import Sharding
 
 T = TypeVar("T")
 
@@ -26,6 +28,9 @@ class Resources:
         batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; None for
             what suits the device. Figures depend on it in their last digits.
         mixed_devices: Accept shards of one step that unlike kinds of devices made.
+        part: Make this part of the shards, and no step.
+        only_finish: Make no shard: put together those that are made.
+        command: The words of the command, for ``adducir finish``.
 
     Raises:
         UsageError: A number is below 1, or there are workers beside a cluster.
@@ -38,6 +43,9 @@ class Resources:
     processes: int = 1
     batch_tokens: int | None = None
     mixed_devices: bool = False
+    part: Part | None = None
+    only_finish: bool = False
+    command: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _ = self.execution  # refuses what excludes each other
@@ -48,7 +56,17 @@ class Resources:
     @property
     def execution(self) -> Execution:
         """Who makes the shards of a step."""
-        return Execution(workers=self.workers, ray=self.ray, mixed_devices=self.mixed_devices)
+        return Execution(
+            self.workers, self.part, self.ray, self.mixed_devices, self.only_finish, self.command
+        )
+
+    def sharding(self, output: Path, *, is_locked: bool = False, is_last: bool = True) -> Sharding:
+        """How shards of an output are made that is no artifact of shards; see :class:`.Sharding`.
+
+        Where parts are made, whoever ends the output removes its shards, as for an artifact.
+        """
+        in_parts = self.part is not None or self.only_finish
+        return Sharding(output, self.execution, is_locked or in_parts, is_last)
 
 
 @dataclass

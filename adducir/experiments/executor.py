@@ -5,17 +5,20 @@ make, so that nothing else goes from one process to another. What a step makes d
 on the process that makes it.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.pool import WorkerPool
+from adducir.core.pool import Done, WorkerPool
 from adducir.core.progress import Silent
+from adducir.core.sharding.executors.part import Part
 from adducir.experiments.context import Context, Resources
+from adducir.experiments.part import make_in_part
 from adducir.experiments.plan import Plan
 from adducir.experiments.step import Step
 from adducir.experiments.training_processes import make_together
@@ -24,7 +27,52 @@ if TYPE_CHECKING:
     from adducir.core.progress import Progress
 
 _Paths = tuple[str, ...]
-_Pool = WorkerPool[_Paths, list[str]]
+
+
+@dataclass(frozen=True)
+class _Report:
+    """What became of steps.
+
+    Attributes:
+        are_made: Whether all are there; otherwise other parts have to do something first.
+        notes: What is to be reported.
+    """
+
+    are_made: bool = True
+    notes: Sequence[str] = ()
+
+
+class _Pool(Protocol):
+    """Makes groups of steps somewhere."""
+
+    def submit(self, task: _Paths) -> None:
+        """Let the steps of some paths be made."""
+
+    def next(self) -> Done[_Paths, _Report]:
+        """Wait for the next that are."""
+
+    def close(self) -> None:
+        """End."""
+
+
+class _Here:
+    """This process itself, as a pool of one."""
+
+    def __init__(self, make: Callable[[_Paths], _Report]) -> None:
+        self._make = make
+        self._waiting: deque[_Paths] = deque()
+
+    def submit(self, task: _Paths) -> None:
+        """See :class:`_Pool`."""
+        self._waiting.append(task)
+
+    def next(self) -> Done[_Paths, _Report]:
+        """See :class:`_Pool`; what is raised goes to the caller."""
+        task = self._waiting.popleft()
+        return Done(task, self._make(task))
+
+    def close(self) -> None:
+        """See :class:`_Pool`."""
 
 
 def make_steps(
@@ -33,7 +81,7 @@ def make_steps(
     context: Context,
     jobs: int,
     plan_again: Callable[..., Plan],
-) -> None:
+) -> "Turns":
     """Make steps of a plan, each after those that it is made from.
 
     Args:
@@ -43,6 +91,9 @@ def make_steps(
         jobs: How many processes make them.
         plan_again: :func:`adducir.experiments.experiment.plan_experiment`, for other processes.
 
+    Returns:
+        What was made; all of it, unless the context asks for a part.
+
     Raises:
         UsageError: There are no jobs.
         AdducirError: A step fails; steps that are being made then are made to their end, others
@@ -50,54 +101,135 @@ def make_steps(
     """
     if jobs < 1:
         raise UsageError(f"{jobs} jobs make nothing: take 1 or more.")
-    groups = _groups(needed)
-    jobs = min(jobs, len(groups))
+    turns = Turns.of(plan, needed, context.part)
+    jobs = min(jobs, len(turns.waiting))
     order = _Order.of(plan, context)
-    if jobs < 2:
-        for step in needed:
-            _make(step, order, context, plan_again)
-        return
     progress = context.progress
-    progress.start("making", len(needed), "steps")
-    pool: _Pool = WorkerPool(jobs, partial(_start, order, plan_again))
+    pool: _Pool = _Here(_Maker(plan, order, context, plan_again))
+    if jobs > 1:
+        progress.start("making", len(needed), "steps")
+        pool = WorkerPool(jobs, partial(_start, order, plan_again))
     try:
-        _run(pool, groups, progress)
+        _run(pool, max(1, jobs), turns, progress)
     finally:
         pool.close()
-        progress.finish()
+        if jobs > 1:
+            progress.finish()
+    return turns
 
 
-def _make(step: Step, order: "_Order", context: Context, plan_again: Callable[..., Plan]) -> None:
-    """Make a step here, or a model by several processes that train it together."""
-    count = context.processes
-    if count < 2 or not step.trains:
-        step.make(context)
-        return
-    alone = replace(order, resources=replace(order.resources, processes=1))
-    for note in make_together(partial(_start, alone, plan_again), step.path, count):
-        context.progress.note(note)
+@dataclass(frozen=True)
+class _Maker:
+    """Makes steps in this process."""
+
+    plan: Plan
+    order: "_Order"
+    context: Context
+    plan_again: Callable[..., Plan]
+
+    @cached_property
+    def _steps(self) -> dict[str, Step]:
+        return {str(step.path): step for step in self.plan.steps}
+
+    def __call__(self, paths: _Paths) -> _Report:
+        """Make the steps of these paths, or what falls to the part that is asked for."""
+        steps = [self._steps[path] for path in paths]
+        if self.context.part is not None:
+            return _Report(make_in_part(steps, self.context, self._make))
+        for step in steps:
+            self._make(step, self.context)
+        return _Report()
+
+    def _make(self, step: Step, context: Context) -> None:
+        """Make a step here, or a model by several processes that train it together."""
+        if context.processes < 2 or not step.trains:
+            step.make(context)
+            return
+        resources = replace(self.order.resources, processes=1, part=None)
+        start = partial(_start_together, replace(self.order, resources=resources), self.plan_again)
+        for note in make_together(start, step.path, context.processes):
+            context.progress.note(note)
 
 
-def _groups(needed: Sequence[Step]) -> list[list[Step]]:
+def _groups(steps: Iterable[Step]) -> list[list[Step]]:
     """Steps that are made in one process, since they share long work."""
     found: dict[Hashable, list[Step]] = {}
-    for step in needed:
+    for step in steps:
         found.setdefault(step if step.shared_work is None else step.shared_work, []).append(step)
     return list(found.values())
 
 
-def _run(pool: "_Pool", groups: Sequence[list[Step]], progress: "Progress") -> None:
-    waiting = list(groups)
-    undone = {step for group in groups for step in group}
+@dataclass
+class Turns:
+    """Which steps are made next, and what became of those before.
+
+    Attributes:
+        part: What of the plan is made; None for all.
+        waiting: Groups of steps that were not begun, in the plan's order.
+        own: Steps that the part makes whole, whatever it made before.
+        undone: Steps that are to be made and are not there yet.
+        made: Those that were made.
+        begun: Those of which shards were made, or looked for.
+    """
+
+    part: Part | None
+    waiting: list[list[Step]]
+    own: set[Step]
+    undone: set[Step]
+    made: list[Step] = field(default_factory=list)
+    begun: list[Step] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, plan: Plan, needed: Sequence[Step], part: Part | None) -> "Turns":
+        """Those of steps that are needed.
+
+        The steps that are not in shards are dealt to the parts in the order of the whole plan, so
+        that each part deals alike, whatever is made.
+        """
+        if part is None:
+            return cls(None, _groups(needed), set(needed), set(needed))
+        every, undone = _groups(plan.steps), set(needed)
+        whole = [group for group in every if not group[0].in_shards]
+        own = {step for group in part.of(whole) for step in group}
+        return cls(part, [group for group in every if undone.intersection(group)], own, undone)
+
+    def next(self) -> list[Step] | None:
+        """The next group that can be made, which then no longer waits."""
+        for group in self.waiting:
+            if self._is_ready(group) and self._falls_here(group):
+                self.waiting.remove(group)
+                return group
+        return None
+
+    def ended(self, group: list[Step], *, are_made: bool) -> None:
+        """Note what became of a group."""
+        steps = [step for step in group if step in self.undone]
+        (self.made if are_made else self.begun).extend(steps)
+        if are_made:
+            self.undone.difference_update(group)
+
+    def _is_ready(self, group: list[Step]) -> bool:
+        before = {one for step in group for one in step.inputs} - set(group)
+        if self.part is not None:  # others may have made them meanwhile
+            self.undone -= {one for one in before & self.undone if one.why() is None}
+        return not before & self.undone
+
+    def _falls_here(self, group: list[Step]) -> bool:
+        """Whether the part takes it: as its own, as shards, or since it made what that needs."""
+        if self.part is None or group[0].in_shards or self.own.intersection(group):
+            return True
+        return any(one in self.made for step in group for one in step.inputs)
+
+
+def _run(pool: _Pool, jobs: int, turns: Turns, progress: "Progress") -> None:
     running: dict[_Paths, list[Step]] = {}
-    while waiting or running:
-        for group in list(waiting):
-            before = {one for step in group for one in step.inputs} - set(group)
-            if not before & undone:
-                waiting.remove(group)
-                paths = tuple(str(step.path) for step in group)
-                running[paths] = group
-                pool.submit(paths)
+    while True:
+        while len(running) < jobs and (group := turns.next()) is not None:
+            paths = tuple(str(step.path) for step in group)
+            running[paths] = group
+            pool.submit(paths)
+        if not running:
+            return
         done = pool.next()
         if done.is_lost:
             raise MachineError(
@@ -106,11 +238,12 @@ def _run(pool: "_Pool", groups: Sequence[list[Step]], progress: "Progress") -> N
             )
         if done.error is not None:
             raise done.error
-        group = running.pop(done.task)
-        for note in done.result or ():
+        group, report = running.pop(done.task), done.result or _Report()
+        for note in report.notes:
             progress.note(note)
-        progress.advance(len(group))
-        undone.difference_update(group)
+        if jobs > 1:
+            progress.advance(len(group))
+        turns.ended(group, are_made=report.are_made)
 
 
 @dataclass(frozen=True)
@@ -159,6 +292,10 @@ class _Worker:
         self._notes = _Notes()
 
     @cached_property
+    def _maker(self) -> _Maker:
+        return _Maker(self._plan, self._order, self._context, self._plan_again)
+
+    @cached_property
     def _plan(self) -> Plan:
         order = self._order
         plan = self._plan_again(
@@ -178,18 +315,27 @@ class _Worker:
             progress=self._notes,
         )
 
-    def make(self, paths: Sequence[str]) -> list[str]:
-        """Make the steps of these paths, and return what is to be reported."""
-        steps = {str(step.path): step for step in self._plan.steps}
+    def make(self, paths: _Paths) -> _Report:
+        """Make the steps of these paths."""
         self._notes.lines.clear()
-        for path in paths:
-            _make(steps[path], self._order, self._context, self._plan_again)
-        return list(self._notes.lines)
+        return replace(self._maker(paths), notes=list(self._notes.lines))
+
+    def train(self, paths: _Paths) -> Sequence[str]:
+        """Make the step of these paths with other processes, and return what is to be reported."""
+        return self.make(paths).notes
 
 
 def _start(
     order: _Order, plan_again: Callable[..., Plan], number: int
-) -> Callable[[_Paths], list[str]]:
+) -> Callable[[_Paths], _Report]:
     """In a new process: what makes steps there."""
     del number
     return _Worker(order, plan_again).make
+
+
+def _start_together(
+    order: _Order, plan_again: Callable[..., Plan], number: int
+) -> Callable[[_Paths], Sequence[str]]:
+    """In one of several processes that train a model together: what trains it there."""
+    del number
+    return _Worker(order, plan_again).train

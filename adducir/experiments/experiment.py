@@ -17,10 +17,10 @@ from adducir.core.recipe import read
 from adducir.core.results import publishing_results
 from adducir.core.unread import Unread, leaving_unread
 from adducir.core.yaml import load
-from adducir.experiments.context import Context
+from adducir.experiments.context import Context, Resources
 from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps
-from adducir.experiments.outcome import Outcome, write_findings
+from adducir.experiments.outcome import Outcome, PartOutcome, write_findings
 from adducir.experiments.plan import Plan
 from adducir.experiments.planner import Planner
 from adducir.experiments.shown import with_steps
@@ -117,28 +117,13 @@ def run_experiment(
         ArtifactError: Something else stands where the tables go.
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
-    if plan.unread is not None:
-        raise UsageError(
-            "this plan is of a dry run, which is for reading.",
-            hint="Plan it without dry_run.",
-        )
+    _refuse_unread(plan)
     if rebuild:
         plan = replace(plan, rebuild=True)
+    resources = Resources(threads, device, workers, ray, processes, batch_tokens, mixed_devices)
     with (
         publishing_results(plan.output, progress) as folder,
-        Context(
-            threads,
-            device,
-            workers,
-            ray,
-            processes,
-            batch_tokens,
-            mixed_devices,
-            plan.shown,
-            plan.rebuild,
-            progress,
-            plan.steps,
-        ) as context,
+        _context(plan, resources, progress) as context,
     ):
         made = plan.prepare(progress, allow_code=allow_code)
         make_steps(plan, made, context, jobs, plan_experiment)
@@ -149,4 +134,67 @@ def run_experiment(
         {key: plan.output / path.relative_to(folder) for key, path in written.items()},
         [step.path for step in made],
         [step.path for step in made if step in plan.goals],
+    )
+
+
+@checked
+def make_part_of_experiment(
+    plan: Plan,
+    resources: Resources,
+    *,
+    jobs: int = 1,
+    allow_code: bool = False,
+    progress: Progress = SILENT,
+) -> PartOutcome:
+    """Make what can be made now of one part of a plan: no tables, and nobody is waited for.
+
+    Steps that are in shards are made by all parts together, others by one part each. When the parts
+    have all ended, some steps may have become possible: then the same parts are made once more,
+    until all is there.
+
+    Args:
+        plan: From :func:`plan_experiment`.
+        resources: The part, and what of the machine it takes.
+        jobs: How many processes make steps that do not depend on one another.
+        allow_code: Whether Python code that the experiment file names may run.
+        progress: Notified of each step.
+
+    Returns:
+        What was made, and what is left.
+
+    Raises:
+        UsageError: No part is asked for, or all is to be made anew.
+        IncompleteError: Some shards cannot be made.
+        AdducirError: As :func:`run_experiment`.
+    """
+    _refuse_unread(plan)
+    if resources.part is None:
+        raise UsageError("no part is asked for.", hint="Call run_experiment, which makes all.")
+    if plan.rebuild:
+        raise UsageError(
+            "--rebuild means nothing beside --part: no part knows what the others made anew.",
+            hint="Remove what is to be made anew, and leave out --rebuild.",
+        )
+    with _context(plan, resources, progress) as context:
+        needed = plan.prepare(progress, allow_code=allow_code)
+        turns = make_steps(plan, needed, context, jobs, plan_experiment)
+    left = len(plan.needed(plan.current()))
+    return PartOutcome(resources.part, len(turns.made), len(turns.begun), left)
+
+
+def _refuse_unread(plan: Plan) -> None:
+    if plan.unread is not None:
+        raise UsageError(
+            "this plan is of a dry run, which is for reading.",
+            hint="Plan it without dry_run.",
+        )
+
+
+def _context(plan: Plan, resources: Resources, progress: Progress) -> Context:
+    return Context(
+        **vars(resources),
+        shown=plan.shown,
+        rebuild=plan.rebuild,
+        progress=progress,
+        steps=plan.steps,
     )

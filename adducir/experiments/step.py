@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
@@ -50,6 +51,8 @@ class Step(ABC):
         kept: What is done where it is there.
         stage: Where its line stands in the plan.
         trains: Whether several processes can make it together, as they train one model.
+        in_shards: Whether it is put together of shards, so that each part of an array can make its
+            own: given a part, :meth:`make` always raises.
     """
 
     path: Path
@@ -60,6 +63,7 @@ class Step(ABC):
     kept: str = "keep"
     stage: int = 0
     trains: bool = False
+    in_shards: bool = False
 
     @property
     def runs_code(self) -> str | None:
@@ -88,6 +92,7 @@ class Step(ABC):
         """Make it; what it is made from is there.
 
         Raises:
+            PartMade: The context asks for a part of its shards, and that is made.
             AdducirError: A record is malformed, the disk is full, and the like.
         """
 
@@ -144,6 +149,7 @@ class PreparationStep(Step):
     preparation: Preparation
     reads: Sequence[KeyPath] = ()
     verb = "make"
+    in_shards = True
 
     def title(self, shown: Callable[[Path], str]) -> str:
         """Its folder."""
@@ -283,7 +289,19 @@ class ArtifactStep(Step):
         return None if current else "the one that is there was built with other settings"
 
     def make(self, context: "Context") -> None:
-        """Build it."""
+        """Build it; a part of its shards is made without its lock, so that parts do not wait."""
+        if context.part is not None:
+            with TemporaryDirectory(prefix="adducir-") as folder:
+                self.make_in(Path(folder), context)
+            raise ValueError(f"nothing of {self.path} is made in shards")
+        self.publish(context)
+
+    def make_in(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        """Make it in an empty folder that is not published."""
+        return self.fill(folder, context)
+
+    def publish(self, context: "Context") -> None:
+        """Make it and put it in its place."""
         build(
             self.path,
             kind=self.kind,

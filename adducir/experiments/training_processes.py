@@ -11,7 +11,7 @@ from adducir.core.pool import WorkerPool
 from adducir.training.processes import PeerStoppedError
 
 _Paths = tuple[str, ...]
-Make = Callable[[_Paths], list[str]]
+Make = Callable[[_Paths], Sequence[str]]
 """Makes the steps of some paths, and returns what is to be reported."""
 
 
@@ -38,7 +38,8 @@ def make_together(start: Callable[[int], Make], path: Path, count: int) -> Seque
     stopped: Exception | None = None
     # Held here, where its port is never free for others before the processes meet.
     store = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)  # type: ignore[attr-defined]
-    with WorkerPool[_Paths, list[str]](count, partial(_joined, start, count, store.port)) as pool:
+    join = partial(_joined, start, count, store.port)
+    with WorkerPool[_Paths, Sequence[str]](count, join) as pool:
         for _ in range(count):
             pool.submit((str(path),))
         for _ in range(count):

@@ -92,7 +92,7 @@ def closed_sets(
     counts = {name: len(texts.numbers) for name, texts in here.passages.items()}
     # What a frozen network made is multiplied by a matrix: no work to be divided.
     shards = 1 if here.model.retriever.network is None else SHARDS
-    with encoded(passages, counts, how, block, shards) as (vectors, kept):
+    with encoded(passages, counts, how, block, shards, more=True) as (vectors, kept):
         files = {
             name: [[one.path.name for one in block] for block in blocks]
             for name, blocks in vectors.blocks.items()

@@ -17,7 +17,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder, parts_path
 from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.gathering import PartMade, gathered, make_part
+from adducir.core.sharding.gathering import PartMade, gathered, made_part
 from adducir.core.sharding.plan import PLAN
 from adducir.core.sharding.work import ANY, ArtifactWork
 from adducir.core.sharding.worker import Job
@@ -58,10 +58,10 @@ def build_sharded(
     """
     if execution.part is not None:
         if not order.rebuild and is_current(order.path, order.fingerprint):
-            raise PartMade(f"{order.path}: is there already, whole.")
+            raise PartMade(f"{order.path}: is there already, whole.", is_whole=True)
         refuse_to_replace(order.path, order.kind, order.sources, order.inputs, order.fingerprint)
         work.check()
-        make_part(_job(order, work), order.path, execution, progress)
+        raise made_part(_job(order, work), order.path, execution, progress)
 
     def make(folder: Path) -> Mapping[str, Any]:
         """Fill the artifact's folder, and count."""

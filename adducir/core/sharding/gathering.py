@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import Any
 
 from adducir.core.errors import IncompleteError, MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
@@ -29,7 +29,16 @@ _ROUNDS = 3
 
 
 class PartMade(Exception):  # noqa: N818  (what was asked for is done)
-    """A part of the shards is made, as was asked for: there is no output to go on with."""
+    """A part of the shards is made, as was asked for: there is no output to go on with.
+
+    Args:
+        message: What is made, and what comes next.
+        is_whole: Whether all shards of all parts are there.
+    """
+
+    def __init__(self, message: str, *, is_whole: bool = False) -> None:
+        super().__init__(message)
+        self.is_whole = is_whole
 
 
 @dataclass(frozen=True)
@@ -39,12 +48,16 @@ class Sharding:
     Attributes:
         output: The output; shards are kept beside it.
         execution: Who makes them.
-        is_locked: Whether the caller holds the output's lock, since that is an artifact after all.
+        is_locked: Whether the caller holds the output's lock, since that is an artifact after all;
+            or nobody does, while a part is made.
+        is_last: Whether the output takes no other shards after these. A part goes on behind shards
+            that are not the last, where they are all there.
     """
 
     output: Path
     execution: Execution = HERE
     is_locked: bool = False
+    is_last: bool = True
 
     def folder(self, work: Work, **more: Any) -> Path:
         """Where shards are kept; the work's identity says all that determines them, items included.
@@ -72,11 +85,14 @@ class Sharding:
             IncompleteError: Some shards cannot be made, or are missing where nothing is to be made.
             MachineError, ArtifactError: As :func:`gathered`.
         """
-        job = Job(work, folder, Path.cwd())
-        if self.execution.part is not None:
-            make_part(job, self.output, self.execution, progress)
+        job, execution = Job(work, folder, Path.cwd()), self.execution
+        if execution.part is not None:
+            made = made_part(job, self.output, execution, progress)
+            if self.is_last or not made.is_whole:
+                raise made
+            execution = replace(execution, part=None, only_finish=True)
         with nullcontext() if self.is_locked else locked(self.output, progress):
-            yield gathered(job, self.execution, progress)
+            yield gathered(job, execution, progress)
             if not self.is_locked:  # what publishes the artifact removes them
                 remove_parts(self.output)
 
@@ -127,14 +143,17 @@ def plan_of(job: Job, progress: Progress) -> Plan:
     return planned(job.folder, items, work.describe, work.size, work.total, work.unit, progress)
 
 
-def make_part(job: Job, output: Path, execution: Execution, progress: Progress) -> NoReturn:
-    """Make a part of the shards, under no lock; always ends by an exception.
+def made_part(job: Job, output: Path, execution: Execution, progress: Progress) -> PartMade:
+    """Make a part of the shards, under no lock.
 
     Args:
         output: What is to be made of them, for the message.
 
+    Returns:
+        What the caller raises.
+
     Raises:
-        PartMade: It is made.
+        IncompleteError, MachineError, ArtifactError: As :func:`make_shards`.
     """
     part = execution.part
     if part is None:
@@ -148,7 +167,9 @@ def make_part(job: Job, output: Path, execution: Execution, progress: Progress) 
     if not wanted:
         there = "there is 1 shard" if count == 1 else f"there are {count:,} shards"
         made = f"part {part} has nothing to make: {there}, and none falls to this part."
-    raise PartMade(f"{output}: {made} When all parts are made: adducir finish {output}")
+    made = f"{output}: {made} When all parts are made: adducir finish {output}"
+    parts = Parts(job.folder)
+    return PartMade(made, is_whole=all(parts.outcome(shard) for shard in plan.shards))
 
 
 def gathered(job: Job, execution: Execution, progress: Progress) -> Made:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.gathering import Sharding
 from adducir.core.sharding.work import Local
 from adducir.core.source_digests import source_digests
 from adducir.corpora.sizes import bytes_of_files
@@ -69,6 +68,7 @@ class SelectionStep(ArtifactStep):
     version: ClassVar[int] = 2
     verb = "select"
     stage = 2
+    in_shards = True
 
     def __init__(
         self, study: Opened, trial: Trial, selection: Selector, training: Sequence[ModelStep] = ()
@@ -136,7 +136,7 @@ class SelectionStep(ArtifactStep):
                 context.threads,
                 context.batch_tokens,
             )
-            sharding = Sharding(self.path, context.execution, is_locked=True)
+            sharding = context.sharding(self.path, is_locked=True)
             with selected_by_shards(work, sharding, context.progress) as chosen:
                 return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 

@@ -54,6 +54,8 @@ class AnswerStep(ClosedStep):
         by_model = system.ranks_by == "model"
         super().__init__(study, path, place, before, seed, by_model=by_model)
         self.system = system
+        self.is_only_ranked = study.recipe.decode is None
+        self.in_shards = by_model or not self.is_only_ranked
         self.run = place[-1] if before is None else run_name(place[-1], seed)
 
     def recipe(self) -> Mapping[str, Any]:
@@ -128,6 +130,7 @@ class LikelihoodStep(PartsStep):
 
     kind: ClassVar[str] = "target-likelihoods"
     verb = "score"
+    in_shards = True
     stage = 2
 
     def __init__(self, study: Opened, path: Path, answer: AnswerStep) -> None:

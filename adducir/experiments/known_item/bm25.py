@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from adducir.core.recipe import Recipe
-from adducir.core.sharding.gathering import Sharding
 from adducir.core.sharding.work import Local
 from adducir.corpora.sizes import BYTES_PER_DOCUMENT
 from adducir.datasets.spans.record import context
@@ -50,6 +49,7 @@ class Lexical(RankingSystem):
         bm25: Its parameters and the analysis.
     """
 
+    in_shards: ClassVar[bool] = True
     bm25: LexicalPart
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
@@ -78,7 +78,7 @@ class Lexical(RankingSystem):
             context.threads,
             LEXICAL_BLOCK,
         )
-        sharding = Sharding(step.path, context.execution, is_locked=True)
+        sharding = context.sharding(step.path, is_locked=True)
         return ranked(work, tasks, sharding, context.progress)
 
 

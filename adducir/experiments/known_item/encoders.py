@@ -6,7 +6,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -15,7 +15,7 @@ from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
-from adducir.core.sharding.gathering import Sharding
+from adducir.core.sharding.gathering import PartMade, Sharding
 from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.core.unread import may_read
 from adducir.core.yaml import Document, load
@@ -43,6 +43,8 @@ Pooling = Literal["first", "mean", "pooler"]
 
 class _Encoder(RankingSystem):
     """A dual encoder."""
+
+    in_shards: ClassVar[bool] = True
 
     def source(self, step: Ranking) -> EncoderSource:
         """The encoder, which must be there."""
@@ -104,7 +106,7 @@ class _Encoder(RankingSystem):
             threads=context.threads,
             tokens=context.batch_tokens,
         )
-        own = Sharding(step.path, context.execution, is_locked=True)
+        own = context.sharding(step.path, is_locked=True)
         with step.keeping(context) as kept:
             return by_encoder(work, tasks, kept, own, context.progress)
 
@@ -341,7 +343,13 @@ def by_encoder(
             made = sharding.made(sharding.folder(one), one, progress)
             return Rows(one, stack.enter_context(made))
 
-        candidates, contexts = rows("candidates", kept), rows("contexts", own)
+        try:
+            candidates = rows("candidates", kept)
+        except PartMade:
+            with suppress(PartMade):  # contexts need not wait for other parts' candidates
+                rows("contexts", own)
+            raise
+        contexts = rows("contexts", own)
         found = []
         for task in tasks:
             same, queries = task.same, contexts.take(len(task.spans))

@@ -4,12 +4,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.gathering import Sharding
 from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.corpora.references import expanded
 from adducir.datasets.spans.record import context
@@ -17,7 +16,15 @@ from adducir.encoders.filed_ranks import PART as BLOCK
 from adducir.encoders.ranking import ContextRanks, Integers, SpanTask, by_maxsim, context_ranks
 from adducir.encoders.reading import shared_room
 from adducir.encoders.settings import LengthPart
-from adducir.encoders.token_work import Inputs, Loader, Making, Readable, VectorFiles, encoded
+from adducir.encoders.token_work import (
+    SHARDS,
+    Inputs,
+    Loader,
+    Making,
+    Readable,
+    VectorFiles,
+    encoded,
+)
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK as SCORES
@@ -54,6 +61,7 @@ class _Late(RankingSystem):
         lengths: Tokens that are read.
     """
 
+    in_shards: ClassVar[bool] = True
     lengths: LengthPart = LengthPart()
 
     @property
@@ -119,7 +127,7 @@ class _Late(RankingSystem):
             late = replace(late, model=Local(late.load(choose_device(device))))
         given = device, context.threads, context.batch_tokens, context.progress
         of_system = [step.data.identity, self.fingerprint_inputs(study), self.identities(step)]
-        own = Sharding(step.path, context.execution, is_locked=True)
+        own = context.sharding(step.path, is_locked=True)
         with step.keeping(context) as kept:
             of_candidates = Making(fingerprint(of_system), kept, *given)
             of_contexts = Making(step.key(), own, *given)
@@ -301,10 +309,10 @@ def by_late_interaction(
         {_name(side, place): pair[which] for place, pair in enumerate(sizes)}
         for which, side in enumerate(("contexts", "candidates"))
     )
-    read_contexts, cut = Loader(partial(late.contexts, read)), {"block": BLOCK, "least": LEAST}
+    read_contexts, cut = Loader(partial(late.contexts, read)), (BLOCK, SHARDS, LEAST)
     with (
-        encoded(Loader(late.candidates), of_candidates, kept, **cut) as (candidates, _),
-        encoded(read_contexts, of_contexts, own, **cut) as (contexts, beside),
+        encoded(Loader(late.candidates), of_candidates, kept, *cut) as (candidates, _),
+        encoded(read_contexts, of_contexts, own, *cut, more=True) as (contexts, beside),
     ):
         load = partial(LateRanker, late, candidates, contexts)
         work = RankingWork(load, names, sizes, own.key, NOT_LOADED, own.threads, block)

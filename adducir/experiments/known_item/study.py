@@ -65,6 +65,11 @@ class RankStep(ArtifactStep):
         return None if self.inputs else (self.data_name, self.system)
 
     @property
+    def in_shards(self) -> bool:  # type: ignore[override]
+        """Whether its system ranks so."""
+        return self._system.in_shards
+
+    @property
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
         return self.study.recipe.contexts[self.context_name]
@@ -79,12 +84,13 @@ class RankStep(ArtifactStep):
 
         Another process may rank another context by them: whoever works with them holds a lock.
         """
-        if self.shared_work is None:
-            yield Sharding(self.path, context.execution, is_locked=True)
+        if self.shared_work is None or context.part is not None:
+            place = self.path if self.shared_work is None else self.path.parent
+            yield context.sharding(place, is_locked=True, is_last=False)
             return
         of_system = self.path.parent
         with locked(of_system, context.progress):
-            yield Sharding(of_system, context.execution, is_locked=True)
+            yield context.sharding(of_system, is_locked=True)
             goals = self.study.goals()
             later = goals[goals.index(self) + 1 :]
             same = [one for one in later if one.shared_work == self.shared_work]

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from pydantic import Field
 
@@ -90,8 +90,10 @@ class RankingSystem(SystemEntry):
 
     Attributes:
         contexts: The contexts that it is ranked with; none for all.
+        in_shards: See :class:`.Step`.
     """
 
+    in_shards: ClassVar[bool] = False
     contexts: tuple[ContextName, ...] = ()
 
     def open(self, name: str, study: Opened) -> None:

@@ -148,6 +148,7 @@ class DenseStep(IndexStep):
 
     engine = "dense"
     kind = KIND
+    in_shards = True
 
     def __init__(
         self,

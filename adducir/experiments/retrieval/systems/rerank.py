@@ -196,7 +196,7 @@ class Rerank(TunableSystem):
     ) -> Reranked:
         """The candidates of a topic set, reranked to the greatest depth."""
         step = self.step(name, topic_set, study)
-        make = partial(step.rerank, context)
+        make = partial(step.rerank, context, is_last=False)
         return context.opened(("reranked", name, topic_set), make, lambda _: None)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
@@ -212,6 +212,7 @@ class Rerank(TunableSystem):
 class RerankStep(RunStep):
     """A run whose best documents are reranked."""
 
+    in_shards = True
     recipe: Rerank
 
     def __init__(
@@ -244,11 +245,12 @@ class RerankStep(RunStep):
             "topics": self.topics.identity(),
         }
 
-    def rerank(self, context: Context) -> Reranked:
-        """The candidates, reranked."""
+    def rerank(self, context: Context, *, is_last: bool = True) -> Reranked:
+        """The candidates, reranked; whether nothing else of the run is made in shards."""
         candidates = of_topics(self.base.read(), self.topics)
         names = self.system, self.tag
-        return self.scorer.run(candidates, self.topics, self.index, names, self.path, context)
+        given = candidates, self.topics, self.index, names, self.path, context
+        return self.scorer.run(*given, is_last=is_last)
 
     def produced(self) -> Work | None:
         """See :meth:`RunStep.produced`: each pair of query and document is read once."""

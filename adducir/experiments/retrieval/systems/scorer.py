@@ -7,7 +7,6 @@ from typing import Any
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
@@ -113,6 +112,8 @@ class Scorer:
         names: tuple[str, str],
         path: Path,
         context: Context,
+        *,
+        is_last: bool = True,
     ) -> Reranked:
         """Rerank a run; scores are kept in the study, and known ones are not computed again.
 
@@ -120,6 +121,7 @@ class Scorer:
             index: Has the documents' texts.
             names: Of the system, and of its run.
             path: Of the run.
+            is_last: Whether nothing else of that run is made in shards.
 
         Raises:
             ArtifactError: The model is not the one that was planned.
@@ -148,7 +150,7 @@ class Scorer:
                 tag=names[1],
                 cache=self.folder / "rerankers" / ".scores",
                 threads=context.threads,
-                sharding=Sharding(path, context.execution),
+                sharding=context.sharding(path, is_last=is_last),
                 progress=context.progress,
             )
         found.settings["name"] = self.by

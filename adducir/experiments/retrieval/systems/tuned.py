@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from math import prod
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
 from adducir.core.recipe import ErrorDetail, ErrorsAt
-from adducir.core.sharding.gathering import Sharding
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Made
@@ -137,6 +137,7 @@ class TunedStep(RunStep):
     """The held-out rankings of one topic set; the topics of all sets are tuned together."""
 
     verb = "tune"
+    in_shards = True
     recipe: TunableSystem
 
     @classmethod
@@ -210,6 +211,11 @@ class TunedStep(RunStep):
         judged = self.study.topic_sets[self.topic_set].qrels.qids
         return Made(run, note, method, tuning.seconds, {}, engine_versions(), judged)
 
+    @property
+    def _first_path(self) -> Path:
+        """The run beside which shards are kept, whichever topic set asks for the tuning."""
+        return self.study.run_path(self.system, next(iter(self.study.recipe.topics)))
+
     def _tune(self, context: Context) -> Tuning:
         study, requested, progress = self.study, self.tuning, context.progress
         found = tune(
@@ -220,7 +226,7 @@ class TunedStep(RunStep):
             requested.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
-            sharding=Sharding(self.path, context.execution),
+            sharding=context.sharding(self._first_path),
             progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)
