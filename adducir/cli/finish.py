@@ -50,6 +50,12 @@ def _finish_command(artifact: Path) -> None:
         note(f"{near(artifact)}: it is finished already ({read_manifest(artifact).kind}).")
         return
     command = command_of(artifact)
+    if command.words[:1] == ("experiment",):
+        raise ArtifactError(
+            f"the parts of an experiment made its shards: adducir {' '.join(command.words)}",
+            path=artifact,
+            hint="Give that command without --part: it ends all that they began.",
+        )
     if not command.words:
         raise ArtifactError(
             "its parts were made from Python, not by a command.",

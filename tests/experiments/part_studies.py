@@ -47,7 +47,11 @@ systems:
   DeepCT: {index: weighted, k1: 5}
   Dense: {index: dense}
   Re: {rerank: BM25, by: classifier, depth: 5, texts: pets}
-  Best: {rerank: DeepCT, by: classifier, texts: pets, tune: {grid: {depth: [1, 3, 5]}, folds: {k: 2}}}
+  Best:
+    rerank: DeepCT
+    by: classifier
+    texts: pets
+    tune: {grid: {depth: [1, 3, 5]}, folds: {k: 2}}
   Tuned: {index: pets, tune: {grid: {k1: [0.4, 0.9, 2], b: [0.2, 0.6]}, folds: {k: 2}}}
   Fused: {fuse: [Re, Dense]}
 measures: [nDCG@5]
@@ -242,11 +246,14 @@ def content(folder: Path) -> dict[str, Any]:
                 }
                 if value["kind"] == "results":
                     found[key] = "results"
+            elif name == "table.json":  # its provenance says when runs were written
+                found[key] = json.loads(path.read_bytes())["rows"]
             elif not _CHANGING.fullmatch(name) and not name.startswith("."):
                 found[key] = path.read_bytes()
     return found
 
 
 def hidden(folder: Path) -> list[Path]:
-    """What work leaves beside what it made, locks aside."""
-    return [path for path in folder.rglob(".*") if not path.name.endswith(".lock")]
+    """What work leaves beside what it made, locks and kept scores aside."""
+    kept = (".lock", ".scores")
+    return [path for path in folder.rglob(".*") if not path.name.endswith(kept)]
