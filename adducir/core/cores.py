@@ -2,6 +2,8 @@
 
 import os
 
+_around = 1
+"""Processes that share the cores with the one that started this one, that one included."""
 _sharing = 1
 
 
@@ -10,10 +12,24 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def sharing() -> int:
+    """How many processes share the cores, this one included."""
+    return _sharing
+
+
+def start_within(others: int) -> None:
+    """Note in a new process how many shared the cores with the one that started it."""
+    global _around, _sharing
+    _around = _sharing = others
+
+
 def share_cores(processes: int) -> None:
-    """Note, for as long as this process lives, that so many processes share the cores."""
+    """Note that so many processes share the cores of the process that started them.
+
+    It holds for as long as this process lives, and for those that it starts.
+    """
     global _sharing
-    _sharing = processes
+    _sharing = _around * processes
     # Tokenizers take as many threads, unless the user has said otherwise.
     os.environ.setdefault("RAYON_NUM_THREADS", str(default_threads()))
 

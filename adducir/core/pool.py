@@ -20,6 +20,8 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from adducir.core.cores import sharing, start_within
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Handle = Callable[[Task], Result]
@@ -164,7 +166,7 @@ class _Worker(Generic[Task]):
     @classmethod
     def started(cls, number: int, start: Callable[[int], Handle[Any, Any]]) -> "_Worker[Task]":
         ours, theirs = _SPAWN.Pipe()
-        process = _SPAWN.Process(target=_serve, args=(theirs, start, number))
+        process = _SPAWN.Process(target=_serve, args=(theirs, start, number, sharing()))
         process.start()
         theirs.close()
         return cls(number, process, ours, [])
@@ -180,9 +182,13 @@ class _Worker(Generic[Task]):
 
 
 def _serve(
-    pipe: "Connection[Any, Any]", start: Callable[[int], Handle[Any, Any]], number: int
+    pipe: "Connection[Any, Any]",
+    start: Callable[[int], Handle[Any, Any]],
+    number: int,
+    others: int,
 ) -> None:
     """In a new process: do tasks until nobody sends any more."""
+    start_within(others)
     Thread(target=_end_with_parent, daemon=True).start()
     handle: Handle[Any, Any] | None = None
     while True:

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from adducir.core.cores import share_cores
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.pool import Done, WorkerPool
@@ -108,7 +109,7 @@ def make_steps(
     pool: _Pool = _Here(_Maker(plan, order, context, plan_again))
     if jobs > 1:
         progress.start("making", len(needed), "steps")
-        pool = WorkerPool(jobs, partial(_start, order, plan_again))
+        pool = WorkerPool(jobs, partial(_start, order, plan_again, jobs))
     try:
         _run(pool, max(1, jobs), turns, progress)
     finally:
@@ -326,10 +327,11 @@ class _Worker:
 
 
 def _start(
-    order: _Order, plan_again: Callable[..., Plan], number: int
+    order: _Order, plan_again: Callable[..., Plan], jobs: int, number: int
 ) -> Callable[[_Paths], _Report]:
-    """In a new process: what makes steps there."""
+    """In one of so many new processes: what makes steps there."""
     del number
+    share_cores(jobs)
     return _Worker(order, plan_again).make
 
 

@@ -94,12 +94,15 @@ def device_of(model: "torch.nn.Module") -> "torch.device":
 
 @contextmanager
 def using_threads(count: int | None) -> Iterator[None]:
-    """Let torch use ``count`` threads inside the block (None: as many as it would)."""
+    """Let torch use ``count`` threads inside the block.
+
+    Args:
+        count: None: as many as it would, up to this process's share of the cores.
+    """
     import torch
 
     before = torch.get_num_threads()
-    if count is not None:
-        torch.set_num_threads(count)
+    torch.set_num_threads(count or min(before, default_threads()))
     try:
         yield
     finally:

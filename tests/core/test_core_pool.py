@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from adducir.core.cores import share_cores, sharing
 from adducir.core.errors import InputError
 from adducir.core.pool import Retiring, WorkerPool
 
@@ -74,3 +75,27 @@ def test_closing_waits_or_kills():
     began = time.monotonic()
     pool.close(kill=True)
     assert time.monotonic() - began < 30
+
+
+def shared(number):
+    share_cores(3)
+    return lambda task: sharing()
+
+
+def sharing_inside(number):
+    """A process that shares the cores with another, and starts three itself."""
+    share_cores(2)
+
+    def handle(task):
+        with WorkerPool(1, shared) as inside:
+            inside.submit(task)
+            return inside.next().result
+
+    return handle
+
+
+def test_processes_of_processes_share_what_these_have():
+    with WorkerPool(1, sharing_inside) as pool:
+        pool.submit(1)
+        assert pool.next().result == 6
+    assert sharing() == 1
