@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,21 @@ def test_parts_at_once_make_the_same_study(study, tmp_path, copies):
         if any("All steps are there" in one for one in said):
             break
     assert ended(tmp_path) == alone
+
+
+@pytest.mark.slow
+def test_a_part_can_have_jobs_with_workers(tmp_path):
+    for name in ("one", "several"):
+        (tmp_path / name).mkdir()
+        retrieval(tmp_path / name)
+    run_experiment(plan_experiment(tmp_path / "one" / FILE), threads=1, device="cpu")
+    for _, number in product(range(WAVES), (1, 2)):
+        running = begun(tmp_path / "several", number, 2, "--jobs", "2", "--workers", "2")
+        said = running.communicate()[1]
+        assert running.returncode == 0, said
+        if "All steps are there" in said:
+            break
+    assert ended(tmp_path / "several") == content(tmp_path / "one")
 
 
 @pytest.mark.slow
