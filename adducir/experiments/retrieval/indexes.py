@@ -178,6 +178,7 @@ class InvertedStep(IndexStep):
         self.place = ("indexes", name)
         self.kind = KINDS[engine]
         self.engine = self._engine = engine
+        self.in_shards = engine == "memory"
         self._given: IndexSettings = settings
         with suppress(NotRead):  # what a dry run leaves unread is asked for when it matters
             _ = self.fingerprint
