@@ -27,6 +27,9 @@ from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.grounded import GroundedContext, write_contexts
 from adducir.datasets.spans.record import MaskedSpan, write_spans
 from adducir.encoders.encoding import EncodingWork
+from adducir.encoders.span_work import SpanWork
+from adducir.encoders.token_work import VectorsWork
+from adducir.experiments.known_item import encoders
 from adducir.experiments.retrieval import dense
 from adducir.indexes.dense.builder import Running
 
@@ -208,13 +211,15 @@ def small_shards(size: int = 3) -> None:
     """Let shards of all kinds of work have so many items at most, in this process."""
     gathering.planned = partial(_planned, gathering.planned, size)  # type: ignore[assignment]
     dense.Running = partial(Running, shard=size)  # type: ignore[assignment,misc]
+    encoders.SpanWork = partial(SpanWork, size=size)  # type: ignore[assignment,misc]
 
 
 def _planned(
     planned: Any, most: int, folder: Any, items: Any, describe: Any, size: int, *rest: Any
 ) -> Any:
     # Vectors are put together by the size that their work has.
-    most = size if isinstance(describe.__self__, EncodingWork) else most
+    is_vectors = isinstance(describe.__self__, EncodingWork | SpanWork | VectorsWork)
+    most = size if is_vectors else most
     return planned(folder, items, describe, min(size, most), *rest)
 
 
@@ -223,6 +228,7 @@ def shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small shards."""
     monkeypatch.setattr(gathering, "planned", gathering.planned)
     monkeypatch.setattr(dense, "Running", Running)
+    monkeypatch.setattr(encoders, "SpanWork", SpanWork)
     small_shards()
 
 
