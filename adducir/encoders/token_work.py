@@ -260,6 +260,14 @@ class VectorFiles(NamedTuple):
                 before = end
         return cls({name: [*blocks.values()] for name, blocks in found.items()}, work.block)
 
+    @property
+    def names(self) -> dict[str, list[list[str]]]:
+        """By name, the files of each block: their names say what they hold."""
+        return {
+            name: [[one.path.name for one in block] for block in blocks]
+            for name, blocks in self.blocks.items()
+        }
+
     def packed(self, name: str, first: int = 0, end: int | None = None) -> PackedFiles:
         """The texts of blocks ``first`` to ``end`` - 1, in their files; by default of all."""
         return PackedFiles(self.blocks[name][first:end], self.size)

@@ -93,12 +93,8 @@ def closed_sets(
     # What a frozen network made is multiplied by a matrix: no work to be divided.
     shards = 1 if here.model.retriever.network is None else SHARDS
     with encoded(passages, counts, how, block, shards, more=True) as (vectors, kept):
-        files = {
-            name: [[one.path.name for one in block] for block in blocks]
-            for name, blocks in vectors.blocks.items()
-        }
         computing = Loader[Computing](partial(ClosedComputing, request, vectors, part))
-        work = ContextWork.of(computing, names, size, "ranking", how, [files, part])
+        work = ContextWork.of(computing, names, size, "ranking", how, [vectors.names, part])
         with kept.made(kept.folder(work), work, how.progress) as made:
             return ClosedSets.joined([ClosedSets.load(path) for path in made.files])
 

@@ -315,7 +315,8 @@ def by_late_interaction(
         encoded(read_contexts, of_contexts, own, *cut, more=True) as (contexts, beside),
     ):
         load = partial(LateRanker, late, candidates, contexts)
-        work = RankingWork(load, names, sizes, own.key, NOT_LOADED, own.threads, block)
+        key = fingerprint([own.key, candidates.names, contexts.names])
+        work = RankingWork(load, names, sizes, key, NOT_LOADED, own.threads, block)
         return ranked(work, tasks, beside, own.progress)
 
 
