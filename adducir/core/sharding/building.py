@@ -69,7 +69,7 @@ def build_sharded(
             work.check()
         made = gathered(_job(order, work), execution, progress)
         # Where it is one kind, the bytes do not depend on which shards it made.
-        devices = {} if set(made.devices) == {ANY} else {"devices": made.devices}
+        devices = {"devices": made.devices} if set(made.devices) - {ANY} else {}
         return {**work.finish(folder, made, progress), **devices}
 
     return build(make=make, progress=progress, **vars(order))

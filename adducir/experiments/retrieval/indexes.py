@@ -248,7 +248,10 @@ class InvertedStep(IndexStep):
 
     def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""
-        return builder(self._engine, context.execution)(
+        # Workers of one machine gain nothing: one process analyses texts in many threads.
+        alone = context.ray is None and context.part is None
+        execution = replace(context.execution, workers=1) if alone else context.execution
+        return builder(self._engine, execution)(
             self.corpus,
             self.path,
             self._settings,

@@ -7,8 +7,10 @@ give the same bytes. Nothing is compressed, and neither way holds a file in memo
 import shutil
 import tarfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
+
+from adducir.core.errors import ArtifactError
 
 _BLOCK = 1 << 20
 
@@ -29,13 +31,18 @@ def unpack(path: Path, folder: Path, take: Callable[[str, IO[bytes]], bool]) -> 
 
     Args:
         take: Is given each file's name and content first; those that it took are not written.
+
+    Raises:
+        ArtifactError: It holds something else than files, or one that lies outside.
     """
     with tarfile.open(path, "r:") as archive:
         for member in archive:
-            content = archive.extractfile(member)
-            if content is None or take(member.name, content):
+            name, content = PurePosixPath(member.name), archive.extractfile(member)
+            if content is None or not member.isreg() or name.is_absolute() or ".." in name.parts:
+                raise ArtifactError(f"{member.name!r} is no file of an index.", path=path)
+            if take(member.name, content):
                 continue
-            target = folder / member.name
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("xb") as file:
                 shutil.copyfileobj(content, file, _BLOCK)

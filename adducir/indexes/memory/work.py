@@ -85,6 +85,8 @@ class TextWork:
 
     def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
         """See :class:`.ArtifactWork`."""
+        if not made.files:
+            return self.at_once(folder, progress)
         with DocumentWriter(folder) as store:
             counts = join(folder, made, self.keep, store, progress)
             without = self.write_texts(store) - counts["documents"]
