@@ -5,6 +5,7 @@ import os
 _around = 1
 """Processes that share the cores with the one that started this one, that one included."""
 _sharing = 1
+_TOKENIZERS = "RAYON_NUM_THREADS"
 
 
 def cores() -> int:
@@ -29,9 +30,11 @@ def share_cores(processes: int) -> None:
     It holds for as long as this process lives, and for those that it starts.
     """
     global _sharing
+    given = str(default_threads())  # what the process that started this one left it
     _sharing = _around * processes
     # Tokenizers take as many threads, unless the user has said otherwise.
-    os.environ.setdefault("RAYON_NUM_THREADS", str(default_threads()))
+    if os.environ.get(_TOKENIZERS, given) == given:
+        os.environ[_TOKENIZERS] = str(default_threads())
 
 
 def default_threads() -> int:
