@@ -216,9 +216,13 @@ class Turns:
         return not before & self.undone
 
     def _falls_here(self, group: list[Step]) -> bool:
-        """Whether the part takes it: as its own, as shards, or since it made what that needs."""
+        """Whether the part takes it: as its own, as shards, or what soon follows what it made."""
         if self.part is None or group[0].in_shards or self.own.intersection(group):
             return True
+        if any(
+            step.trains for step in group
+        ):  # which takes long: other parts make theirs meanwhile
+            return False
         return any(one in self.made for step in group for one in step.inputs)
 
 

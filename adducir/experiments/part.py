@@ -55,8 +55,9 @@ def _made(steps: Sequence[Step], context: Context, make: Make) -> bool:
             if step.why() is not None:
                 make(step, context)
         for step in steps:
-            if step.in_shards:
-                remove_parts(step.path)
+            if step.in_shards:  # another part may have made some of them once more
+                for place in step.shard_places:
+                    remove_parts(place)
     return True
 
 

@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
+from adducir.core.sharding.gathering import scratch_beside
 from adducir.core.yaml import KeyPath
 from adducir.experiments.work import Work, preparing, training
 from adducir.training.artifacts import train_model
@@ -74,6 +74,11 @@ class Step(ABC):
     def shared_work(self) -> Hashable | None:
         """Steps for which this is the same are made in one process: they share long work."""
         return None
+
+    @property
+    def shard_places(self) -> Sequence[Path]:
+        """The outputs beside which its shards are kept."""
+        return [self.path]
 
     @abstractmethod
     def title(self, shown: Callable[[Path], str]) -> str:
@@ -291,8 +296,8 @@ class ArtifactStep(Step):
     def make(self, context: "Context") -> None:
         """Build it; a part of its shards is made without its lock, so that parts do not wait."""
         if context.part is not None:
-            with TemporaryDirectory(prefix="adducir-") as folder:
-                self.make_in(Path(folder), context)
+            with scratch_beside(self.path) as folder:
+                self.make_in(folder, context)
             raise ValueError(f"nothing of {self.path} is made in shards")
         self.publish(context)
 

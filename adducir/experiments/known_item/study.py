@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from adducir.core.artifacts import artifact_fingerprint, read_manifest
 from adducir.core.folders import name_in_study
 from adducir.core.locks import locked
-from adducir.core.scratch import remove_parts
+from adducir.core.scratch import parts_of, remove_parts
 from adducir.core.sharding.gathering import Sharding
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
@@ -88,13 +88,25 @@ class RankStep(ArtifactStep):
             place = self.path if self.shared_work is None else self.path.parent
             yield context.sharding(place, is_locked=True, is_last=False)
             return
+        with locked(self.path.parent, context.progress):
+            yield context.sharding(self.path.parent, is_locked=True)
+
+    @property
+    def shard_places(self) -> Sequence[Path]:
+        """See :attr:`Step.shard_places`: those of candidates serve all contexts of a system."""
+        return [self.path, *([self.path.parent] if self.shared_work else [])]
+
+    def publish(self, context: "Context") -> None:
+        """See :meth:`ArtifactStep.publish`; the candidates' vectors go behind the last context."""
+        super().publish(context)
         of_system = self.path.parent
-        with locked(of_system, context.progress):
-            yield context.sharding(of_system, is_locked=True)
-            goals = self.study.goals()
-            later = goals[goals.index(self) + 1 :]
-            same = [one for one in later if one.shared_work == self.shared_work]
-            if not any(context.rebuild or one.why() for one in same):
+        if self.shared_work is None or not parts_of(of_system):
+            return
+        goals = self.study.goals()
+        later = goals[goals.index(self) + 1 :]
+        same = [one for one in later if one.shared_work == self.shared_work]
+        if not any(context.rebuild or one.why() for one in same):
+            with locked(of_system, context.progress):
                 remove_parts(of_system)
 
     @property
