@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from adducir.core.cores import share_cores, sharing
+from adducir.core.cores import cores, share_cores, sharing
 from adducir.core.errors import InputError
 from adducir.core.pool import Retiring, WorkerPool
 
@@ -79,7 +79,7 @@ def test_closing_waits_or_kills():
 
 def shared(number):
     share_cores(3)
-    return lambda task: sharing()
+    return lambda task: (sharing(), os.environ["RAYON_NUM_THREADS"])
 
 
 def sharing_inside(number):
@@ -94,8 +94,12 @@ def sharing_inside(number):
     return handle
 
 
-def test_processes_of_processes_share_what_these_have():
+@pytest.mark.parametrize("given", [None, 1234])
+def test_processes_of_processes_share_what_these_have(monkeypatch, given):
+    monkeypatch.delenv("RAYON_NUM_THREADS", raising=False)
+    if given:
+        monkeypatch.setenv("RAYON_NUM_THREADS", str(given))
     with WorkerPool(1, sharing_inside) as pool:
         pool.submit(1)
-        assert pool.next().result == 6
+        assert pool.next().result == (6, str(given or max(1, cores() // 6)))
     assert sharing() == 1

@@ -6,6 +6,7 @@ import sys
 import time
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from part_studies import FILE, STUDIES, content, hidden, known_item, retrieval, shards
@@ -16,6 +17,7 @@ from adducir.core.locks import locked
 from adducir.core.sharding.executors.part import Part
 from adducir.encoders.model import DualEncoder
 from adducir.experiments.context import Resources
+from adducir.experiments.executor import Turns
 from adducir.experiments.experiment import (
     make_part_of_experiment,
     plan_experiment,
@@ -183,6 +185,29 @@ def test_what_cannot_be_done_is_named_and_the_rest_is_made(tmp_path, shards, mon
         assert failed == 1
     waves(tmp_path, 3, random.Random(0))
     assert hidden(tmp_path) == []
+
+
+class Missing:
+    """A step that is not there."""
+
+    shared_work = None
+
+    def __init__(self, *inputs: "Missing", trains: bool = False) -> None:
+        self.inputs, self.trains, self.in_shards = inputs, trains, not trains
+
+    def why(self) -> str:
+        return "it is missing"
+
+
+def test_trainings_are_left_to_their_parts():
+    """The part that puts together what all models learn from trains its own models alone."""
+    examples = Missing()
+    steps = [examples, *(Missing(examples, trains=True) for _ in range(4))]
+    turns, order = Turns.of(SimpleNamespace(steps=steps), steps, Part(2, 2)), []
+    while (group := turns.next()) is not None:
+        turns.ended(group, are_made=True)
+        order += group
+    assert order == [examples, steps[2], steps[4]]
 
 
 def test_what_another_process_is_at_work_on_is_left(tmp_path, shards):

@@ -58,6 +58,21 @@ def test_ranks_are_those_of_all_pairs(model, tmp_path, monkeypatch, block, score
         first += len(queries)
 
 
+def test_ranks_of_other_vectors_are_other_shards(model, tmp_path, monkeypatch):
+    """What is left of a killed study is not taken where its vectors are made otherwise."""
+    tasks, works = [collection_task(some_spans(12))], []
+    reading = Reading(24, 20, markers=None, special=False, fill=False)
+    how = late.Late(model, reading, "float32", tasks.copy, known=Local(tasks))
+    monkeypatch.setattr(late, "ranked", lambda work, *_: works.append(work.identity()["key"]))
+    for number, tokens in enumerate((2048, 2048, 64)):
+        kept, own = (
+            Making("k", Sharding(tmp_path / f"{name}{number}", is_locked=True), "cpu", None, tokens)
+            for name in "ab"
+        )
+        late.by_late_interaction(how, tasks, ContextRecipe(right=0), kept, own)
+    assert works[0] == works[1] != works[2]
+
+
 def test_sets_of_several_blocks_are_said(tmp_path):
     """What was ranked before stays valid where a set's batches are those of one block."""
     spans = tuple(some_spans(6))

@@ -1,6 +1,8 @@
 """A memory index in parts is the index of one piece: the same files of the whole, to the bit."""
 
+import io
 import json
+import tarfile
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from memory_corpus import TEXTS, ListCorpus
 
 from adducir.core.artifacts import verify
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.executors.part import Part
 from adducir.core.sharding.gathering import PartMade
@@ -24,6 +26,7 @@ from adducir.indexes.feedback import FEEDBACK, RM3, Rocchio
 from adducir.indexes.memory import merging, work
 from adducir.indexes.memory.builder import merge_parts
 from adducir.indexes.memory.files import DOCNOS, TERMS, TOTALS
+from adducir.indexes.memory.packing import unpack
 from adducir.indexes.models import BM25, MODELS, QLD
 
 WORDS = [f"word{n}" for n in range(40)]
@@ -202,6 +205,32 @@ def test_odd_divisions(tmp_path: Path, name: str) -> None:
         assert same_hits(one, many, queries, model) > 4
     assert same_hits(one, many, queries, BM25(), feedback=RM3(fb_docs=2)) > 4
     same_files(one, in_parts(corpus, tmp_path / "m", size, merge=True))
+
+
+def test_no_documents(tmp_path: Path) -> None:
+    corpus = ListCorpus({})
+    at_once = build_memory_index(corpus, tmp_path / "one")
+    by_shards = build_memory_index(corpus, tmp_path / "many", execution=Execution(workers=2))
+    assert by_shards.counts == at_once.counts
+    assert by_shards.files == at_once.files
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x"])
+def test_nothing_is_unpacked_outside(tmp_path: Path, name: str) -> None:
+    with tarfile.open(tmp_path / "shard", "w") as archive:
+        archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+    with pytest.raises(ArtifactError, match="is no file of an index"):
+        unpack(tmp_path / "shard", tmp_path / "folder", lambda *_: False)
+
+
+def test_links_are_not_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s")
+    with tarfile.open(tmp_path / "shard", "w") as archive:
+        link = tarfile.TarInfo("terms.txt")
+        link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path / "secret")
+        archive.addfile(link)
+    with pytest.raises(ArtifactError, match="is no file of an index"):
+        unpack(tmp_path / "shard", tmp_path / "folder", lambda *_: False)
 
 
 def test_nothing_to_find(tmp_path: Path) -> None:

@@ -37,8 +37,9 @@ def unpack(path: Path, folder: Path, take: Callable[[str, IO[bytes]], bool]) -> 
     """
     with tarfile.open(path, "r:") as archive:
         for member in archive:
-            name, content = PurePosixPath(member.name), archive.extractfile(member)
-            if content is None or not member.isreg() or name.is_absolute() or ".." in name.parts:
+            name = PurePosixPath(member.name)
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is None or name.is_absolute() or ".." in name.parts:
                 raise ArtifactError(f"{member.name!r} is no file of an index.", path=path)
             if take(member.name, content):
                 continue
