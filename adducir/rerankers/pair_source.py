@@ -80,7 +80,7 @@ class PairSource:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the examples beside the sources."""
+        """What determines the examples beside the sources."""
         named = {"pairs", "topics", "topic_field", "qrels", "corpus", "runs", "without"}
         return self.part.model_dump(mode="json", exclude=named, exclude_none=True)
 

@@ -1,6 +1,6 @@
 """Examples as arrays, made by shards: what all kinds of models that are trained have in common.
 
-A kind says what its items are, by what they are told apart, and which arrays some of them become.
+A kind says what its items are, what identifies them, and which arrays some of them become.
 Shards of arrays are put together as a store (:mod:`adducir.training.store`). What depends on the
 order of all items, such as the division into training and validation, is no part of this: a task
 writes it beside the arrays, which it shares (:func:`adducir.training.store.share_columns`).

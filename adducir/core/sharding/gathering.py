@@ -50,7 +50,7 @@ class Sharding:
         execution: Who makes them.
         is_locked: Whether the caller holds the output's lock, since that is an artifact after all;
             or nobody does, while a part is made.
-        is_last: Whether the output takes no other shards after these. A part goes on behind shards
+        is_last: Whether the output takes no other shards after these. A part continues after shards
             that are not the last, where they are all there.
     """
 

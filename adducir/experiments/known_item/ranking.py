@@ -1,7 +1,7 @@
 """Ranks of gold items in shards of contexts; see :mod:`adducir.core.sharding`.
 
 Contexts are ranked in blocks with all of their candidates, as many as are ranked at a time anyway:
-which of them are together decides the last digits of scores. A shard is such a block, or several
+which of them are together determines the last digits of scores. A shard is such a block, or several
 short ones. What ranks them is the system's.
 """
 
