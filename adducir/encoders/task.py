@@ -20,6 +20,7 @@ from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
 from adducir.encoders.sampling import Batches, grouped_batches, random_batches
 from adducir.models.machine import seed_of
 from adducir.training.card import Card
+from adducir.training.example_work import Order
 from adducir.training.gathering import gathered
 from adducir.training.preparation import Preparation
 from adducir.training.processes import current
@@ -72,13 +73,15 @@ class EncoderTask(TrainingTask):
         found = spans_of(self._stated.data, self._folder)
         parts = {"train": array("q"), "validation": array("q")}
         groups: dict[str, set[int]] = {"train": set(), "validation": set()}
-        codes, numbers = array("q"), dict[str, int]()
+        codes, numbers, order = array("q"), dict[str, int](), Order()
         with self.given(folder, progress) as prepared:
             for row, (span, part) in enumerate(divided(found)):
+                order.add(span.id)
                 codes.append(numbers.setdefault(span.group, len(numbers)))
                 groups[part].add(codes[-1])
                 parts[part].append(row)
             self._refuse_too_few(len(parts["train"]), found.files["train"][0])
+            order.refuse_other(prepared, self.unit)
             with StoreWriter(folder) as writer:
                 writer.extend(len(codes), {"group": (np.array(codes, dtype=np.int64), None)})
             share_columns(prepared, folder)

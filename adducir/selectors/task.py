@@ -22,6 +22,7 @@ from adducir.selectors.recipe import ComplementaryRecipe, DRNRecipe, grid_of
 from adducir.selectors.scoring import Weights
 from adducir.selectors.selecting import tune
 from adducir.training.card import Card
+from adducir.training.example_work import Order
 from adducir.training.preparation import Preparation
 from adducir.training.store import Array, Numbers, StoreWriter, share_columns
 from adducir.training.task import Examples, TrainingTask, write_parts
@@ -60,14 +61,16 @@ class EvidenceTask(TrainingTask, Generic[M]):
         """Write the parts of the questions beside their token ids."""
         found = questions_of(self._stated.data, self._folder)
         parts = {"train": array("q"), "validation": array("q")}
-        passages = sets = 0
+        passages, sets, order = 0, 0, Order()
         with self.given(folder, progress) as prepared:
             for row, (question, part) in enumerate(split_examples(self._stated.data, found)):
+                order.add(question.id)
                 parts[part].append(row)
                 if part == "train":
                     passages += len(question.passages)
                     sets += len(question.sets)
             self._refuse_none(len(parts["train"]), found.files["train"][0])
+            order.refuse_other(prepared, self.unit)
             with StoreWriter(folder) as writer:
                 writer.extend(sum(map(len, parts.values())), {})
             share_columns(prepared, folder)

@@ -6,16 +6,20 @@ order of all items, such as the division into training and validation, is no par
 writes it beside the arrays, which it shares (:func:`adducir.training.store.share_columns`).
 """
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import ArtifactError
 from adducir.core.progress import Progress
 from adducir.core.sharding.made import Made
 from adducir.core.sharding.work import ANY, WorkerPlace
@@ -24,6 +28,7 @@ from adducir.training.store import Array, StoreWriter
 
 T = TypeVar("T")
 
+_NAMES = "names"
 SHARD = 1000
 """Items in a shard, unless a kind says otherwise."""
 _LENGTHS = ".lengths"
@@ -133,7 +138,40 @@ class ExampleWork(ABC, Generic[T]):
                 totals.update({name: len(values) for name, (values, _) in columns.items()})
             examples = len(writer)
         counted = {called: totals[name] for called, name in self.counted.items()}
-        return {self.unit: made.plan.items, self.makes: examples, **counted, **self.counts()}
+        names = Order(chain.from_iterable(made.names())).digest
+        found = {self.unit: made.plan.items, self.makes: examples, **counted, **self.counts()}
+        return {**found, _NAMES: names}
+
+
+class Order:
+    """Which items there are, and in which order: those of arrays, or those that are read again."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._digest = hashlib.sha256()
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str) -> None:
+        """Take the next item's name."""
+        self._digest.update(name.encode("utf-8", "surrogatepass") + b"\n")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256."""
+        return self._digest.hexdigest()
+
+    def refuse_other(self, prepared: Path, unit: str) -> None:
+        """Refuse items that are not those of prepared arrays.
+
+        Raises:
+            ArtifactError: They were changed since.
+        """
+        if read_manifest(prepared).counts[_NAMES] != self.digest:
+            raise ArtifactError(
+                f"the {unit} that this was made from were changed meanwhile.",
+                path=prepared,
+                hint="Delete the folder, and give the command again on data that stay.",
+            )
 
 
 class _Builder(Generic[T]):

@@ -191,14 +191,15 @@ def test_pairs_are_found_once(study, monkeypatch):
     assert len(found) == 2
 
 
-def test_what_is_changed_meanwhile_is_noticed(study):
+@pytest.mark.parametrize("change", [slice(1, None), slice(None, None, -1)])
+def test_what_is_changed_meanwhile_is_noticed(study, change):
     plan = planned(study, "dual-encoder")
     plan.preparation.make(study / "made")
     task = plan.task(CPU)
     task.prepared = study / "made"
-    write_spans([*read_spans(study / "spans.jsonl")][1:], study / "spans.jsonl")
+    write_spans([*read_spans(study / "spans.jsonl")][change], study / "spans.jsonl")
     (study / "examples").mkdir()
-    with pytest.raises(ArtifactError, match="was changed meanwhile"):
+    with pytest.raises(ArtifactError, match="were changed meanwhile"):
         task.write(study / "examples")
 
 
