@@ -117,17 +117,20 @@ measures: [nDCG@5]
 
 
 @pytest.mark.slow
-def test_an_experiment_builds_it_by_workers(
+def test_an_experiment_builds_it_by_shards_where_it_is_made_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Workers of one machine would gain nothing."""
     monkeypatch.setattr(builders, "SHARD", 50)
-    for name, more in {"one": [], "many": ["--workers", "2"]}.items():
+    said = {}
+    for name, more in {"one": [], "workers": ["--workers", "2"], "part": ["--part", "1/1"]}.items():
         (tmp_path / name / "experiments").mkdir(parents=True)
         monkeypatch.chdir(tmp_path / name)
         Path("experiments/study.yaml").write_text(STUDY)
         assert main(["experiment", "experiments/study.yaml", *more]) == 0
-    assert "7 parts" in capsys.readouterr().err
-    same_manifest(tmp_path / "one/indexes/parted", tmp_path / "many/indexes/parted")
+        said[name] = "7 parts" in capsys.readouterr().err
+        same_manifest(tmp_path / "one/indexes/parted", tmp_path / name / "indexes/parted")
+    assert said == {"one": False, "workers": False, "part": True}
 
 
 def test_an_experiment_takes_it_as_its_index(
