@@ -273,7 +273,7 @@ def test_the_plan_states_the_tests_that_the_table_reports(study: Study) -> None:
         ).lines()
         if line.startswith("test")
     )
-    assert line == "test   not worse than the best by 0.1: holm over each measure"
+    assert line == "test   not worse than the best (exploratory) by 0.1: holm over each measure"
 
 
 def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
