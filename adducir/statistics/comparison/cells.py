@@ -34,7 +34,7 @@ from adducir.statistics.equivalence_of_runs import tost_of_runs
 from adducir.statistics.intervals import bca_rows
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.ranking import confidence_sets
-from adducir.statistics.two_level import TwoLevel, two_level
+from adducir.statistics.two_level import FEW_RUNS, TwoLevel, two_level
 
 Pair: TypeAlias = tuple[int, int]
 Found = TypeVar("Found", PairedTest, EquivalenceTest)
@@ -170,7 +170,11 @@ class Comparing:
         target = (
             self._best(measure)[0] if settings.against == "best" else names.index(settings.against)
         )
-        others = [system for system in range(len(names)) if system != target]
+        counts = [len(self.lineup.runs.get(name, ())) for name in names]
+        few = {row for row, count in enumerate(counts) if 1 < count < FEW_RUNS}
+        others = [row for row in range(len(names)) if row != target and not {row, target} & few]
+        if not others:
+            return []
         lower = measure in settings.lower_is_better
         side: SideName = ("upper" if lower else "lower") if settings.non_inferiority else "both"
         how, delta = settings.equivalence_test, settings.equivalence

@@ -184,7 +184,7 @@ def _questionable(comparison: Comparison) -> list[str]:
         sentences.append(
             f"Exact test of a bounded mean, because fewer than {FEW} topics differ: {named}."
         )
-    if refused := _refused(comparison):
+    if refused := comparison.equivalences("refused"):
         why = "needs a measure from 0 to 1 and a bound below 1"
         if comparison.runs:
             why = "is over topics alone, not over runs"
@@ -199,13 +199,6 @@ def _questionable(comparison: Comparison) -> list[str]:
             f"fewer than {FEW} topics that differ the t-test does not hold its level."
         )
     return sentences
-
-
-def _refused(comparison: Comparison) -> list[EquivalenceTest]:
-    """The equivalences that were refused for their topics, not for their runs."""
-    few = {system for system, count in comparison.runs.items() if 1 < count < FEW_RUNS}
-    tests = comparison.equivalences("refused")
-    return [one for one in tests if not {one.system, one.reference} & few]
 
 
 def _claim(settings: Settings) -> str:
