@@ -25,11 +25,9 @@ from adducir.statistics.all_pairs import all_pairs_randomisation
 from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.corrections.max_t import MaxT
 from adducir.statistics.ranking import ranking
-from adducir.statistics.ranking_of_runs import ranking_of_runs
 
 PAIRS_TIMED = 4
 SAMPLES_TIMED = 4_000
-RUNS = 5
 
 
 def family_of(values: np.ndarray) -> PairFamily:
@@ -106,16 +104,6 @@ def main() -> None:
     median = show_times(title, options.rounds, {"adducir": confidence_set}, clock)
     factor = drawn / SAMPLES_TIMED
     scaled("arch.bootstrap.MCS", lambda: archs(values, SAMPLES_TIMED), factor, median, clock)
-
-    noise = np.random.default_rng(5).normal(0, 0.05, (RUNS, *values.shape))
-    runs = [values[one] + noise[:, one] for one in range(len(values))]
-
-    def over_runs() -> object:
-        return ranking_of_runs(runs, samples=drawn)
-
-    # No peer is known that does the same.
-    title = f"\nThe same over topics and {RUNS} runs of each system, {drawn:,} draws"
-    show_times(title, options.rounds, {"adducir": over_runs}, clock)
 
 
 if __name__ == "__main__":

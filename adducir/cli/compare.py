@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import evaluate
 from adducir.cli import evaluate_options as opts
-from adducir.cli.effects import with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
@@ -67,15 +66,6 @@ def compare(
             panel=evaluate.MEASURING,
         ),
     ] = None,
-    meta: Annotated[
-        bool,
-        option(
-            "Meta-analysis of the differences over all topic sets, in the footer; in HTML a forest "
-            "plot as well.",
-            panel=opts.TESTING,
-        ),
-        with_any("baseline"),
-    ] = False,
     *,
     testing: Testing,
     further: opts.Further,
@@ -99,8 +89,7 @@ def compare(
         for name, many in groups.items()
     }
     layout = printing.layout(testing, scores=opts.digests(scores))
-    layout = replace(layout, style=replace(layout.style, meta=meta), evaluated=False)
-    printing.show(build_table(comparisons, groups, layout=layout))
+    printing.show(build_table(comparisons, groups, layout=replace(layout, evaluated=False)))
 
 
 def _groups(paths: Sequence[Path], measures: Sequence[str] | None) -> "dict[str, list[Scores]]":

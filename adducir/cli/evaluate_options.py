@@ -65,9 +65,7 @@ PERMUTED = Effect(
 DRAWN = Effect(
     "where --best, --test and --correction draw nothing",
     lambda values: (
-        values.get("test") == "bootstrap"
-        or PERMUTED.holds(values)
-        or (DECIDED.holds(values) and values.get("best") != "mean")
+        values.get("test") == "bootstrap" or PERMUTED.holds(values) or values.get("best") == "set"
     ),
 )
 NOT_IN_CSV = Effect(
@@ -121,9 +119,9 @@ class Testing:
     best: Annotated[
         BestName | None,
         option(
-            "Mark the set of all systems that may be the best on a measure (model confidence set), "
-            "or the best mean.",
-            shown="set with tests, else mean",
+            "set: mark all systems that may be the best on a measure (model confidence set), "
+            "beside the best mean.",
+            shown="mean",
             panel=TESTING,
         ),
     ] = None

@@ -75,9 +75,7 @@ def reproduce(
         baselines = first, second
     orders = compare_orders(runs[ORIGINAL], runs[REPRODUCED], depth=depth, p=persistence)
     effects = compare_effects(scores[0], scores[1], baselines)
-    found = compare(
-        scores, baseline=ORIGINAL, equivalence=equivalence, against=ORIGINAL, best="mean"
-    )
+    found = compare(scores, baseline=ORIGINAL, equivalence=equivalence, against=ORIGINAL)
     layout = printing.layout(opts.Testing(), runs=opts.digests([original, reproduced]))
     notes = [*_ordered(orders), *_effective(effects), *_same(effects, scores[0])]
     printing.show(build_table(found, scores, layout=replace(layout, notes=notes)))

@@ -240,13 +240,12 @@ def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
         level = f"alpha {comparison.alpha:g}"
         yield "test", f"differences, {whom}: {test}, {correction} {over}, {level}"
     if comparison.equivalence is not None:
-        whom = "the best" if comparison.against == "best" else comparison.against
+        whom = "the best (exploratory)" if comparison.against == "best" else comparison.against
         claim = "not worse than" if comparison.non_inferiority else "equivalence with"
         by = "by" if comparison.non_inferiority else "within"
         how = f"{for_equivalence(correction)} {over}"
         yield "test", f"{claim} {whom} {by} {comparison.equivalence:g}: {how}"
-    if comparison.best != "mean":
+    if comparison.best == "set":
         level = f"level {100 * (1 - comparison.alpha):g}%"
-        enough = "" if comparison.best else ", where the topics suffice"
-        how = f"model confidence set of each measure, {level}{enough}"
+        how = f"model confidence set of each measure, {level}"
         yield "test", f"systems that may be the best: {how}"

@@ -92,7 +92,7 @@ class ComparisonRecipe(Recipe):
     non_inferiority: bool = False
     confidence: Probability | None = None
     interval: IntervalName = "t"
-    best: BestName | None = None
+    best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
     rope: Annotated[float, Field(ge=0)] | None = None
@@ -141,6 +141,7 @@ def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
         equivalence=comparison.equivalence,
         equivalence_test=comparison.equivalence_test,
         interval=comparison.interval,
+        best=comparison.best,
         rope=comparison.rope,
         topics_for=comparison.topics_for,
     )
@@ -170,11 +171,9 @@ class RunTableRecipe(TableRecipe):
 
     Attributes:
         snippets: Which texts its report may quote.
-        meta: Whether differences to the baseline are put together over all topic sets.
     """
 
     snippets: Snippets = "none"
-    meta: bool = False
 
 
 def file_name(name: str) -> str:

@@ -1,7 +1,7 @@
 """Equivalence of two systems of several runs: TOST over topics and runs.
 
 The one-sided tests of :mod:`adducir.statistics.equivalence`, with the standard error and the
-degrees of freedom of :mod:`adducir.statistics.two_level` in place of those over topics:
+quantiles of :mod:`adducir.statistics.two_level` in place of those over topics:
 
 * ``t``: t of (mean - delta) over the two-level error.
 * ``hall``: the larger p of that and of Hall's transformation. The mean over topics and runs has the
@@ -10,7 +10,8 @@ degrees of freedom of :mod:`adducir.statistics.two_level` in place of those over
   27 + g / 6 (Hall 1992), for one run each that of topics alone.
 
 There is no exact test: it bounds what topics may hide, not what other runs may do. Where it would
-be needed (fewer than :data:`.FEW` topics that differ; no variance at all) equivalence is refused.
+be needed (fewer than :data:`.FEW` topics that differ; no variance at all), and where a system has
+two runs, equivalence is refused.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ from adducir.core.errors import UsageError
 from adducir.statistics.choices import EquivalenceTestName, SideName
 from adducir.statistics.differences import FloatArray, tolerance
 from adducir.statistics.equivalence import FEW, Equivalence, Method
-from adducir.statistics.two_level import two_level
+from adducir.statistics.two_level import TwoLevel, two_level
 
 
 def tost_of_runs(
@@ -52,7 +53,7 @@ def tost_of_runs(
     differing = int((np.abs(gap) > tolerance(a[None], b[None])).sum())
     degenerate = not found.error > 0
     method: Method = test
-    if degenerate or (test == "hall" and differing < FEW):
+    if degenerate or found.refused or (test == "hall" and differing < FEW):
         method, sides = "refused", (1.0, 1.0)
     else:
         shape = (0.0, 0.0)
@@ -61,7 +62,7 @@ def tost_of_runs(
             spread = of_runs + float(gap.var()) / topics
             shape = spread, float(((gap - gap.mean()) ** 3).mean()) / topics**2
         low, high = (
-            _below(sign * found.difference, delta, found.error, found.df, shape[0], sign * shape[1])
+            _below(found, sign * found.difference - delta, shape[0], sign * shape[1])
             for sign in (-1.0, 1.0)
         )
         sides = low, high
@@ -77,14 +78,10 @@ def tost_of_runs(
     )
 
 
-def _below(
-    mean: float, delta: float, error: float, df: float, variance: float, third: float
-) -> float:
-    """P of H0: the true mean is delta or more; of ``t`` alone where ``variance`` is 0."""
-    from scipy.special import stdtr
-
-    p = float(stdtr(df, (mean - delta) / error))
+def _below(found: TwoLevel, gap: float, variance: float, third: float) -> float:
+    """P of H0: the mean is delta or more, ``gap`` above it; of ``t`` alone without ``variance``."""
+    p = found.below(gap / found.error)
     if not variance > 0:
         return p
-    t, g = (mean - delta) / np.sqrt(variance), third / variance**1.5
-    return max(p, float(stdtr(df, t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6)))
+    t, g = gap / np.sqrt(variance), third / variance**1.5
+    return max(p, found.below(t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6))

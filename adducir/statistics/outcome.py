@@ -1,4 +1,4 @@
-"""What a paired test reports."""
+"""What a paired test reports, and how a p-value is printed."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,8 @@ class TestResult:
         p: Two-sided, in (0, 1].
         n: Number of topics.
         used: Number of topics that the test used: without ties for wilcoxon and sign.
-        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo``, ``bootstrap`` or ``two-level``.
+        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo``, ``bootstrap``, ``two-level`` or
+            ``refused`` (p is 1).
         resamples: Number of sign vectors or samples drawn; None where nothing is drawn.
         seed: Seed of the draw; None where nothing is drawn.
         degenerate: The differences are one non-zero constant; see
@@ -33,3 +34,8 @@ class TestResult:
     resamples: int | None = None
     seed: int | None = None
     degenerate: bool = False
+
+
+def printed_p(p: float) -> str:
+    """``p = 0.0123``, or ``p < .001``: no p-value is printed as 0."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3g}"

@@ -37,7 +37,6 @@ from adducir.statistics.tests.bootstrap import sample_counts
 from adducir.statistics.tests.randomisation import check_draws
 
 IntArray = NDArray[np.int64]
-Places = NDArray[np.intp]
 
 _ROWS = 2048
 """Samples at a time: what belongs to one system stays in the processor's nearest cache."""
@@ -73,42 +72,6 @@ class Ranking:
     seed: int
     n: int
 
-    @classmethod
-    def of(
-        cls,
-        means: FloatArray,
-        equal: float,
-        ranks: IntArray,
-        sure: tuple[IntArray, IntArray],
-        p_best: FloatArray,
-        *,
-        alpha: float,
-        **drawn: int,
-    ) -> "Ranking":
-        """From what was drawn.
-
-        Args:
-            means: (S,) more is better.
-            equal: By how much means may differ and count as equal.
-            ranks: (S, S) how often each system had each rank.
-            sure: (S,) how many systems are surely better, and surely worse.
-            p_best: (S,) p of the model confidence set.
-            alpha: 1 - the level.
-            drawn: ``samples``, ``seed`` and ``n``.
-        """
-        better, worse = sure
-        return cls(
-            rank=1 + (means[None, :] > means[:, None] + equal).sum(axis=1),
-            low=quantile(ranks, alpha / 2),
-            high=quantile(ranks, 1 - alpha / 2),
-            surely_low=1 + better,
-            surely_high=len(means) - worse,
-            p_best=p_best,
-            best=p_best > alpha,
-            alpha=alpha,
-            **drawn,
-        )
-
 
 def ranking(
     values: ArrayLike,
@@ -138,10 +101,22 @@ def ranking(
     ranks = np.zeros((systems, systems), dtype=np.int64)
     with one_thread():
         for counts in _drawn(seed, samples, topics):
-            ranks += rank_counts(found.take(counts).T, found.equal)
-    sure = _surely(scores, found.means, alpha, samples, seed)
-    how = {"samples": samples, "seed": seed, "n": topics}
-    return Ranking.of(found.means, found.equal, ranks, sure, found.p(samples), alpha=alpha, **how)
+            ranks += _rank_counts(found.take(counts).T, found.equal)
+    better, worse = _surely(scores, found.means, alpha, samples, seed)
+    means, p_best = found.means, found.p(samples)
+    return Ranking(
+        rank=1 + (means[None, :] > means[:, None] + found.equal).sum(axis=1),
+        low=_quantile(ranks, alpha / 2),
+        high=_quantile(ranks, 1 - alpha / 2),
+        surely_low=1 + better,
+        surely_high=systems - worse,
+        p_best=p_best,
+        best=p_best > alpha,
+        alpha=alpha,
+        samples=samples,
+        seed=seed,
+        n=topics,
+    )
 
 
 def confidence_sets(
@@ -245,7 +220,7 @@ class _Elimination:
         return p
 
 
-def rank_counts(means: FloatArray, equal: float) -> IntArray:
+def _rank_counts(means: FloatArray, equal: float) -> IntArray:
     """(S, S) how often each system has each rank in rows (N, S) of means."""
     systems = means.shape[1]
     order = np.argsort(-means, axis=1)
@@ -260,30 +235,19 @@ def rank_counts(means: FloatArray, equal: float) -> IntArray:
 def _surely(
     scores: FloatArray, means: FloatArray, alpha: float, samples: int, seed: int
 ) -> tuple[IntArray, IntArray]:
-    """:func:`surely` by step-down max-T over topics."""
+    """How many systems are significantly better, and worse, than each: two (S,) counts."""
     first, second = np.triu_indices(len(means), 1)
     family = PairFamily(np.ones(first.size), scores, first, second)
     p = MaxT(permutations=samples, seed=seed).of_pairs(family) if first.size else np.ones(0)
-    return surely(means, first[p <= alpha], second[p <= alpha])
-
-
-def surely(means: FloatArray, first: Places, second: Places) -> tuple[IntArray, IntArray]:
-    """How many systems are significantly better, and worse, than each: two (S,) counts.
-
-    Args:
-        means: Of S systems.
-        first: Of each pair that differs significantly, one system.
-        second: The other.
-    """
     better, worse = np.zeros((2, len(means)), dtype=np.int64)
-    for i, j in zip(first, second, strict=True):
+    for i, j in zip(first[p <= alpha], second[p <= alpha], strict=True):
         winner, loser = (i, j) if means[i] > means[j] else (j, i)
         better[loser] += 1
         worse[winner] += 1
     return better, worse
 
 
-def quantile(ranks: IntArray, share: float) -> IntArray:
+def _quantile(ranks: IntArray, share: float) -> IntArray:
     """(S,) the smallest rank that this share of the samples does not exceed."""
     cumulated = np.cumsum(ranks, axis=1) / ranks.sum(axis=1, keepdims=True)
     return np.asarray(1 + (cumulated < share - 1e-12).sum(axis=1), dtype=np.int64)

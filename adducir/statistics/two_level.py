@@ -1,20 +1,20 @@
 """Two systems with several runs each: the difference over topics and over runs.
 
 A system that is trained differs from run to run; a difference that rests on one seed is not one of
-the methods. Topics and runs (seeds) are both samples: with scores y = mean + topic + run + error
-for each system, runs crossed with topics, the variance of the difference of the two means is
+the methods. Topics and runs (seeds) are both samples, runs crossed with topics. The variance of the
+difference of the two means is estimated by
 
-    s_d^2 / T  +  sum over both systems of max(0, MS_run - MS_error) / (T R),
+    s_d^2 / T  +  sum over both systems of s_R^2 / R,
 
-s_d^2 the variance over topics of the differences of the systems' means over runs, MS_run and
-MS_error the mean squares of a system's R x T scores. Degrees of freedom are Satterthwaite's (1946).
-With one run each, or runs that differ by chance alone, it is the paired t-test on means over runs.
-Where a system's runs begin to vary by more than chance, its part comes in with all the uncertainty
-of MS_run: the error is continuous there, the degrees of freedom fall at once. That is how the level
-is kept: with MS_run - MS_error at R - 1 degrees of freedom, which come in smoothly, tests at .05
-found false differences in up to .069 (docs/statistics.md).
-(Two-way random effects without replication: Searle, Casella and McCulloch 1992, chapter 4; for
-retrieval Robertson and Kanoulas, SIGIR 2012, make the case for more levels than topics.)
+s_d^2 the variance over topics of the differences of the systems' means over runs, s_R^2 the
+variance of a system's R means over topics. What runs and topics do together (their interaction) is
+counted in both terms, so the error is rather too large where runs hardly differ. It is not
+subtracted: with three runs the estimate of what is left is often 0 by chance, and tests then find
+false differences (docs/statistics.md).
+
+The critical value is Cochran's: the mean of Student's quantiles, of T - 1 and of R - 1 degrees of
+freedom, weighted by the terms (Cochran, Biometrics 20, 1964). Unlike Satterthwaite's degrees of
+freedom it does not trust a small variance of a few runs. With one run each it is the paired t-test.
 """
 
 from dataclasses import dataclass
@@ -26,6 +26,9 @@ from adducir.core.errors import UsageError
 
 Floats = NDArray[np.float64]
 
+FEW_RUNS = 3
+"""Two runs say next to nothing of how much runs vary: with fewer than three nothing is tested."""
+
 
 @dataclass(frozen=True, slots=True)
 class TwoLevel:
@@ -34,24 +37,49 @@ class TwoLevel:
     Attributes:
         difference: Mean of the first less mean of the second.
         error: Standard error of the difference.
-        df: Degrees of freedom.
         t: Difference over its error; infinite without any variance.
-        p: Two-sided.
-        topics: Share of the variance that comes from topics; the rest is from runs.
+        p: Two-sided; 1 where it is refused.
+        terms: Variance and degrees of freedom of topics, and of the runs of each system.
+        refused: Whether a system has two runs, which are too few to test anything.
     """
 
     difference: float
     error: float
-    df: float
     t: float
     p: float
-    topics: float
+    terms: tuple[tuple[float, float], ...]
+    refused: bool = False
+
+    @property
+    def topics(self) -> float:
+        """Share of the variance that comes from topics; the rest is from runs."""
+        return self.terms[0][0] / self.error**2 if self.error > 0 else 1.0
+
+    def quantile(self, share: float) -> float:
+        """Of the statistic if the true difference is 0, ``share`` from 0 to 1."""
+        from scipy.special import stdtrit
+
+        total = sum(variance for variance, _ in self.terms)
+        return sum(variance / total * float(stdtrit(df, share)) for variance, df in self.terms)
+
+    def below(self, t: float) -> float:
+        """The share of which ``t`` is the :meth:`quantile`."""
+        from scipy.optimize import brentq
+        from scipy.special import stdtr
+
+        if len(self.terms) == 1:
+            return float(stdtr(self.terms[0][1], t))
+        tails = [float(stdtr(df, -abs(t))) for _, df in self.terms]
+        # The weighted quantile lies between those of the terms, and so does the share.
+        low, high = (float(np.log(max(end, 1e-300))) for end in (min(tails), max(tails)))
+        if high - low > 1e-12:
+            low = brentq(lambda p: self.quantile(float(np.exp(p))) + abs(t), low, high)
+        tail = float(np.exp(low))
+        return tail if t < 0 else 1.0 - tail
 
     def interval(self, level: float) -> tuple[float, float]:
         """Confidence interval of the difference."""
-        from scipy.special import stdtrit
-
-        reach = float(stdtrit(self.df, 0.5 + level / 2)) * self.error
+        reach = self.quantile(0.5 + level / 2) * self.error if self.error > 0 else 0.0
         return self.difference - reach, self.difference + reach
 
 
@@ -61,52 +89,28 @@ def two_level(first: Floats, second: Floats) -> TwoLevel:
     Raises:
         UsageError: Other topics, fewer than two, or scores that are not finite.
     """
-    from scipy.special import stdtr
-
     a, b = (np.atleast_2d(np.asarray(one, dtype=np.float64)) for one in (first, second))
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or a.shape[1] < 2:
         raise UsageError("two systems need scores of the same topics, two at least.")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise UsageError("a score is no number.")
+        raise UsageError("a score is not a finite number.")
     topics = a.shape[1]
     gap = a.mean(axis=0) - b.mean(axis=0)
-    parts = [(float(gap.var(ddof=1)) / topics, topics - 1.0, 1.0)]
-    for values in (a, b):
-        parts += _of_runs(values)
-    variance = sum(sign * part for part, _, sign in parts)
-    weight = sum((part**2) / df for part, df, _ in parts)
-    difference = float(gap.mean())
-    error = float(np.sqrt(variance))
-    df = variance**2 / weight if weight > 0 else topics - 1.0
+    terms = [(float(gap.var(ddof=1)) / topics, topics - 1.0)]
+    terms += [
+        (float(one.mean(axis=1).var(ddof=1)) / len(one), len(one) - 1.0)
+        for one in (a, b)
+        if len(one) > 1
+    ]
+    difference, error = float(gap.mean()), float(np.sqrt(sum(part for part, _ in terms)))
+    refused = any(1 < len(one) < FEW_RUNS for one in (a, b))
     if not error > 1e-12 * max(1e-300, float(np.abs(a).max()), float(np.abs(b).max())):
         same = abs(difference) <= 1e-12
-        return TwoLevel(
-            difference,
-            0.0,
-            topics - 1.0,
-            0.0 if same else float(np.copysign(np.inf, difference)),
-            1.0 if same else 2.0 ** (1 - topics),
-            1.0,
-        )
-    t = difference / error
-    p = float(2 * stdtr(df, -abs(t)))
-    return TwoLevel(difference, error, float(df), t, p, parts[0][0] / variance)
-
-
-def run_variance(values: Floats) -> float:
-    """What a system's runs add to the variance of its mean over T topics and R runs, (R, T)."""
-    return sum(sign * part for part, _, sign in _of_runs(values))
-
-
-def _of_runs(values: Floats) -> list[tuple[float, float, float]]:
-    """What a system's runs add to the variance: parts, their degrees of freedom and signs."""
-    runs, topics = values.shape
-    if runs < 2:
-        return []
-    centred = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
-    between = float(values.mean(axis=1).var(ddof=1)) / runs
-    error_df = float((runs - 1) * (topics - 1))
-    chance = float(np.square(centred).sum()) / error_df / (topics * runs)
-    if between <= chance:
-        return []
-    return [(between, runs - 1.0, 1.0), (chance, error_df, -1.0)]
+        t = 0.0 if same else float(np.copysign(np.inf, difference))
+        p = 1.0 if same or refused else 2.0 ** (1 - topics)
+        return TwoLevel(difference, 0.0, t, p, tuple(terms), refused)
+    found = TwoLevel(difference, error, difference / error, 1.0, tuple(terms), refused)
+    if refused:
+        return found
+    p = min(1.0, 2.0 * found.below(-abs(found.t)))
+    return TwoLevel(difference, error, found.t, p, tuple(terms))

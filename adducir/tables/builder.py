@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
-from adducir.statistics.comparison.notes import meta_notes, shared_topics
 from adducir.tables.cells import is_summed, references, table_cell
 from adducir.tables.footer import footer
 from adducir.tables.material import Material
@@ -81,12 +80,10 @@ def build_table(
         layout: Names, order and style.
 
     Raises:
-        UsageError: No comparison; scores of another form or of other systems or topics; a
-            meta-analysis of one topic set, or of systems with several runs.
+        UsageError: No comparison, or scores of another form or of other systems or topics.
     """
     layout = layout or Layout()
     sources = _sources(comparison, scores)
-    notes = [*layout.notes, *(_meta_notes(sources, layout) if layout.style.meta else ())]
     columns = tuple(
         _column(source, measure, layout)
         for source in sources
@@ -111,7 +108,7 @@ def build_table(
             {source.name: (source.comparison, source.scores) for source in sources},
             layout.measure_names,
             layout.system_names,
-            notes,
+            layout.notes,
             evaluated=layout.evaluated,
         ),
         facts={"topic_sets": [_facts(source) for source in sources]},
@@ -149,13 +146,6 @@ def _sources(
                 )
         sources.append(_Source(name, one, by_system))
     return sources
-
-
-def _meta_notes(sources: Sequence[_Source], layout: Layout) -> list[str]:
-    """What the differences on all topic sets say together."""
-    compared = {one.name: one.comparison for one in sources}
-    topics = {one.name: list(one.scores.values()) for one in sources if one.scores}
-    return [*meta_notes(compared, layout.system_names), *shared_topics(topics)]
 
 
 def _column(source: _Source, measure: Hashable, layout: Layout) -> Column:

@@ -44,7 +44,8 @@ def table_cell(
     return TableCell(
         mean=float(round(cell.mean * comparison.topics)) if is_summed(measure) else cell.mean,
         n=comparison.topics,
-        best=cell.best and len(comparison.systems) > 1 and not comparison.undecided(measure),
+        best=cell.best and len(comparison.systems) > 1,
+        in_set=cell.in_set and not comparison.undecided(measure),
         p_best=None if p_best is None else float(p_best[comparison.systems.index(system)]),
         versus=tuple(
             _versus(test, measure in comparison.settings.lower_is_better) for test in tests
@@ -62,9 +63,9 @@ def _versus(test: "PairedTest", lower_is_better: bool) -> Versus:
         baseline=test.reference,
         difference=test.difference,
         verdict=test.verdict or "none",
-        p=test.p,
-        p_corrected=test.p_corrected,
-        ci=test.interval,
+        p=None if test.refused else test.p,
+        p_corrected=None if test.refused else test.p_corrected,
+        ci=None if test.refused else test.interval,
         level=effect.level,
         effect=effect.d_z,
         wins=losses if lower_is_better else wins,

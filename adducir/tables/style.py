@@ -33,8 +33,6 @@ class Style:
         footer: Whether LaTeX prints legend and footer below the table.
         critical_difference: The report's critical-difference diagrams: ``none``, by ``nemenyi``, or
             with the ``tests`` of all pairs.
-        meta: Whether differences to the baseline are put together over all topic sets, in the
-            footer and in a plot of the report.
 
     Raises:
         UsageError: Decimals outside 0..15, or an unknown detail.
@@ -46,7 +44,6 @@ class Style:
     fit: Fit = "auto"
     footer: bool = True
     critical_difference: CriticalDifference = "none"
-    meta: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.decimals <= 15:

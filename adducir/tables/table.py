@@ -47,8 +47,9 @@ class Versus:
     Attributes:
         baseline: The baseline's system name.
         difference: Mean of the system less mean of the baseline, in units of the measure.
-        verdict: ``better`` or ``worse`` where the corrected p-value is below alpha. It speaks of
-            quality: for a measure where less is better, ``better`` goes with a negative difference.
+        verdict: ``better`` or ``worse`` where the corrected p-value is at most alpha. It
+            speaks of quality: for a measure where less is better, ``better`` goes with a negative
+            difference.
         p: p-value of this one test; None where no test was made.
         p_corrected: p-value corrected within the family of tests.
         ci: Confidence interval of the difference, in units of the measure.
@@ -102,8 +103,8 @@ class TableCell:
         mean: Mean over the column's topics, or their sum where the column says so; None where
             the system was not evaluated there.
         n: Number of topics.
-        best: Whether it is marked: it is in the set of systems that may be the best, which does not
-            hold all, or, where there is no set, has the best mean (equal ones all).
+        best: Whether it has the best mean (equal ones all).
+        in_set: Whether it is in the set of systems that may be the best, which does not hold all.
         p_best: p of the system in that set (model confidence set), None where there is no set.
         versus: One entry a baseline, in the order of :attr:`ResultTable.baselines`; a baseline has
             no entry against itself.
@@ -115,6 +116,7 @@ class TableCell:
     mean: float | None = None
     n: int = 0
     best: bool = False
+    in_set: bool = False
     p_best: float | None = None
     versus: tuple[Versus, ...] = ()
     equivalence: Equivalence | None = None

@@ -154,41 +154,6 @@ def test_the_command_compares_files_of_several_programs(
     assert "Paired t-test, two-sided, against bm25" in shown
     assert main(["compare", *files, "-b", "bm25", "-m", "nDCG@10"]) == 2
     assert "has no values of nDCG@10" in capsys.readouterr().err
-    assert main(["compare", *files, "-b", "bm25", "--meta"]) == 2
-
-
-def test_the_command_pools_topic_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(2)
-    rows = [
-        f"{system},{group},{q},AP,{0.4 + shift + rng.normal(0, 0.1):.3f}\n"
-        for group in ("a", "b", "c")
-        for system, shift in (("bm25", 0.0), ("new", 0.1))
-        for q in range(20)
-    ]
-    path = tmp_path / "x.csv"
-    path.write_text("system,group,qid,measure,value\n" + "".join(rows))
-    assert main(["compare", str(path), "-b", "bm25", "--meta"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "new against bm25 on AP over 3 topic sets: +0.1" in shown
-    assert "in another topic set" in shown
-
-
-def test_meta_analysis_says_where_it_has_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [
-        f"{system},{group},{q},{measure},{0.1 * q + shift * (measure == 'AP') * q}\n"
-        for group in "ab"
-        for system, shift in (("old", 0.0), ("new", 0.02))
-        for measure in ("AP", "perplexity")
-        for q in range(1, 5)
-    ]
-    path = tmp_path / "x.csv"
-    path.write_text("system,group,qid,measure,value\n" + "".join(rows))
-    assert main(["compare", str(path), "-b", "old", "--meta"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "new against old on AP over 2 topic sets: +0.050" in shown
-    assert "No meta-analysis of new on perplexity: a difference is the same on all" in shown
 
 
 def test_lower_values_may_be_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

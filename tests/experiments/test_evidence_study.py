@@ -83,9 +83,10 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
         hits[system][run] = hit
     cell = table["rows"][2]["cells"][0]
     assert cell["mean"] == pytest.approx(hits["ours"].mean())
-    # Tests are over questions and seeds.
+    # Tests are over questions and seeds; two are too few.
     (test,), by_hand = cell["versus"], two_level(hits["ours"], hits["ranker"])
-    assert (test["p"], test["ci"]) == (by_hand.p, list(by_hand.interval(0.95)))
+    assert test["more"]["test"]["statistic"] == by_hand.t
+    assert (test["p"], test["verdict"]) == (None, "none")
     text = (place / "experiments" / "sets" / "table.md").read_text()
     assert "EM of ours on A by seed" in text
     assert "Runs of a system: ranker 2, ours 2" in text

@@ -74,7 +74,6 @@ def test_it_says_what_evaluate_says(study, capsys):
         ("[AP, nDCG@2]", "[AP]", "at `unjudged`: there are bounds of nDCG@k"),
         ("rope: 0.1", "rope: -1", "rope"),
         ("model_qrels: model.txt", "model_qrels: none.txt", "none.txt"),
-        ("table: {", "table: {meta: true, ", "at `table.meta`: needs two topic sets"),
     ],
 )
 def test_errors_are_found_before_anything_runs(study, old, new, words):
@@ -90,20 +89,6 @@ def test_a_model_cannot_have_judged_other_topics(study):
     model.write_text(model.read_text() + "q99 0 a 1\n")
     with pytest.raises(InputError, match="1 topics that it judges are not in `source`, such as 'q"):
         plan_experiment(study)
-
-
-def test_a_meta_analysis_over_the_topic_sets_of_a_file(study):
-    text = FILE.replace(
-        "systems:", "  u: {source: topics.tsv, qrels: model.txt}\nsystems:"
-    ).replace("table: {", "table: {meta: true, ")
-    for name in ("one", "two"):
-        text = text.replace(f"run: {name}.trec", f"run: {{t: {name}.trec, u: {name}.trec}}")
-    study.write_text(text)
-    outcome = run_experiment(plan_experiment(study))
-    footer = " ".join(outcome.table.footer)
-    assert "The second against one on AP over 2 topic sets: " in footer
-    assert "Warning: t and u have 4 topic ids in common" in footer
-    assert "Forest plot over 2 topic sets" in outcome.files["html"].read_text()
 
 
 def test_what_takes_two_systems_is_said_of_one(study, capsys):

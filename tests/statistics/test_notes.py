@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from adducir.cli.app import main
 from adducir.core.errors import UsageError
 from adducir.statistics.comparison.comparison import compare
-from adducir.statistics.comparison.notes import powered_notes, shared_topics
+from adducir.statistics.comparison.notes import powered_notes
 from adducir.statistics.comparison.statements import statements
 from adducir.statistics.power import score_variance, topics_needed
 from adducir.statistics.prediction_powered import powered_mean
@@ -159,12 +159,6 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     assert main(["evaluate", "one.trec", "two.trec", "-q", "human.txt", *options]) == 2
     assert what in capsys.readouterr().err
-
-
-def test_topic_sets_with_ids_in_common_are_warned_of() -> None:
-    sets = {"2020": many(5), "2021": many(7, prefix="u"), "padded": many(6)}
-    (found,) = shared_topics(sets)
-    assert found.startswith("Warning: 2020 and padded have 5 topic ids in common, such as t0.")
 
 
 @pytest.mark.usefixtures("files")

@@ -16,7 +16,7 @@ from adducir.statistics.comparison.results import Comparison
 from adducir.statistics.ranking import ranking
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.formats import render
-from adducir.tables.formats.layout import is_best, legend
+from adducir.tables.formats.layout import legend
 from adducir.tables.report.view import View
 from adducir.tables.stacking import stacked
 
@@ -124,20 +124,21 @@ def test_a_comparison_marks_the_set_and_says_so() -> None:
     ap, judged = found.measures
     expected = ranking(values, samples=2_000)
     assert found.p_best[ap].tolist() == expected.p_best.tolist()
-    assert [found.cell(f"s{k}", ap).best for k in range(6)] == expected.best.tolist()
+    assert [found.cell(f"s{k}", ap).in_set for k in range(6)] == expected.best.tolist()
+    assert [found.cell(f"s{k}", ap).best for k in range(6)] == [False] * 5 + [True]
     assert 1 < expected.best.sum() < 6
     assert found.best(ap) == "s5"
-    assert not any(found.cell(f"s{k}", judged).best for k in range(6))
+    assert not any(found.cell(f"s{k}", judged).in_set for k in range(6))
     table = build_table(found, scores)
-    said = "may be the best of the column (model confidence set, alpha = 0.05)."
-    assert legend(table) == [(("best",), said)]
+    assert [kinds for kinds, _ in legend(table)] == [("best",), ("set",)]
     assert any("level 95%, 2,000 samples, seed 0" in sentence for sentence in table.footer)
     assert "Warning" not in " ".join(table.footer)
     assert compare(scores).p_best == {}
     assert compare(scores[:1], best="set").p_best == {}
-    few = [replace(one, qids=qids[:19], values=one.values[:19]) for one in scores]
-    text = " ".join(build_table(compare(few, best="set", samples=99), few).footer)
-    assert "Warning: with fewer than 20 topics, it lacks a best system" in text
+    for topics, warned in ((30, True), (31, False)):
+        few = [replace(one, qids=qids[:topics], values=one.values[:topics]) for one in scores]
+        text = " ".join(build_table(compare(few, best="set", samples=99), few).footer)
+        assert ("Warning" in text) == warned
 
 
 def compared(values: np.ndarray, measures: str = "AP", **settings: object) -> Comparison:
@@ -148,80 +149,44 @@ def compared(values: np.ndarray, measures: str = "AP", **settings: object) -> Co
     return compare(scores, **settings)
 
 
-@pytest.mark.parametrize(
-    "tests", [{"baseline": "s0"}, {"family": "pairs"}, {"equivalence": 0.1}, {"best": "set"}]
-)
-def test_the_set_is_marked_wherever_anything_is_tested(tests: dict[str, object]) -> None:
+@pytest.mark.parametrize("tests", [{"baseline": "s0"}, {"family": "pairs"}, {"equivalence": 0.1}])
+def test_the_best_mean_alone_is_marked_unless_the_set_is_asked_for(tests) -> None:
     values = scores_of(6, 40, 3, 0.1)
     found = compared(values, **tests)
-    expected = ranking(values).best.tolist()
-    assert [cell.best for cell in found.cells.values()] == expected
-    assert sum(expected) > 1
-    assert found.settings.best == "set"
-    by_mean = compared(values, **tests | {"best": "mean"})
-    assert sum(cell.best for cell in by_mean.cells.values()) == 1
-    assert by_mean.p_best == {}
-
-
-def test_the_mean_is_marked_where_there_is_no_set() -> None:
-    values = scores_of(6, 40, 3, 0.1)
-    untested = compared(values), compared(values[:, :1])
-    alone = compared(values[:1], baseline="s0")
-    few = compared(values[:, :5], baseline="s0")  # p is 2^-4 at least, and alpha .05
-    assert compared(values[:, :6], baseline="s0").settings.best == "set"
-    for found in (*untested, alone, few):
-        assert (found.settings.best, found.p_best) == ("mean", {})
-        assert sum(cell.best for cell in found.cells.values()) == 1
-    descriptive = compared(values, "Judged@5", baseline="s0")
+    assert (found.settings.best, found.p_best) == ("mean", {})
+    assert [cell.best for cell in found.cells.values()] == [False] * 5 + [True]
+    assert not any(cell.in_set for cell in found.cells.values())
+    asked = compared(values, best="set", **tests)
+    assert [cell.in_set for cell in asked.cells.values()] == ranking(values).best.tolist()
+    descriptive = compared(values, "Judged@5", best="set", **tests)
     assert descriptive.p_best == {}
     assert "confidence set" not in " ".join(build_table(descriptive).footer)
 
 
-def test_nothing_is_marked_where_every_system_may_be_the_best() -> None:
+def test_no_set_is_marked_where_every_system_may_be_the_best() -> None:
     values = scores_of(4, 12, 6, 0.0)
-    found = compared(values, "AP nDCG@5 Judged@5", baseline="s0")
+    found = compared(values, "AP nDCG@5 Judged@5", best="set")
     assert [found.undecided(one) for one in found.measures] == [True, True, False]
     table = build_table(found)
-    assert not any(is_best(column, cell) for _, column, cell in table.cells())
-    assert not any("best" in kinds for kinds, _ in legend(table))
+    assert not any(cell.in_set for _, _, cell in table.cells())
+    assert [kinds for kinds, _ in legend(table)] == [("best",)]
     shown = [cell.p_best for _, column, cell in table.cells() if column.measure == "AP"]
     assert shown == found.p_best[found.measures[0]].tolist()
     assert min(shown) > 0.05
-    said = "The set holds every system on {}: none can be told from the best, and none is marked."
-    assert said.format("every measure") in table.footer
+    assert any("every system on every measure" in one for one in table.footer)
     assert "Warning" not in " ".join(table.footer)  # that the set lacks one
-    one, named = compared(values, baseline="s0"), Layout(measure_names={"AP": "MAP"})
-    assert said.format("MAP") in build_table(one, layout=named).footer
-
-
-def test_many_topics_and_systems_get_fewer_samples_unless_the_set_is_asked_for() -> None:
-    rng = np.random.default_rng(4)
-    many = rng.random((2, 20_000))
-    for values, samples in ((many, 2_000), (rng.random((300, 5)), 1_000), (many[:, :50], 10_000)):
-        assert compared(values, baseline="s0").settings.best_samples == samples
-    assert compared(many, baseline="s0", samples=1_500).settings.best_samples == 1_500
-    asked = compared(many[:, :5_000], best="set", samples=9_000)
-    assert asked.settings.best_samples == 9_000
-    assert "9,000 samples" in " ".join(build_table(asked).footer)
-
-
-def test_topic_sets_that_mark_otherwise_are_named() -> None:
-    values = scores_of(6, 40, 3, 0.1)
-    sets = {"many": compared(values, baseline="s0", alpha=0.1), "one": compared(values[:, :1])}
-    table = build_table(sets)
-    assert [text for kinds, text in legend(table) if kinds == ("best",)] == [
-        "may be the best of the column (model confidence set, alpha = 0.1).",
-        "best value of the column (one).",
-    ]
+    one, named = compared(values, best="set"), Layout(measure_names={"AP": "MAP"})
+    footer = build_table(one, layout=named).footer
+    assert any("every system on MAP" in sentence for sentence in footer)
 
 
 def test_each_section_of_a_stacked_table_marks_its_own_set() -> None:
     told, untold = scores_of(4, 40, 3, 0.3), scores_of(4, 40, 6, 0.0)
-    each = {"told": build_table(compared(told, baseline="s0"))}
-    each["untold"] = build_table(compared(untold, baseline="s0"))
+    each = {"told": build_table(compared(told, best="set"))}
+    each["untold"] = build_table(compared(untold, best="set"))
     for order in (("told", "untold"), ("untold", "told")):
         table = stacked({name: each[name] for name in order})
-        marked = {row.section for row, column, cell in table.cells() if is_best(column, cell)}
+        marked = {row.section for row, _, cell in table.cells() if cell.in_set}
         assert marked == {"told"}
         assert any(text.startswith("untold: The set holds every") for text in table.footer)
 
@@ -234,10 +199,6 @@ def test_a_stacked_table_has_the_level_of_a_section_that_was_tested() -> None:
     table = stacked({"untested": first, "tested": second})
     assert (table.alpha, table.equivalence_against) == (0.01, "s1")
     assert table.non_inferiority
-    assert [text for kinds, text in legend(table) if kinds == ("best",)] == [
-        "may be the best of the column in its section (model confidence set, alpha = 0.01).",
-        "best value of the column in its section (untested · all).",
-    ]
     assert View(table).alpha(0) == View(table).alpha(0, "untested") == 0.01
     pairs = build_table(compared(values, family="pairs"))
     assert stacked({"untested": build_table(compared(values)), "pairs": pairs}).pairs
@@ -248,14 +209,21 @@ def test_a_stacked_table_has_the_level_of_a_section_that_was_tested() -> None:
 
 def test_every_format_marks_and_explains_the_set() -> None:
     values = scores_of(6, 40, 3, 0.1)
-    table = build_table(compared(values, baseline="s0"))
+    table = build_table(compared(values, baseline="s0", best="set"))
     marked = ranking(values).best.sum()
     said = "may be the best of the column (model confidence set, alpha = 0.05)."
-    signs = {"terminal": "•", "markdown": "**0", "latex": r"\textbf{0", "html": "<b>0"}
-    for kind, sign in signs.items():
+    signs = {
+        "terminal": ("°", "•"),
+        "markdown": ("°", "**0"),
+        "latex": (r"\circ", r"\textbf{0"),
+        "html": ('class="set" title', "<b>0"),
+    }
+    for kind, (sign, best) in signs.items():
         text = render(table, kind)
         assert said in " ".join(text.split())
-        assert text.count(sign) == marked + (kind == "terminal")  # the legend's own
+        assert text.count(sign) == marked + (kind != "html")  # the legend's own
+        assert text.count(best) == 1 + (kind == "terminal")
     lines = list(csv.DictReader(io.StringIO(render(table, "csv"))))
-    assert [line["best"] == "true" for line in lines] == ranking(values).best.tolist()
+    assert [line["best"] == "true" for line in lines] == [False] * 5 + [True]
+    assert [line["in_set"] == "true" for line in lines] == ranking(values).best.tolist()
     assert [float(line["p_best"]) for line in lines] == ranking(values).p_best.tolist()

@@ -1,6 +1,8 @@
 """Comparisons: families, baselines, verdicts, equivalence, and what a footer must say."""
 
-from dataclasses import dataclass, field
+import csv
+import io
+from dataclasses import dataclass, field, replace
 
 import ir_measures
 import numpy as np
@@ -15,6 +17,9 @@ from adducir.statistics.corrections import correct
 from adducir.statistics.equivalence import tost
 from adducir.statistics.intervals import bca_interval
 from adducir.statistics.tests.randomisation import randomisation
+from adducir.tables.builder import Layout, build_table
+from adducir.tables.formats import render
+from adducir.tables.style import Style
 
 TOPICS = 60
 NAMES = ("bm25", "qld", "bm25+rm3", "qld+rm3")
@@ -291,9 +296,7 @@ def test_the_footer_states_what_a_reader_must_know(systems: list[Given]) -> None
         "4 tests of each measure, alpha = 0.05, 1,000 permutations, seed 12.",
         "Equivalence with the best system of each measure within ±0.1: two one-sided paired "
         "t-tests (TOST) adjusted for skewness; no correction for the 4 tests of each measure, "
-        "alpha = 0.05.",
-        "Systems that may be the best: model confidence set (Hansen, Lunde and Nason) of each "
-        "measure, level 95%, 10,000 samples, seed 12.",
+        "alpha = 0.05. Exploratory: the best system was picked by the figures that are tested.",
         "short lacks 7 of the topics, which count 0: 1, 2, 3, 4, 5 and 2 more.",
     )
     table = compare(systems, baseline=["bm25", "qld"], family="table", correction="bh")
@@ -307,6 +310,50 @@ def test_the_footer_states_what_a_reader_must_know(systems: list[Given]) -> None
         "for the one test of each measure, alpha = 0.05, 50 samples, seed 0."
     )
     assert statements(compare(systems)) == ("60 topics.",)
+
+
+def test_a_p_of_exactly_alpha_is_significant_and_equivalent(systems: list[Given]) -> None:
+    """One rule everywhere: p <= alpha."""
+    asked = {"baseline": "bm25", "equivalence": 0.1, "against": "bm25", "correction": "none"}
+    found = compare(systems, **asked)
+    cell = found.cell("qld", "AP")
+    at = compare(systems, **asked, alpha=cell.test.p).cell("qld", "AP")
+    assert at.verdict is not None
+    at = compare(systems, **asked, alpha=cell.equivalence.tost.p).cell("qld", "AP")
+    assert at.equivalent
+    below = float(np.nextafter(cell.equivalence.tost.p, 0))
+    assert not compare(systems, **asked, alpha=below).cell("qld", "AP").equivalent
+
+
+def test_equivalence_with_whoever_is_best_is_said_to_be_exploratory(systems: list[Given]) -> None:
+    picked = build_table(compare(systems, equivalence=0.1))
+    named = build_table(compare(systems, equivalence=0.1, against="bm25"))
+    for kind in ("terminal", "markdown", "latex", "html", "json"):
+        assert "xploratory" in render(picked, kind)
+        assert "xploratory" not in render(named, kind)
+    for table, said in ((picked, {"true", ""}), (named, {""})):
+        lines = csv.DictReader(io.StringIO(render(table, "csv")))
+        assert {line["exploratory"] for line in lines} == said
+
+
+def test_no_p_is_printed_as_zero() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.random(60)
+    scores = [Given("low", base[:, None]), Given("high", (base + 5 + rng.random(60))[:, None])]
+    scores = [replace(one, measures=("AP",)) for one in scores]
+    found = compare(scores, baseline="low", equivalence=50.0, against="low")
+    assert 0 < found.cell("high", "AP").test.p < 1e-20
+    style = Style(details=("p", "p_corrected", "equivalence_p"))
+    table = build_table(found, layout=Layout(style=style))
+    for kind, small in (("terminal", "<0.001"), ("markdown", r"\<0.001"), ("html", "&lt;0.001")):
+        text = render(table, kind)
+        assert text.count(small) == 3
+        assert kind == "html" or "0.000" not in text
+    assert r"\textless{}0.001" in render(table, "latex")
+    (line,) = (one for one in csv.DictReader(io.StringIO(render(table, "csv"))) if one["p"])
+    assert float(line["p"]) == found.cell("high", "AP").test.p
+    pairs = compare(scores, family="pairs", correction="tukey")
+    assert any("p < .001" in one for one in statements(pairs))
 
 
 def test_one_topic_is_enough_for_means_only(systems: list[Given]) -> None:

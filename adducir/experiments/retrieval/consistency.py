@@ -10,7 +10,6 @@ from adducir.core.yaml import KeyPath
 from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.study import Entries
 from adducir.experiments.sections import ComparisonRecipe, on_disk
-from adducir.statistics.comparison.notes import SHARED_RUNS
 
 
 def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
@@ -51,13 +50,6 @@ def _table(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     for name in recipe.table.system_names:
         yield from names.check(("table", "system_names", name), "systems", name)
     comparison = recipe.comparison
-    if recipe.table.meta:
-        if len(recipe.topics) < 2 or comparison is None or not comparison.baselines:
-            what = "needs two topic sets or more, and a `baseline` in `comparison`"
-            yield ErrorDetail(("table", "meta"), what)
-        if any(len(system.seeds) > 1 for system in recipe.systems.values()):
-            what = f"there is no meta-analysis of systems with several runs: {SHARED_RUNS}"
-            yield ErrorDetail(("table", "meta"), what)
     for number, detail in enumerate(recipe.table.show):
         is_there = comparison is not None and comparison.differences
         needed = "`baseline` or `family: pairs`"

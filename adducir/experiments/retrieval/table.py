@@ -1,7 +1,6 @@
 """Evaluates the runs of a retrieval experiment, and makes its table."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from adducir.evaluation.run_notes import RunNotes
@@ -55,7 +54,6 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
         sections={name: one.group for name, one in study.written.systems.items() if one.group},
         material=material(study, collected),
     )
-    layout = replace(layout, style=replace(layout.style, meta=recipe.table.meta))
     if len(scores) == 1:
         (name,) = scores
         return build_table(comparisons[name], scores[name], layout=layout)

@@ -34,8 +34,7 @@ from adducir.statistics.equivalence_of_runs import tost_of_runs
 from adducir.statistics.intervals import bca_rows
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.ranking import confidence_sets
-from adducir.statistics.ranking_of_runs import confidence_set_of_runs
-from adducir.statistics.two_level import TwoLevel, two_level
+from adducir.statistics.two_level import FEW_RUNS, TwoLevel, two_level
 
 Pair: TypeAlias = tuple[int, int]
 Found = TypeVar("Found", PairedTest, EquivalenceTest)
@@ -64,7 +63,7 @@ class Comparing:
         tosts = _corrected(equivalences, settings.equivalence_correction, settings.family)
         tests = {m: [self._judged(one) for one in many] for m, many in tests.items()}
         tosts = {
-            m: [replace(one, equivalent=one.p_corrected < settings.alpha) for one in many]
+            m: [replace(one, equivalent=one.p_corrected <= settings.alpha) for one in many]
             for m, many in tosts.items()
         }
         p_best = self._p_best()
@@ -78,12 +77,15 @@ class Comparing:
                     measure,
                     tests.get(measure, []),
                     tosts.get(measure, []),
-                    self._marked(measure, p_best.get(measure)),
+                    p_best.get(measure),
                 )
             },
             settings=settings,
             topics=len(self.lineup.qids),
-            tests_in_family=_sizes(tests, settings.family),
+            tests_in_family=_sizes(
+                {m: [one for one in many if not one.refused] for m, many in tests.items()},
+                settings.family,
+            ),
             equivalence_tests_in_family=_sizes(tosts, settings.family),
             missing=self.lineup.missing,
             p_best=p_best,
@@ -168,7 +170,11 @@ class Comparing:
         target = (
             self._best(measure)[0] if settings.against == "best" else names.index(settings.against)
         )
-        others = [system for system in range(len(names)) if system != target]
+        counts = [len(self.lineup.runs.get(name, ())) for name in names]
+        few = {row for row, count in enumerate(counts) if 1 < count < FEW_RUNS}
+        others = [row for row in range(len(names)) if row != target and not {row, target} & few]
+        if not others:
+            return []
         lower = measure in settings.lower_is_better
         side: SideName = ("upper" if lower else "lower") if settings.non_inferiority else "both"
         how, delta = settings.equivalence_test, settings.equivalence
@@ -198,14 +204,12 @@ class Comparing:
         settings, measures = self.settings, self.tested
         if settings.best == "mean" or len(self.lineup.systems) < 2 or not measures:
             return {}
-        lower = [measure in settings.lower_is_better for measure in measures]
-        drawn = {"samples": settings.best_samples, "seed": settings.seed}
-        if self.lineup.runs:
-            return {
-                measure: confidence_set_of_runs(self._runs(measure), lower_is_better=one, **drawn)
-                for measure, one in zip(measures, lower, strict=True)
-            }
-        found = confidence_sets([self._values(measure) for measure in measures], lower, **drawn)
+        found = confidence_sets(
+            [self._values(measure) for measure in measures],
+            [measure in settings.lower_is_better for measure in measures],
+            samples=settings.samples,
+            seed=settings.seed,
+        )
         return dict(zip(measures, found, strict=True))
 
     def _analyses(self) -> dict[Measure, Anova]:
@@ -218,22 +222,18 @@ class Comparing:
                 found[measure] = two_way_anova(self._values(measure))
         return found
 
-    def _marked(self, measure: Measure, p_best: FloatArray | None) -> list[int]:
-        """The systems that are, or may be, the best on a measure."""
-        if measure in self.settings.descriptive:
-            return []
-        if p_best is None:
-            return self._best(measure)
-        return np.flatnonzero(p_best > self.settings.alpha).tolist()
-
     def _corrected(self, tests: dict[Measure, list[PairedTest]]) -> dict[Measure, list[PairedTest]]:
-        """The tests of difference with p adjusted over their family."""
+        """The tests of difference with p adjusted over their family, which lacks refused ones."""
         everything = [one for many in tests.values() for one in many]
         one_family = self.settings.family == "table"
         families = [everything] if one_family else list(tests.values())
-        adjusted = iter([p for family in families for p in self._adjusted(family)])
+        made = ([one for one in family if not one.refused] for family in families)
+        adjusted = iter([p for family in made for p in self._adjusted(family)])
         return {
-            measure: [replace(one, p_corrected=float(next(adjusted))) for one in many]
+            measure: [
+                one if one.refused else replace(one, p_corrected=float(next(adjusted)))
+                for one in many
+            ]
             for measure, many in tests.items()
         }
 
@@ -249,7 +249,6 @@ class Comparing:
             values=self.lineup.values.reshape(-1, len(self.lineup.qids)),
             first=np.array(first, dtype=np.intp),
             second=np.array(second, dtype=np.intp),
-            runs=tuple(one for m in measures for one in self._runs(m)) if self.lineup.runs else (),
         )
         return self.settings.correction_kind.of_pairs(family)
 
@@ -266,7 +265,7 @@ class Comparing:
         measure: Measure,
         tests: list[PairedTest],
         tosts: list[EquivalenceTest],
-        best: Sequence[int],
+        p_best: FloatArray | None,
     ) -> list[Cell]:
         """The cells of one measure, a test turned round for the cell of its reference."""
         names, settings = self.lineup.systems, self.settings
@@ -282,7 +281,8 @@ class Comparing:
                 system=name,
                 measure=measure,
                 mean=float(means[row]),
-                best=row in best,
+                best=measure not in settings.descriptive and row in self._best(measure),
+                in_set=p_best is not None and bool(p_best[row] > settings.alpha),
                 tests=tuple(found[name, other] for other in order if (name, other) in found),
                 test=found.get((name, settings.baselines[0])) if settings.baselines else None,
                 equivalence=equivalent.get(name),
@@ -308,7 +308,8 @@ class Comparing:
 def _over_topics_and_runs(result: TestResult, found: TwoLevel) -> TestResult:
     """The result of a t-test with what was found over topics and runs in its place."""
     degenerate = bool(np.isinf(found.t))
-    return replace(result, statistic=found.t, p=found.p, method="two-level", degenerate=degenerate)
+    method = "refused" if found.refused else "two-level"
+    return replace(result, statistic=found.t, p=found.p, method=method, degenerate=degenerate)
 
 
 def _corrected(

@@ -44,7 +44,7 @@ from adducir.statistics.choices import (
     TestName,
 )
 from adducir.statistics.comparison.cells import Comparing
-from adducir.statistics.comparison.lineup import Lineup, SystemScores, line_up, named
+from adducir.statistics.comparison.lineup import SystemScores, line_up, named
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
 from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
 from adducir.statistics.corrections import for_equivalence, joint_error
@@ -53,9 +53,6 @@ from adducir.statistics.presets import preset_of
 from adducir.statistics.tests import TESTS
 
 Choice = TypeVar("Choice", bound=str)
-
-_DRAWN = 40_000_000
-"""Samples times topics, or pairs of systems, that nobody waits for who did not ask for the set."""
 
 
 @checked
@@ -75,7 +72,7 @@ def compare(
     non_inferiority: bool = False,
     confidence: float | None = None,
     interval: IntervalName = "t",
-    best: BestName | None = None,
+    best: BestName = "mean",
     seed: int = DEFAULT_SEED,
     permutations: int = DEFAULT_PERMUTATIONS,
     samples: int = DEFAULT_SAMPLES,
@@ -106,10 +103,8 @@ def compare(
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
         interval: ``t``, or ``bootstrap`` (BCa).
-        best: Which systems are marked best: ``mean``, those with the best mean, or ``set``, all
-            that may be the best (see :mod:`adducir.statistics.ranking`). None: ``set`` where
-            anything is tested, by fewer samples where there are many topics or systems, and
-            ``mean`` else and where one system or few topics (5 for alpha .05) exclude nothing.
+        best: ``set``: mark as well all systems that may be the best (see
+            :mod:`adducir.statistics.ranking`), beside those with the best mean.
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test and of ``maxt``.
         samples: Samples of the bootstrap test, the bootstrap interval and the set.
@@ -138,14 +133,13 @@ def compare(
             equivalence=equivalence,
             equivalence_test=equivalence_test,
             interval=interval,
+            best=best,
             rope=rope,
             topics_for=topics_for,
         )
         for what in refused.values():
             raise UsageError(f"there is no {what}.", hint=FOR_RUNS)
     baselines = _baselines(baseline, lineup.systems)
-    is_tested = bool(baselines) or family == "pairs" or equivalence is not None
-    chosen = best or ("set" if is_tested and _excluding(lineup, alpha) else "mean")
     settings = Settings(
         baselines=baselines,
         test=test,
@@ -159,8 +153,7 @@ def compare(
         non_inferiority=non_inferiority,
         confidence=1 - alpha if confidence is None else confidence,
         interval=_chosen(interval, INTERVALS, "interval"),
-        best=_chosen(chosen, BESTS, "best"),
-        best_samples=samples if best else min(samples, _affordable(lineup)),
+        best=_chosen(best, BESTS, "best"),
         seed=seed,
         permutations=permutations,
         samples=samples,
@@ -180,18 +173,6 @@ def compare(
     if against != "best":
         named(against, lineup.systems, "system to be equivalent with")
     return Comparing(lineup, settings).comparison()
-
-
-def _excluding(lineup: Lineup, alpha: float) -> bool:
-    """Whether a set can lack a system at all: its p is 2^(1 - topics) at least."""
-    enough = bool(lineup.runs) or 2.0 ** (1 - len(lineup.qids)) <= alpha
-    return len(lineup.systems) > 1 and enough
-
-
-def _affordable(lineup: Lineup) -> int:
-    """So many samples of topics take a second or two, whatever there is to draw and to compare."""
-    systems = len(lineup.systems)
-    return max(1_000, _DRAWN // max(len(lineup.qids), systems * (systems - 1) // 2))
 
 
 def _descriptive(

@@ -1,7 +1,6 @@
 """Sentences that the footer of a comparison has on request, beside what it always says."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from math import sqrt
 
 import numpy as np
@@ -10,75 +9,15 @@ from adducir.core.errors import UsageError
 from adducir.statistics.comparison.lineup import Lineup, SystemScores, line_up
 from adducir.statistics.comparison.results import Comparison, Measure, Posterior, Settings
 from adducir.statistics.differences import FloatArray
-from adducir.statistics.meta_analysis import effects_of, meta_analysis
 from adducir.statistics.power import score_variance, topics_needed
 from adducir.statistics.prediction_powered import powered_mean
 from adducir.statistics.rope import Rope, rope
 
 POWER = 0.8
 """The conventional power of topic set size design."""
-SHARED_RUNS = "the same trainings were tested on all topic sets, which are then not independent"
 TOPICS_ALONE = "its interval is over topics alone"
 FEW = 30
 """With fewer human judgements the normal intervals of prediction-powered means are said to err."""
-
-
-def meta_notes(
-    comparisons: Mapping[str, Comparison], names: Mapping[str, str] | None = None
-) -> list[str]:
-    """A sentence for each difference to the first baseline that all topic sets have.
-
-    Args:
-        comparisons: By topic set.
-        names: Printed names of systems.
-
-    Raises:
-        UsageError: There is one topic set, or a system has several runs.
-    """
-    if len(comparisons) < 2:
-        raise UsageError("a meta-analysis takes several topic sets, but there is one.")
-    first, *others = comparisons.values()
-    for one in (first, *others):
-        _refuse_runs(one, "meta-analysis", SHARED_RUNS)
-    sentences = []
-    named = {system: system for system in first.systems} | dict(names or {})
-    for measure in first.measures:
-        for system in first.systems:
-            cells = [one.cells.get((system, measure)) for one in comparisons.values()]
-            tests = [cell.test for cell in cells if cell is not None and cell.test is not None]
-            if len(tests) < len(comparisons):
-                continue
-            try:
-                found = meta_analysis(*effects_of([test.effect for test in tests]))
-            except UsageError as error:
-                sentences.append(f"No meta-analysis of {named[system]} on {measure}: {error}")
-                continue
-            further = ""
-            if found.predicted:
-                low, high = found.predicted
-                further = f", in another topic set [{low:+.3f}, {high:+.3f}]"
-            whom = named[tests[0].reference]
-            sentences.append(
-                f"{named[system]} against {whom} on {measure} over {len(tests)} topic sets: "
-                f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{further}, "
-                f"I2 = {found.i2:.0%}, p = {found.p:.3f} (REML, Hartung-Knapp; uncorrected)."
-            )
-    return sentences
-
-
-def shared_topics(sets: Mapping[str, Sequence[SystemScores]]) -> list[str]:
-    """A warning where topic sets have ids of topics in common: a meta-analysis needs others."""
-    sentences = []
-    for (first, some), (second, others) in combinations(sets.items(), 2):
-        known = set(others[0].qids)
-        shared = [qid for qid in some[0].qids if qid in known]
-        if shared:
-            sentences.append(
-                f"Warning: {first} and {second} have {len(shared):,} topic ids in common, such as "
-                f"{shared[0]}. Where these are the same topics, the sets are not independent: "
-                "interval and p of the meta-analysis are too small."
-            )
-    return sentences
 
 
 def posteriors(lineup: Lineup, settings: Settings) -> tuple[Posterior, ...]:
@@ -190,7 +129,10 @@ def powered_notes(
     Raises:
         UsageError: As :func:`check_judged`; no judge is named; or a system has several runs.
     """
-    _refuse_runs(comparison, "prediction-powered mean", TOPICS_ALONE)
+    if comparison.runs:
+        raise UsageError(
+            f"there is no prediction-powered mean of systems with several runs: {TOPICS_ALONE}."
+        )
     humans, models = line_up(human), line_up(model)
     known = {qid: place for place, qid in enumerate(models.qids)}
     check_judged(humans.qids, models.qids, judge)
@@ -248,8 +190,3 @@ def _values(lineup: Lineup) -> dict[tuple[str, Measure], FloatArray]:
         for row, measure in enumerate(lineup.measures)
         for column, system in enumerate(lineup.systems)
     }
-
-
-def _refuse_runs(comparison: Comparison, what: str, why: str) -> None:
-    if comparison.runs:
-        raise UsageError(f"there is no {what} of systems with several runs: {why}.")

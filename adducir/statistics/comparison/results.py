@@ -49,7 +49,6 @@ class Settings:
     confidence: float
     interval: IntervalName
     best: BestName
-    best_samples: int
     seed: int
     permutations: int
     samples: int
@@ -117,6 +116,11 @@ class PairedTest:
         """Whether the differences are one non-zero constant."""
         return self.result.degenerate
 
+    @property
+    def refused(self) -> bool:
+        """Whether a system has too few runs to test anything; p is then 1."""
+        return self.result.method == "refused"
+
 
 @dataclass(frozen=True, slots=True)
 class EquivalenceTest:
@@ -128,7 +132,7 @@ class EquivalenceTest:
         measure: The measure.
         tost: The test, uncorrected.
         p_corrected: p adjusted for the family of equivalence tests.
-        equivalent: Whether ``p_corrected`` < alpha: equivalent, or not inferior.
+        equivalent: Whether ``p_corrected`` <= alpha: equivalent, or not inferior.
     """
 
     system: str
@@ -162,8 +166,8 @@ class Cell:
         system: The system.
         measure: The measure.
         mean: Mean over all topics.
-        best: It is in the set of systems that may be the best, or no system has a better mean, as
-            the settings say; never for a descriptive measure.
+        best: No system has a better mean; never for a descriptive measure.
+        in_set: It is in the set of systems that may be the best, where that was asked for.
         tests: Tests against each reference: the baselines, or (family ``pairs``) all
             others; baselines first. Empty where there is none.
         test: The test against the first baseline; None for itself or without baseline.
@@ -174,6 +178,7 @@ class Cell:
     measure: Measure
     mean: float
     best: bool
+    in_set: bool
     tests: tuple[PairedTest, ...]
     test: PairedTest | None
     equivalence: EquivalenceTest | None
@@ -207,7 +212,7 @@ class Comparison:
         equivalence_tests_in_family: Likewise for the equivalence tests.
         missing: For each system that lacks topics, those topics; they count 0.
         p_best: For each measure that is tested, (S,) p of each system in the model confidence set:
-            the least alpha at which it is no longer there; empty where the best mean is marked.
+            the least alpha at which it is no longer there; empty where nobody asked for it.
         runs: For each system of several runs, how many; its scores are means over them.
         posteriors: For each measure and baseline, if ``rope`` was asked for.
         designs: For each measure how many topics find a difference of ``topics_for``, if that was

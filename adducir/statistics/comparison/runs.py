@@ -1,9 +1,15 @@
 """What there is not for systems with several runs, and why; importable without numpy or scipy."""
 
-from adducir.statistics.choices import CorrectionName, EquivalenceTestName, IntervalName, TestName
+from adducir.statistics.choices import (
+    BestName,
+    CorrectionName,
+    EquivalenceTestName,
+    IntervalName,
+    TestName,
+)
 from adducir.statistics.corrections import CORRECTIONS
 
-FOR_RUNS = "Take t-tests with holm, bonferroni, bh, maxt or none, and equivalence by hall or t."
+FOR_RUNS = "Take t-tests with holm, bonferroni, bh or none, and equivalence by hall or t."
 """What there is for systems with several runs."""
 
 
@@ -14,6 +20,7 @@ def refused_for_runs(
     equivalence: float | None,
     equivalence_test: EquivalenceTestName,
     interval: IntervalName,
+    best: BestName,
     rope: float | None,
     topics_for: float | None,
 ) -> dict[str, str]:
@@ -23,8 +30,8 @@ def refused_for_runs(
         "test": (f"{test} test", "it resamples or ranks topics alone", test != "t"),
         "correction": (
             f"{correction} correction",
-            "its error is that of topics alone",
-            bool(kind.tests) and not kind.of_runs,
+            "it goes by topics alone",
+            bool(kind.tests),
         ),
         "equivalence_test": (
             "exact test of equivalence",
@@ -37,6 +44,7 @@ def refused_for_runs(
             "it counts topics alone",
             topics_for is not None,
         ),
+        "best": ("set of systems that may be the best", "it resamples topics alone", best == "set"),
         "interval": (f"{interval} interval", "it resamples topics alone", interval != "t"),
     }
     return {

@@ -7,7 +7,9 @@ from adducir.statistics.comparison.notes import further_statements
 from adducir.statistics.comparison.results import Comparison, EquivalenceTest, Measure, Settings
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.equivalence import FEW, Equivalence
+from adducir.statistics.outcome import printed_p
 from adducir.statistics.tests import TESTS
+from adducir.statistics.two_level import FEW_RUNS
 
 
 def statements(
@@ -32,10 +34,15 @@ def statements(
         runs = [f"{system} {count}" for system, count in comparison.runs.items()]
         sentences.append(
             f"Runs of a system: {_listed(runs)}. Figures are means over runs; tests and intervals "
-            "are over topics and runs (two-level, Satterthwaite)."
+            "are over topics and runs (two-level, Cochran)."
         )
-        if min(comparison.runs.values()) < FEW_RUNS and comparison.has_tests:
-            sentences.append(_TOO_FEW_RUNS)
+        few = [system for system, count in comparison.runs.items() if 1 < count < FEW_RUNS]
+        settings = comparison.settings
+        if few and (settings.baselines or settings.family == "pairs" or settings.equivalence):
+            sentences.append(
+                f"Not tested: {_listed(few)}, because two runs do not show how much runs vary. "
+                f"Give {FEW_RUNS} or more."
+            )
     if comparison.p_best:
         sentences.append(_best_statement(comparison))
         sentences += _undecided(comparison, names or {})
@@ -83,12 +90,12 @@ def _difference_statement(comparison: Comparison, several_sets: bool) -> str:
         if settings.family == "pairs"
         else f"against {_listed(settings.baselines)}"
     )
-    of_runs = bool(comparison.runs)
     family = _family(comparison.tests_in_family, settings.family, several_sets)
+    drawn = settings.test_kind.draws or settings.correction_kind.draws
+    draws = f", {getattr(settings, drawn):,} {drawn}, seed {settings.seed}" if drawn else ""
     return (
-        f"{title_of_test(settings.test, of_runs=of_runs)}, two-sided, {who}; "
-        f"{_corrected(settings.correction, of_runs=of_runs)} {family}, "
-        f"alpha = {settings.alpha:g}{_draws(settings, of_runs=of_runs)}."
+        f"{title_of_test(settings.test, of_runs=bool(comparison.runs))}, two-sided, {who}; "
+        f"{_corrected(settings.correction)} {family}, alpha = {settings.alpha:g}{draws}."
     )
 
 
@@ -96,7 +103,7 @@ def _analysis_statement(comparison: Comparison) -> str:
     """The sentence about analyses of variance."""
     systems = len(comparison.systems) - 1
     found = (
-        f"{measure} F({systems}, {one.df}) = {one.f:.4g}, p = {one.p:.3g}, shares of the sum of "
+        f"{measure} F({systems}, {one.df}) = {one.f:.4g}, {printed_p(one.p)}, shares of the sum of "
         f"squares: systems {one.systems:.3f}, topics {one.topics:.3f}"
         for measure, one in comparison.analyses.items()
     )
@@ -114,20 +121,6 @@ def title_of_test(test: TestName, *, of_runs: bool = False) -> str:
     return title[0].upper() + title[1:]
 
 
-def title_of_correction(correction: CorrectionName, *, of_runs: bool = False) -> str:
-    """What a correction is called; empty for none."""
-    kind = CORRECTIONS.kind(correction)
-    return (kind.of_runs if of_runs else "") or kind.title
-
-
-def _draws(settings: Settings, *, of_runs: bool) -> str:
-    """Number of draws and seed, where anything was drawn."""
-    if of_runs and settings.correction_kind.of_runs:
-        return f", {settings.permutations:,} draws, seed {settings.seed}"
-    drawn = settings.test_kind.draws or settings.correction_kind.draws
-    return f", {getattr(settings, drawn):,} {drawn}, seed {settings.seed}" if drawn else ""
-
-
 def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
     """The sentence about the tests of equivalence."""
     settings = comparison.settings
@@ -142,36 +135,29 @@ def _equivalence_statement(comparison: Comparison, several_sets: bool) -> str:
         tests = "two one-sided", "s (TOST)"
     how = _EQUIVALENCE_TESTS[settings.equivalence_test].format(*tests)
     how = how.replace("paired", "two-level") if comparison.runs else how
-    return f"{what}: {how}; {phrase}, alpha = {settings.alpha:g}."
+    sentence = f"{what}: {how}; {phrase}, alpha = {settings.alpha:g}."
+    if settings.against == "best":
+        sentence += " Exploratory: the best system was picked by the figures that are tested."
+    return sentence
 
 
-FEW_SAMPLED = 20
-"""With fewer topics, the set of best systems is too small more often than alpha says."""
-_TOO_FEW = (
-    f" Warning: with fewer than {FEW_SAMPLED} topics, it lacks a best system more often than alpha."
-)
-
-
-FEW_RUNS = 3
-"""Two runs tell next to nothing of how runs vary: see docs/statistics.md for what that costs."""
-_TOO_FEW_RUNS = (
-    "Warning: two runs say little of how much runs vary; where they vary much, tests find false "
-    "differences more often than alpha."
-)
+FEW_SAMPLED = 30
+"""With so many topics or fewer, the set of best systems is too small more often than alpha says."""
 
 
 def _best_statement(comparison: Comparison) -> str:
     """The sentence about the set of best systems."""
     settings = comparison.settings
-    how = "samples"
-    if comparison.runs:
-        how = "draws of the means over topics and runs"
-    decided = not all(map(comparison.undecided, comparison.p_best))
-    too_few = comparison.topics < FEW_SAMPLED and not comparison.runs and decided
-    return (
+    sentence = (
         "Systems that may be the best: model confidence set (Hansen, Lunde and Nason) of each "
-        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.best_samples:,} {how}, seed "
-        f"{settings.seed}." + (_TOO_FEW if too_few else "")
+        f"measure, level {100 * (1 - settings.alpha):g}%, {settings.samples:,} samples, seed "
+        f"{settings.seed}."
+    )
+    if comparison.topics > FEW_SAMPLED or all(map(comparison.undecided, comparison.p_best)):
+        return sentence
+    return (
+        f"{sentence} Warning: with {FEW_SAMPLED} topics or fewer it lacks a best system more often "
+        "than alpha."
     )
 
 
@@ -181,7 +167,7 @@ def _undecided(comparison: Comparison, names: Mapping[str, str]) -> list[str]:
     every = len(held) == len(comparison.p_best) > 1
     what = "every measure" if every else _listed([names.get(one, one) for one in held])
     sentence = (
-        f"The set holds every system on {what}: none can be told from the best, and none is marked."
+        f"The set holds every system on {what}: none can be told from the best, or has its mark."
     )
     return [sentence] if held else []
 
@@ -236,9 +222,9 @@ def _how_similar(tost: Equivalence) -> str:
     return f"different scores on {tost.differing} of {tost.n} topics only"
 
 
-def _corrected(correction: CorrectionName, *, of_runs: bool = False) -> str:
+def _corrected(correction: CorrectionName) -> str:
     """How p-values were corrected."""
-    title = title_of_correction(correction, of_runs=of_runs)
+    title = CORRECTIONS.kind(correction).title
     if " " in title:
         return f"corrected by {title} over"
     return f"{title}-corrected over" if title else "no correction for"

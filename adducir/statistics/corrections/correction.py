@@ -22,15 +22,12 @@ class PairFamily:
         values: (R, T) scores on T topics, a row for each system and measure.
         first: (K,) the row of the first system of each pair.
         second: (K,) that of the second.
-        runs: For each row its scores by run, (runs, T), where some system has several runs; else
-            nothing.
     """
 
     p: "FloatArray"
     values: "FloatArray"
     first: "NDArray[np.intp]"
     second: "NDArray[np.intp]"
-    runs: "tuple[FloatArray, ...]" = ()
 
 
 class Correction(Recipe):
@@ -44,15 +41,12 @@ class Correction(Recipe):
         draws: The field with the number of draws, where it draws anything.
         tests: The tests that it corrects; empty for every one.
         scopes: The families of tests that it corrects; empty for every one.
-        of_runs: Its name in a sentence for systems of several runs, where it then goes another way;
-            one that needs certain ``tests`` and has none does not correct these.
     """
 
     title: ClassVar[str]
     draws: ClassVar[Literal["", "permutations", "samples"]] = ""
     tests: ClassVar[tuple[str, ...]] = ()
     scopes: ClassVar[tuple[str, ...]] = ()
-    of_runs: ClassVar[str] = ""
 
     @abstractmethod
     def adjusted(self, p: "FloatArray") -> "FloatArray":

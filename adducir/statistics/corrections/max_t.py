@@ -11,7 +11,7 @@ signs: the largest r among pairs belongs to the largest |t|, and no variance is 
 vectors are enumerated where there are no more than are asked for; else p = (c + 1) / (n + 1), as in
 :mod:`adducir.statistics.tests.randomisation`. For a single pair p is that test's.
 
-Systems of several runs have no such sign vectors; their max-T is that of :mod:`.joint`.
+Systems of several runs have no such sign vectors: two to five runs have next to none.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,6 @@ from adducir.core.errors import UsageError
 from adducir.statistics.blas import one_thread
 from adducir.statistics.corrections.correction import Correction, PairFamily
 from adducir.statistics.differences import tolerance
-from adducir.statistics.joint import Joint
 from adducir.statistics.signs import block_rows, every_half, random_bits
 from adducir.statistics.tests.base import DEFAULT_PERMUTATIONS, DEFAULT_SEED
 
@@ -45,7 +44,6 @@ class MaxT(Correction):
     title: ClassVar = "Westfall-Young max-T"
     draws: ClassVar = "permutations"
     tests: ClassVar = ("t", "randomisation")
-    of_runs: ClassVar = "step-down max-T (multivariate t, Hasler and Hothorn)"
     permutations: int = Field(DEFAULT_PERMUTATIONS, ge=1, description="Sign vectors to draw.")
     seed: int = Field(DEFAULT_SEED, ge=0, description="Seed of the draw.")
 
@@ -60,9 +58,6 @@ class MaxT(Correction):
     def of_pairs(self, family: PairFamily) -> "FloatArray":
         """See :class:`Correction`."""
         values, first, second = family.values, family.first, family.second
-        if family.runs:
-            joint = Joint(family.runs, draws=self.permutations, seed=self.seed)
-            return joint.step_down(first, second)
         topics = values.shape[1]
         summed, squares = _summed(values, first, second)
         scale = 2.0 / np.sqrt(topics * np.where(squares > 0, squares, np.inf))

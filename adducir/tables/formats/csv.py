@@ -41,6 +41,8 @@ HEADER = (
     "equivalence_p",
     "equivalence_p_corrected",
     "p_best",
+    "in_set",
+    "exploratory",
 )
 TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value")
 Line = tuple[object, ...]
@@ -92,6 +94,8 @@ def _lines(table: ResultTable) -> Iterator[Line]:
                 *_versus(versus),
                 *_equivalence(cell),
                 cell.p_best,
+                "" if cell.p_best is None else _gold(cell.in_set),
+                _gold(True) if cell.equivalence and table.equivalence_against == "best" else "",
             )
 
 

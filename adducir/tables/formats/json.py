@@ -17,7 +17,7 @@ from adducir.tables.formats.format import TableFormat
 from adducir.tables.formats.layout import legend
 from adducir.tables.table import Column, ResultTable, Row
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class JSON(TableFormat):

@@ -27,6 +27,7 @@ BROAD = 12
 _SMALL = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
 _SYMBOLS: dict[layout.LegendKind, str] = {
     "best": r"\textbf{Bold}",
+    "set": r"\circ",
     "better": r"\uparrow",
     "worse": r"\downarrow",
     "equivalent": r"\approx",

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 from adducir.tables.style import Detail, Style
 from adducir.tables.table import Column, ResultTable, Row, TableCell, Versus
 
-MarkKind = Literal["better", "worse", "equivalent"]
-LegendKind = Literal["better", "worse", "equivalent", "best"]
+MarkKind = Literal["set", "better", "worse", "equivalent"]
+LegendKind = Literal["set", "better", "worse", "equivalent", "best"]
 ABSENT = "–"
 
 _VERDICTS: tuple[Literal["better", "worse"], ...] = ("better", "worse")
@@ -83,10 +83,10 @@ def letter_of_row(table: ResultTable, row: Row) -> str:
 
 
 def marks(table: ResultTable, column: Column, cell: TableCell) -> tuple[Mark, ...]:
-    """A cell's marks: better, worse, equivalent, in this order; a descriptive column has none."""
+    """A cell's marks: set, better, worse, equivalent, in this order; none if descriptive."""
     if column.descriptive:
         return ()
-    found = []
+    found = [Mark("set", "")] * cell.in_set
     for kind in _VERDICTS:
         against = [entry.baseline for entry in cell.versus if entry.verdict == kind]
         if against:
@@ -97,7 +97,7 @@ def marks(table: ResultTable, column: Column, cell: TableCell) -> tuple[Mark, ..
 
 
 def is_best(column: Column, cell: TableCell) -> bool:
-    """Whether to mark the cell as the best, or one that may be."""
+    """Whether to mark the cell as the best."""
     return cell.best and not column.descriptive
 
 
@@ -108,9 +108,13 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
     mark, explains the details under the means, if there are any.
     """
     entries: list[tuple[tuple[LegendKind, ...], str]] = []
-    entries += [(("best",), text) for text in _best(table)]
     judged = [cell for _, column, cell in table.cells() if not column.descriptive]
     borne = {mark.kind for _, column, cell in table.cells() for mark in marks(table, column, cell)}
+    if any(cell.best for cell in judged):
+        entries.append((("best",), f"best value of {_column(table)}."))
+    if "set" in borne:
+        how = f"model confidence set, alpha = {table.alpha:g}"
+        entries.append((("set",), f"may be the best of {_column(table)} ({how})."))
     if any(entry.p is not None for cell in judged for entry in cell.versus):
         kinds = tuple(kind for kind in _VERDICTS if kind in borne)
         who = _baselines_named(table)
@@ -128,27 +132,6 @@ def legend(table: ResultTable) -> list[tuple[tuple[LegendKind, ...], str]]:
         details = "; ".join(_detail_title(table, detail) for detail in table.style.details)
         entries.append(((), f"Below each mean: {details}."))
     return entries
-
-
-def _best(table: ResultTable) -> Iterator[str]:
-    """What the mark of the best says: one sentence, or two where columns or sections differ."""
-    marked = [
-        (_place(table, row, column), cell)
-        for row, column, cell in table.cells()
-        if is_best(column, cell)
-    ]
-    means = [place for place, cell in marked if cell.p_best is None]
-    if len(means) < len(marked):
-        how = f"model confidence set, alpha = {table.alpha:g}"
-        yield f"may be the best of {_column(table)} ({how})."
-    if means:
-        where = ", ".join(dict.fromkeys(means)) if len(means) < len(marked) else ""
-        yield f"best value of {_column(table)}" + (f" ({where})." if where else ".")
-
-
-def _place(table: ResultTable, row: Row, column: Column) -> str:
-    """The topic set, and the section where each is tested by itself; empty where there is one."""
-    return " · ".join(filter(None, (row.section if table.stacked else "", column.group)))
 
 
 def _column(table: ResultTable) -> str:

@@ -16,6 +16,7 @@ from adducir.tables.table import ResultTable, Row
 
 _SYMBOLS: dict[layout.LegendKind, str] = {
     "best": "**Bold**",
+    "set": "°",
     "better": "↑",
     "worse": "↓",
     "equivalent": "≈",

@@ -31,7 +31,7 @@ from adducir.tables.formats.layout import (
 from adducir.tables.formats.names import one_line
 from adducir.tables.table import ResultTable
 
-_STYLES = {"better": "green", "worse": "red", "equivalent": "cyan"}
+_STYLES = {"set": "", "better": "green", "worse": "red", "equivalent": "cyan"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Signs:
     """The characters that stand for marks and lines."""
 
     best: str = "•"
+    may_be_best: str = "°"
     better: str = "↑"
     worse: str = "↓"
     equivalent: str = "≈"
@@ -52,6 +53,7 @@ class Signs:
         """The sign of one kind of mark."""
         signs: dict[LegendKind, str] = {
             "best": self.best,
+            "set": self.may_be_best,
             "better": self.better,
             "worse": self.worse,
             "equivalent": self.equivalent,
@@ -66,7 +68,7 @@ class Signs:
 
 
 UNICODE = Signs()
-ASCII = Signs("*", "+", "-", "~", "=", "-", "...", "-", "+/-")
+ASCII = Signs("*", "o", "+", "-", "~", "=", "-", "...", "-", "+/-")
 
 
 class Terminal(TableFormat):

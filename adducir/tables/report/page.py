@@ -10,7 +10,6 @@ from adducir.tables.report.payload import data_block
 from adducir.tables.report.sections import (
     agreement,
     boxes,
-    collections,
     compare,
     contrast,
     costs,
@@ -39,7 +38,6 @@ def render(table: ResultTable) -> str:
     parts = [
         results.section(view),
         forest.section(view),
-        collections.section(view),
         pairs.section(view),
         critical_difference.section(view),
         ranks.section(view),

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.statistics.all_pairs import all_pairs
-from adducir.statistics.comparison.statements import title_of_correction, title_of_test
-from adducir.statistics.corrections import correct
+from adducir.statistics.comparison.statements import title_of_test
+from adducir.statistics.corrections import CORRECTIONS, correct
 from adducir.statistics.two_level import two_level
 from adducir.tables.report.view import Floats, View
 
@@ -66,7 +66,7 @@ def pairwise(view: View, place: int) -> Pairwise | None:
     test, correction = (settings.get(one, "") for one in ("test", "correction"))
     if not (planned and test and correction):
         test, correction = "t", "holm"
-    corrected = title_of_correction(correction, of_runs=bool(runs))
+    corrected = CORRECTIONS.kind(correction).title
     how = title_of_test(test, of_runs=bool(runs)) + f", {corrected or 'not corrected'}"
     mean = scores.mean(axis=1)
     differ = (p <= alpha) & (mean[:, None] != mean[None, :])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from adducir.statistics.mean_ranks import MeanRanks, groups, mean_ranks
+from adducir.statistics.outcome import printed_p
 from adducir.tables.report.drawing import (
     CHARACTER,
     dot,
@@ -91,7 +92,7 @@ def _diagram(view: View, place: int, *, nemenyi: bool) -> str:
 
 
 def _friedman(found: MeanRanks) -> str:
-    text = f"Friedman: χ²({len(found.mean) - 1}) = {found.statistic:.4g}, p = {found.p:.3g}"
+    text = f"Friedman: χ²({len(found.mean) - 1}) = {found.statistic:.4g}, {printed_p(found.p)}"
     none = f", above alpha = {found.alpha:g}: no difference is significant"
     return text + (none if found.p > found.alpha else f"; Nemenyi, alpha = {found.alpha:g}")
 

@@ -8,6 +8,7 @@ one that the equivalence test was asked for.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from adducir.statistics.outcome import printed_p
 from adducir.tables.report.drawing import box, dot, line, path, room_for
 from adducir.tables.report.frame import framed
 from adducir.tables.report.rows import OPEN, TOP, Rows
@@ -126,6 +127,6 @@ def _mark(one: Line, x: Callable[[float], float], y: float) -> list[str]:
         corners = [(at, y - 6), (at + 6, y), (at, y + 6), (at - 6, y)]
         drawn.append(path(corners, "none", closed=True))
         return drawn
-    p = "" if one.entry.p_corrected is None else f", corrected p = {one.entry.p_corrected:.3g}"
+    p = "" if one.entry.p_corrected is None else f", corrected {printed_p(one.entry.p_corrected)}"
     drawn.append(dot(at, y, 5, one.entry.verdict, f"{one.name}: {one.entry.difference:+.4g}{p}"))
     return drawn

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.statistics.differences import tolerance
+from adducir.statistics.outcome import printed_p
 from adducir.tables.report.drawing import CHARACTER, box, figure, label, room_for, shortened
 from adducir.tables.report.frame import for_each_measure
 from adducir.tables.report.pairwise import Pairwise, pairwise
@@ -113,7 +114,7 @@ def _cell(
     role = role if difference else "blank"
     title = (
         f"{view.names[tests.rows[i]]} less {view.names[tests.rows[j]]}: {difference:+.4g}; "
-        f"{won} wins, {tied} ties, {lost} losses; corrected p = {tests.p[i, j]:.3g}"
+        f"{won} wins, {tied} ties, {lost} losses; corrected {printed_p(tests.p[i, j])}"
     )
     drawn = box(x + 1, y + 1, wide - 2, high - 2, role, title)
     if wide < 40:

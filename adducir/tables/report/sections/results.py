@@ -15,12 +15,14 @@ VERY_MANY = 12
 """One of more is printed across the page."""
 _SYMBOLS: dict[layout.LegendKind, str] = {
     "best": "<b>Bold</b>",
+    "set": '<sup class="set">°</sup>',
     "better": '<sup class="better">↑</sup>',
     "worse": '<sup class="worse">↓</sup>',
     "equivalent": '<sup class="equivalent">≈</sup>',
 }
-_SIGNS: dict[layout.MarkKind, str] = {"better": "↑", "worse": "↓", "equivalent": "≈"}
+_SIGNS: dict[layout.MarkKind, str] = {"set": "°", "better": "↑", "worse": "↓", "equivalent": "≈"}
 _EXPLANATIONS: dict[layout.LegendKind, str] = {
+    "set": "may be the best",
     "better": "significantly better",
     "worse": "significantly worse",
     "equivalent": "equivalent",
