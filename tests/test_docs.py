@@ -253,6 +253,18 @@ def test_every_code_of_check_is_documented() -> None:
     assert {code for row in rows_of(table) for code in _CODE.findall(row[0])} == listed
 
 
+def test_small_studies_compute_in_float32() -> None:
+    """bfloat16 gives other figures on another processor."""
+    small = [*ROOT.glob("experiments/*-small.yaml")]
+    small += [
+        file
+        for part in ("deepct", "encoders", "rerankers")
+        for file in ROOT.glob(f"{part}/*-small*.yaml")
+    ]
+    assert len(small) > 12
+    assert [file.name for file in small if "bfloat16" in file.read_text(encoding="utf-8")] == []
+
+
 def test_exit_codes_and_variables_are_documented() -> None:
     page = text("docs/troubleshooting.md")
     codes = re.findall(r"^(\d+) ", errors.__doc__ or "", re.M)
