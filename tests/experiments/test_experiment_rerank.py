@@ -330,7 +330,7 @@ def test_the_depth_can_be_tuned(study):
         ("systems.CE.rerank=Over", "`CE` would rerank what is made of itself"),
         ("systems.CE.by=null", "at `systems.CE.by`"),
         ("systems.CE.by=rerankers/none.yaml", "no such file"),
-        ("systems.CE.by=bert", "does not say what kind of reranker it is"),
+        ("systems.CE.by=bert", "cross-encoder:bert"),
         ("systems.CE.by=colbert:./no", "neither a folder nor a name"),
         ("systems.CE.k1=2", "`k1` means nothing beside `rerank`"),
         ("systems.BM25.depth=2", "`depth` means nothing beside `index`"),
