@@ -3,9 +3,8 @@
 The model is MiniLM; the texts are passages of novels of one to six sentences where
 ADDUCIR_COLLECTIONS is set, else arguments of the bundled collection, single or joined. Both go from
 texts to an array of vectors, in turn, with the same threads. In single precision vectors must agree
-to 1e-4 before any time is reported; of bfloat16, which Adducir takes by itself where a short probe
-finds it faster, the cosines with single precision's vectors are reported, and how many of each
-text's ten nearest neighbours stay.
+to 1e-4 before any time is reported; of bfloat16 the cosines with single precision's vectors are
+reported, and how many of each text's ten nearest neighbours stay.
 
     python benchmarks/encoding.py [--texts 512] [--rounds 5] [--threads 2]
 """
@@ -25,8 +24,6 @@ from adducir.corpora.sources import open_corpus
 from adducir.datasets.spans.book import open_book
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
-from adducir.models.machine import choose_device
-from adducir.models.probe import probe
 
 NEIGHBOURS = 10
 LONGEST = 6
@@ -102,7 +99,6 @@ def main() -> None:
     )
     if apart > 1e-4:
         raise SystemExit("the vectors disagree: no times")
-    print(f"auto is {probe(choose_device('cpu')).reason}")
     print(agreement(ours, encoder.encode_documents(texts, precision="bfloat16")))
     figures = in_turn(
         {

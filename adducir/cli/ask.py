@@ -61,7 +61,7 @@ def ask(
         bool, option("Keep nothing, and take nothing that was kept."), ENCODING
     ] = False,
     device: Annotated[options.Device, ENCODING] = "auto",
-    precision: Annotated[options.EncodingPrecision, ENCODING] = "auto",
+    precision: Annotated[options.PrecisionOption, ENCODING] = "float32",
     threads: Annotated[options.Threads, ENCODING] = None,
 ) -> None:
     """Search a book for the passages that best match a prompt.

@@ -106,7 +106,6 @@ def all_checks() -> list[tuple[str, Check]]:
         ("Lucene", _lucene),
         *((one.distribution, partial(_packages, one, needed)) for one, needed in packages),
         (MINILM, _minilm),
-        ("the faster precision", _precision),
         ("data", _data),
     ]
 
@@ -244,17 +243,6 @@ def _package(package: Package, *, needed: bool) -> Finding:
         return Finding("Packages", name, "note", detail, install)
     where = _accelerator(module) if name == "torch" else ""
     return Finding("Packages", name, "ok", f"{version}{where}")
-
-
-def _precision() -> Iterator[Finding]:
-    """What ``auto`` precision is on this machine, and why."""
-    try:
-        from adducir.models.machine import choose_device
-        from adducir.models.probe import probe
-
-        yield Finding("Packages", "auto precision", "ok", probe(choose_device()).reason)
-    except Exception as error:  # noqa: BLE001  (torch that does not load is reported above)
-        yield Finding("Packages", "auto precision", "note", f"not known: {_one_line(error)}")
 
 
 def _loaded(package: Package) -> object:

@@ -44,7 +44,7 @@ def encode(
     docno_field: Annotated[options.DocnoField, with_any("corpus")] = None,
     format_name: Annotated[options.CorpusFormat, with_any("corpus")] = None,
     device: options.Device = "auto",
-    precision: options.EncodingPrecision = "auto",
+    precision: options.PrecisionOption = "float32",
     threads: options.Threads = None,
     *,
     shards: ShardOptions,

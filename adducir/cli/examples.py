@@ -70,12 +70,8 @@ EXAMPLES = {
     ),
     "encode": (
         "adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus",
-        "adducir encode --model minilm --corpus corpus.jsonl --precision float32 "
-        "--part $SLURM_ARRAY_TASK_ID/8 -o vectors/corpus",
-    ),
-    "convert": (
-        "adducir convert castorini/monot5-base-msmarco",
-        "adducir convert downloads/monobert -o models/monobert --tokenizer bert-large-uncased",
+        "adducir encode --model minilm --corpus corpus.jsonl --part $SLURM_ARRAY_TASK_ID/8 "
+        "-o vectors/corpus",
     ),
     "deepct evaluate": (
         "adducir deepct evaluate deepct/cacm.yaml",

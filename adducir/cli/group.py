@@ -53,7 +53,6 @@ COMMANDS = {
         "Prepare what a recipe's examples are made of, for it and for others that share it.", MODELS
     ),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS),
-    "convert": Entry("Convert pickled weights (pytorch_model.bin) to safetensors.", MODELS),
     "deepct evaluate": Entry(
         "Measure how well a term weighter recovers the reference terms of passages held out.",
         MODELS,

@@ -17,7 +17,7 @@ from adducir.cli.parameters import argument, option
 from adducir.core.numbers import whole_number
 from adducir.core.standard_output import is_standard_output
 from adducir.corpora.readers import FORMATS
-from adducir.models.machine import AnyPrecision, Precision
+from adducir.models.machine import Precision
 from adducir.tables.formats import TABLES
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
@@ -134,14 +134,8 @@ def tag_of(output: Path, wanted: str | None) -> str:
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 Device = Annotated[DeviceName, option("Where the model runs; 'auto' takes a GPU if any.")]
 PrecisionOption = Annotated[
-    Precision, option("What the model computes in; bfloat16 is faster and coarser.")
-]
-EncodingPrecision = Annotated[
-    AnyPrecision,
-    option(
-        "What the encoder computes in; 'auto' is what vectors that are there have, or else "
-        "what is faster on this machine, which is tried."
-    ),
+    Precision,
+    option("What the model computes in; bfloat16 is coarser, and mostly faster."),
 ]
 
 

@@ -1,11 +1,11 @@
 """The folders and first files of a study, made all at once or not at all."""
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.writable import umask
 
 FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
 STARTER = Path(__file__).parent / "starter"
@@ -39,7 +39,7 @@ def make_study(folder: Path) -> None:
         if existed:
             _move_in(staging, folder)
         else:
-            staging.chmod(0o777 & ~_umask())  # mkdtemp makes it for its owner alone
+            staging.chmod(0o777 & ~umask())  # mkdtemp makes it for its owner alone
             staging.rename(folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -67,10 +67,3 @@ def _move_in(staging: Path, folder: Path) -> None:
         for target in moved:
             target.rename(staging / target.name)
         raise
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -39,7 +39,7 @@ from adducir.core.swapping import clear_up, publish, sibling, siblings
 from adducir.core.system_errors import explaining_writes
 from adducir.core.unread import known
 from adducir.core.verified import changes
-from adducir.core.writable import refuse_unwritable
+from adducir.core.writable import give_default_rights, refuse_unwritable
 from adducir.version import __version__
 
 __all__ = [
@@ -250,6 +250,7 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
         started, clock = datetime.now(UTC), time.monotonic()
         counts = make(hidden)
         seconds = round(time.monotonic() - clock, 3)
+        give_default_rights(hidden)
         # In this order: a folder that holds a manifest is complete and on the disk.
         force_to_disk(hidden)
         write_manifest(

@@ -49,19 +49,45 @@ def refuse_unwritable(path: Path) -> None:
 def keep_rights(old: Path, new: Path) -> None:
     """Give ``new``, which is to take the place of ``old``, its mode and, if permitted, its owner.
 
+    Where there is no ``old``, ``new`` gets the mode of any new file.
+
     Raises:
         OSError: The mode cannot be set.
     """
     try:
         status = old.stat()
     except OSError:
+        _set_mode(new, 0o666 & ~umask())
         return
     mine = new.stat()
     if (status.st_uid, status.st_gid) != (mine.st_uid, mine.st_gid) and hasattr(os, "chown"):
         with suppress(OSError):
             os.chown(new, status.st_uid, status.st_gid)
-    if stat.S_IMODE(status.st_mode) != stat.S_IMODE(new.stat().st_mode):
-        new.chmod(stat.S_IMODE(status.st_mode))
+    _set_mode(new, stat.S_IMODE(status.st_mode))
+
+
+def give_default_rights(folder: Path) -> None:
+    """Give every file in a new folder the mode of any new file: safetensors writes 0600.
+
+    Raises:
+        OSError: A mode cannot be set.
+    """
+    mode = 0o666 & ~umask()
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            _set_mode(path, mode)
+
+
+def umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _set_mode(path: Path, mode: int) -> None:
+    if stat.S_IMODE(path.stat().st_mode) != mode:
+        path.chmod(mode)
 
 
 def _may_write(path: Path, status: os.stat_result) -> bool:

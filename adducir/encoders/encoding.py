@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.artifacts import Manifest
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.execution import HERE, Execution
@@ -25,10 +25,9 @@ from adducir.encoders.vectors import (
     write_docnos,
     write_shard,
 )
-from adducir.models.artifacts import build_by_shards, model_versions, settled_precision
+from adducir.models.artifacts import build_by_shards, model_versions
 from adducir.models.batches import batch_rule
 from adducir.models.machine import (
-    AnyPrecision,
     Precision,
     device_kind,
     device_of_worker,
@@ -160,7 +159,7 @@ def encode(
     device: str = "auto",
     threads: int | None = None,
     tokens: int | None = None,
-    precision: AnyPrecision = "float32",
+    precision: Precision = "float32",
     shard: int = SHARD,
     rebuild: bool = False,
     execution: Execution = HERE,
@@ -175,8 +174,7 @@ def encode(
         encoder: The encoder itself where it is not to be as the source has it; its settings count.
         device: See :func:`adducir.models.machine.choose_device`.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in; see
-            :func:`adducir.models.artifacts.settled_precision` for ``auto``.
+        precision: What the network computes in.
         shard: Texts in a shard.
         execution: Who makes the shards.
 
@@ -190,28 +188,17 @@ def encode(
         IncompleteError, PartMade: See :func:`adducir.models.artifacts.build_by_shards`.
     """
     settings = encoder.settings if encoder is not None else source.settings
-    inputs = {"items": items.identity, "model": source.identity()}
-
-    def recipe_in(chosen: Precision) -> dict[str, Any]:
-        return {
-            **items.what,
-            "precision": chosen,
-            "shard": shard,
-            "settings": settings and settings.model_dump(mode="json"),
-        }
-
-    def fingerprint_in(chosen: Precision) -> str:
-        return artifact_fingerprint(KIND, recipe_in(chosen), inputs, _BUILDER_VERSION)
-
-    settled = settled_precision(
-        precision, device, output, fingerprint_in, execution=execution, progress=progress
-    )
     return build_by_shards(
         output,
-        EncodingWork(source, items, settled, shard, device, threads, tokens, encoder),
+        EncodingWork(source, items, precision, shard, device, threads, tokens, encoder),
         kind=KIND,
-        recipe=recipe_in(settled),
-        inputs=inputs,
+        recipe={
+            **items.what,
+            "precision": precision,
+            "shard": shard,
+            "settings": settings and settings.model_dump(mode="json"),
+        },
+        inputs={"items": items.identity, "model": source.identity()},
         builder_version=_BUILDER_VERSION,
         threads=threads,
         sources={"items": [items.source] if items.source else []},

@@ -17,6 +17,7 @@ from adducir.core.json_lines import json_document, json_object
 from adducir.encoders.network import Network, Pooling
 from adducir.encoders.settings import Similarity
 from adducir.models.explaining import explaining
+from adducir.models.layouts import weight_files, weights_in
 
 MODULES = "modules.json"
 _TYPES = "sentence_transformers.models."
@@ -129,26 +130,17 @@ def read_dense(folder: Path) -> torch.nn.Module:
     """A dense layer with its activation.
 
     Raises:
-        InputError: It is of a kind that is not known here, or its weights are no safetensors.
+        InputError: It is of a kind that is not known here, or it has no weights.
     """
-    from safetensors.torch import load_file
-
     config = json_object(folder / "config.json")
     activation = str(config.get("activation_function", "Tanh")).rpartition(".")[2]
-    weights = folder / "model.safetensors"
-    if not weights.is_file():
-        raise InputError(
-            "this dense layer has no weights in safetensors.",
-            path=folder,
-            hint=f"If they are pickled, convert the model: adducir convert {folder.parent}",
-        )
     if activation not in _ACTIVATIONS:
         raise InputError(f"its activation {activation!r} is not known here.", path=folder)
     with explaining("dense layer", folder):
         linear = torch.nn.Linear(
             config["in_features"], config["out_features"], bias=bool(config.get("bias", True))
         )
-        found = load_file(weights)
+        found = {name: read() for path in weight_files(folder) for name, read in weights_in(path)}
         linear.load_state_dict({name.removeprefix("linear."): found[name] for name in found})
     return torch.nn.Sequential(linear, getattr(torch.nn, activation)())
 

@@ -61,7 +61,7 @@ def this_machine(device: str = "auto") -> Mapping[str, Any]:
     """All that the figures depend on: processor, device, cores, versions."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from adducir.models.probe import processor
+    from adducir.models.machine import processor
 
     versions = {"adducir": __version__, "python": platform.python_version()}
     for package in ("torch", "pyserini"):

@@ -24,7 +24,7 @@ from adducir.indexes.models import BM25
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
     from adducir.encoders.sources import EncoderSource
-    from adducir.models.machine import AnyPrecision
+    from adducir.models.machine import Precision
 
 WORDS = BM25(k1=0.5, b=0.9)
 """BM25 with the parameters that RELiC's authors tuned for passages of novels."""
@@ -59,7 +59,7 @@ class SearchableBook:
         length: Sentences in a passage.
         encoders: Encoders that rank, by the names to show.
         keep: A folder for the passages' vectors, which the next prompts then need not wait for.
-        precision: What encoders compute passages in; ``auto`` is what is faster here.
+        precision: What encoders compute passages in.
 
     Raises:
         UsageError: Nothing ranks, or the book is shorter than a passage.
@@ -74,7 +74,7 @@ class SearchableBook:
         words: bool = True,
         encoders: "Mapping[str, tuple[EncoderSource, DualEncoder]] | None" = None,
         keep: Path | None = None,
-        precision: "AnyPrecision" = "auto",
+        precision: "Precision" = "float32",
         progress: Progress = SILENT,
     ) -> None:
         self.book, self.length = book, length
@@ -136,19 +136,15 @@ def _vectors(
     source: "EncoderSource",
     encoder: "DualEncoder",
     keep: Path | None,
-    precision: "AnyPrecision",
+    precision: "Precision",
     progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
-    from adducir.models.probe import fastest_precision
-
     if keep is not None:
         try:
             return _kept(texts, source, encoder, keep, precision, progress)
         except MachineError as error:  # an answer needs no cache
             progress.note(f"what {source.name} makes of the book is not kept: {error}")
-    if precision == "auto":
-        precision = fastest_precision(encoder.document.network.device, progress=progress)
     progress.start(f"reading with {source.name}", len(texts), "passages")
     try:
         return encoder.encode_documents(texts, precision=precision, on_batch=progress.advance)
@@ -161,7 +157,7 @@ def _kept(
     source: "EncoderSource",
     encoder: "DualEncoder",
     keep: Path,
-    precision: "AnyPrecision",
+    precision: "Precision",
     progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages as the folder has them, made if they are not there."""

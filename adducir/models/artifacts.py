@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build, is_current
-from adducir.core.errors import UsageError
+from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
 from adducir.core.sharding.building import Order, build_sharded
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.work import ArtifactWork
-from adducir.models.machine import AnyPrecision, Precision, choose_device, using_threads
-from adducir.models.probe import fastest_precision
+from adducir.models.machine import using_threads
 
 MakeByParts = Callable[[Path, Path], Mapping[str, Any]]
 """Fills an artifact's empty folder, keeps finished parts in another, returns the counts."""
@@ -99,41 +97,6 @@ def build_by_shards(
     )
     with using_threads(threads):
         return build_sharded(order, work, execution, progress)
-
-
-def settled_precision(
-    wanted: AnyPrecision,
-    device: str,
-    output: Path,
-    fingerprint_in: Callable[[Precision], str],
-    *,
-    execution: Execution = HERE,
-    progress: Progress = SILENT,
-) -> Precision:
-    """The precision of an artifact that may leave it to the machine.
-
-    With ``auto`` it is that of the artifact that is there already, wherever it was made; else what
-    is faster on the device.
-
-    Args:
-        device: See :func:`adducir.models.machine.choose_device`.
-        fingerprint_in: The artifact's fingerprint, were it made in a precision.
-
-    Raises:
-        UsageError: It is left to the machine where several machines take part.
-    """
-    if wanted != "auto":
-        return wanted
-    known: tuple[Precision, ...] = get_args(Precision)
-    for precision in known:
-        if is_current(output, fingerprint_in(precision)):
-            return precision
-    if execution.part is not None or execution.ray is not None:
-        raise UsageError(
-            "precision 'auto' is what is fastest on a machine, and several may take part here.",
-            hint="Give --precision float32 or bfloat16.",
-        )
-    return fastest_precision(choose_device(device), progress=progress)
 
 
 def model_versions() -> dict[str, str]:

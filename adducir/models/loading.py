@@ -1,4 +1,4 @@
-"""Loads what a model's folder holds: tokenizer and weights, from safetensors alone.
+"""Loads what a model's folder holds: tokenizer and weights.
 
 Nothing is made up. transformers draws weights at random where a checkpoint lacks them, and makes an
 empty vocabulary where there is no tokenizer: both are refused here, for all models alike. What may
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adducir.core.errors import InputError
 from adducir.core.texts import shortened
 from adducir.models.explaining import explaining
-from adducir.models.layouts import plain_weights, weight_count
+from adducir.models.layouts import plain_weights, weight_files, weights_in
 from adducir.models.sources import TOKENIZERS, ModelSource
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def load_model(
         options: What is to be otherwise in its configuration, such as ``num_labels``.
 
     Raises:
-        InputError: The folder does not hold such a model, or not all of it.
+        InputError: The folder does not hold such a model, or not all of it, or NaN.
         MachineError: The model cannot be fetched.
     """
     import transformers
@@ -140,8 +140,10 @@ def load_model(
     config = load_config(source, **options)
     load = getattr(transformers, kind).from_pretrained
     with explaining("model", folder):
-        _refuse_impossible(config, folder)
-        model, info = _made(load, folder, config, use_safetensors=True, trust_remote_code=False)
+        files = weight_files(folder)
+        _refuse_impossible(config, folder, sum(1 for path in files for _ in weights_in(path)))
+        is_safe = files[0].suffix == ".safetensors"
+        model, info = _made(load, folder, config, use_safetensors=is_safe, trust_remote_code=False)
         missing = _missing(model, info, new_head=new_head, pooler=pooler)
         if missing and (renamed := plain_weights(folder)):
             # The class itself: an AutoModel takes no weights from memory.
@@ -150,6 +152,13 @@ def load_model(
                 model, missing = other, still
     if missing:
         raise _incomplete(model, missing, info, folder)
+    for name, weight in model.named_parameters():
+        if not weight.isfinite().all():
+            raise InputError(
+                f"its weights {name} hold NaN or infinity.",
+                path=folder,
+                hint="It is damaged, or its training diverged: fetch or train it again.",
+            )
     found: PreTrainedModel = model.eval()
     return found
 
@@ -158,14 +167,13 @@ _SIZES = ("heads", "layers", "hidden_size", "intermediate_size", "d_model", "d_k
 _SWITCHES = ("output_hidden_states", "output_attentions", "use_cache", "return_dict")
 
 
-def _refuse_impossible(config: "PreTrainedConfig", folder: Path) -> None:
+def _refuse_impossible(config: "PreTrainedConfig", folder: Path, weights: int) -> None:
     """Refuse a configuration that transformers would build, or fail with when it computes.
 
     Raises:
         InputError: It has more layers than there are weights, a size below 1, or a switch that is
             none.
     """
-    weights = weight_count(folder)
     # The switches are not always in the plain form of a configuration.
     switches = {key: getattr(config, key, None) for key in _SWITCHES}
     for key, value in (config.to_dict() | switches).items():

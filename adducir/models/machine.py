@@ -1,8 +1,10 @@
 """The device and the threads that a model runs with, and random numbers that can be repeated."""
 
 import hashlib
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from adducir.core.cores import default_threads
@@ -13,10 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 Precision = Literal["float32", "bfloat16"]
-"""What a network computes in."""
-
-AnyPrecision = Literal["auto", "float32", "bfloat16"]
-"""The same, or what is faster on the device: see :mod:`adducir.models.probe`."""
+"""What a network computes in: float32 everywhere, unless bfloat16 is asked for."""
 
 
 def choose_device(name: str = "auto") -> "torch.device":
@@ -39,6 +38,18 @@ def choose_device(name: str = "auto") -> "torch.device":
             hint=f"There is: {', '.join(key for key, value in there.items() if value)}.",
         )
     return torch.device(name)
+
+
+def processor() -> str:
+    """The processor's model, as the system calls it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return " ".join(value.split())
+    except OSError:  # not Linux
+        pass
+    return platform.processor() or platform.machine()
 
 
 def _has_mps() -> bool:

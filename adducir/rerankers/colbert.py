@@ -26,11 +26,11 @@ from adducir.core.errors import InputError
 from adducir.encoders.maxsim import maxsim
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.explaining import explaining
-from adducir.models.layouts import plain_name
-from adducir.models.loading import load_model, load_tokenizer, longest_input
+from adducir.models.layouts import plain_name, weight_files, weights_in
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.precision import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.checkpoints import has_architecture
+from adducir.rerankers.checkpoints import config_of, has_architecture
 from adducir.rerankers.inputs import Ids, token_ids
 from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.rerankers.scoring import Pair, Pointwise, Scored
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _SCORES = "sum over the query's tokens of the greatest cosine"
 _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
-_DENSE = "1_Dense/model.safetensors"
+_DENSE = "1_Dense"
 _PRODUCTS = 1 << 22
 
 
@@ -165,9 +165,12 @@ class LateInteraction(Pointwise):
         """An encoder with its projection.
 
         Raises:
-            InputError: It is to have markers, as ColBERT has, but has no projection.
+            InputError: It is to have markers, as ColBERT has, but has no projection; or it is to
+                have none, and is not an encoder of texts.
             MachineError: It cannot be fetched.
         """
+        if reading.markers is None:
+            _refuse_no_encoder(source)
         projection = None if reading.markers is None else _projection(source)
         network: Any = load_model(source)
         hidden = network.config.hidden_size
@@ -318,6 +321,25 @@ class LateInteraction(Pointwise):
         return values
 
 
+def _refuse_no_encoder(source: ModelSource) -> None:
+    """Refuse a model that was trained for something else than vectors of texts.
+
+    Raises:
+        InputError: Its class has a head (of a language model, say) or a decoder.
+    """
+    classes = [str(name) for name in config_of(source).get("architectures") or ()]
+    is_sentence_encoder = (source.local() / "modules.json").is_file()
+    other = [name for name in classes if not name.endswith("Model")]
+    if (other and not is_sentence_encoder) or load_config(source).is_encoder_decoder:
+        what = (other or classes or ["model with a decoder"])[0]
+        raise InputError(
+            f"this is not an encoder of texts, but a {what}.",
+            path=source.local(),
+            hint="maxsim takes encoders, such as those of sentence-transformers. A ColBERT is "
+            f"colbert:{source.name}. An encoder without its head is what AutoModel saves.",
+        )
+
+
 def _specials(tokenizer: Any) -> tuple[Ids, Ids]:
     """The special tokens before and behind a text."""
     sample = tokenizer.backend_tokenizer.encode("a")
@@ -346,17 +368,13 @@ def _punctuation(tokenizer: Any) -> Ids:
 
 def _projection(source: ModelSource) -> "torch.Tensor":
     """The projection's weights: ColBERT's own layout, or that of PyLate."""
-    from safetensors import safe_open
-
     folder = source.local()
-    for path in (*sorted(folder.glob("*.safetensors")), folder / _DENSE):
-        if not path.is_file():
-            continue
-        with explaining("projection", folder), safe_open(path, "pt") as file:
-            for name in file.keys():  # noqa: SIM118 - it is no mapping
+    with explaining("projection", folder):
+        dense = weight_files(folder / _DENSE) if (folder / _DENSE).is_dir() else []
+        for path in (*weight_files(folder), *dense):
+            for name, read in weights_in(path):
                 if plain_name(name) in _PROJECTIONS:
-                    found: torch.Tensor = file.get_tensor(name).float()
-                    return found
+                    return read().float()
     raise InputError(
         f"{source.name} has no projection (linear.weight), so that it is no ColBERT.",
         path=folder,

@@ -4,13 +4,18 @@ Every token of the query attends to every token of the text, which makes the sco
 nothing of a document can be computed before the query is known. Any model of transformers for
 sequence classification is taken: those of sentence-transformers (Reimers and Gurevych, EMNLP 2019),
 and those that ``adducir train`` makes. Of a model with one label the score is the raw logit.
-sentence-transformers shows its sigmoid by default, which orders alike until it rounds to 1.
+sentence-transformers shows its sigmoid by default, which orders alike until it rounds to 1. Of a
+model with two it is the log-probability of the class that is called relevant, wherever that stands;
+of two without names that of the last. A classifier of anything else is refused.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import InputError
+from adducir.core.json_lines import json_object
+from adducir.core.texts import shortened
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
@@ -26,6 +31,10 @@ if TYPE_CHECKING:
     import torch
 
 _KIND = "AutoModelForSequenceClassification"
+_RELEVANT = frozenset({"relevant", "relevance", "is relevant", "relevance score"})
+_UNNAMED = re.compile(r"(label )?\d*")
+_OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_function")
+"""What sentence-transformers writes into a CrossEncoder's configuration, now and before 4.0."""
 
 
 class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
@@ -33,7 +42,8 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
 
     Attributes:
         length: Tokens of an input; by default as many as the model has positions.
-        label: The class whose log-probability is the score; by default the last of two.
+        label: The class whose log-probability is the score, by its number or its name; by default
+            the one that is called relevant, or the last of two without names.
         labels: Outputs of a new head, where one is trained.
         examples: What to learn from; a recipe with examples makes a model.
         held_out: What is kept for validation.
@@ -43,15 +53,32 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     kind: Literal["cross-encoder"] = "cross-encoder"  # type: ignore[assignment]
     model: Literal["cross-encoder"] = "cross-encoder"
     length: Length | None = None
-    label: int | None = None
+    label: int | str | None = None
     labels: Literal[1, 2] = 1
     examples: ExamplesPart | None = None
     held_out: HeldOutPart = HeldOutPart()
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """See :class:`RerankerRecipe`: every classifier of pairs."""
-        return has_architecture(source, "ForSequenceClassification")
+        """See :class:`RerankerRecipe`: a classifier that says that it scores relevance.
+
+        Its class is called so; or it is a CrossEncoder of sentence-transformers with one output.
+        """
+        if not has_architecture(source, "ForSequenceClassification"):
+            return False
+        config = config_of(source)
+        names = _class_names(config)
+        if any(_plain(name) in _RELEVANT for name in names):
+            return len(names) <= 2
+        own = source.local() / "config_sentence_transformers.json"
+        return (
+            len(names) == 1
+            and _UNNAMED.fullmatch(_plain(names[0])) is not None
+            and (
+                any(key in config for key in _OF_CROSS_ENCODERS)
+                or (own.is_file() and json_object(own).get("model_type") == "CrossEncoder")
+            )
+        )
 
     def load(self, source: ModelSource) -> "CrossEncoder":
         """See :meth:`CrossEncoder.load`."""
@@ -59,8 +86,10 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
 
     def scale(self, source: ModelSource) -> str:
         """See :class:`RerankerRecipe`."""
-        # A configuration that does not name its classes has two.
-        return scale_of(len(config_of(source).get("id2label") or (0, 1)), self.label)
+        names = _class_names(config_of(source))
+        if len(names) == 1:
+            return "logit"
+        return f"log-probability of class {names[relevant_class(names, self.label)]}"
 
 
 class CrossEncoder(Joint):
@@ -72,25 +101,22 @@ class CrossEncoder(Joint):
         label: The class whose log-probability is the score.
 
     Raises:
-        InputError: It has more than two classes, and none of them is named.
+        InputError: See :func:`relevant_class`.
     """
 
     def __init__(
-        self, network: Any, tokenizer: Any, *, length: int | None = None, label: int | None = None
+        self,
+        network: Any,
+        tokenizer: Any,
+        *,
+        length: int | None = None,
+        label: int | str | None = None,
     ) -> None:
         self.network = network
         self.tokenizer = tokenizer
         self.length = longest_input(network.config, tokenizer, length)
         self.labels = int(network.config.num_labels)
-        if label is None and self.labels > 2:
-            names = dict(sorted(network.config.id2label.items()))
-            raise InputError(
-                f"this model has {self.labels} classes: {names}.",
-                hint="Name the one whose probability is the score, with `label:` in a recipe.",
-            )
-        self.label = label if label is not None else self.labels - 1
-        if not 0 <= self.label < self.labels:
-            raise InputError(f"there is no class {self.label}: the model has {self.labels}.")
+        self.label = relevant_class(_class_names(network.config.to_dict()), label)
         self._reader = PairReader(tokenizer, self.length)
         self._has_types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
 
@@ -100,7 +126,7 @@ class CrossEncoder(Joint):
         source: ModelSource,
         *,
         length: int | None = None,
-        label: int | None = None,
+        label: int | str | None = None,
     ) -> "CrossEncoder":
         """A trained cross-encoder.
 
@@ -110,10 +136,9 @@ class CrossEncoder(Joint):
         """
         if not has_architecture(source, "ForSequenceClassification"):
             raise InputError(
-                f"{source.name} is no cross-encoder: it has no trained classifier.",
+                f"{source.name} is not a cross-encoder: it has no trained classifier.",
                 path=source.folder,
-                hint="Train one from it with a recipe, or use it as an encoder: "
-                f"maxsim:{source.name}.",
+                hint="Train one from it with a recipe.",
             )
         return cls(
             load_model(source, _KIND),
@@ -149,6 +174,9 @@ class CrossEncoder(Joint):
                 )
         else:
             network = load_model(base, _KIND, new_head=True, num_labels=labels)
+        # Whatever the base's classes were called: the model that is saved says what it learnt.
+        network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
+        network.config.label2id = {name: key for key, name in network.config.id2label.items()}
         return cls(network, load_tokenizer(base), length=length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
@@ -171,8 +199,44 @@ class CrossEncoder(Joint):
         return logits[:, 0] if self.labels == 1 else logits.log_softmax(dim=-1)[:, self.label]
 
 
-def scale_of(labels: int, label: int | None) -> str:
-    """What the scores of a classifier with so many outputs are."""
-    if labels == 1:
-        return "logit"
-    return f"log-probability of class {labels - 1 if label is None else label}"
+def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
+    """The number of the class whose log-probability is the score.
+
+    Args:
+        names: Of the model's classes.
+        label: The class that is wanted, by its number or name; None for the one that is relevance.
+
+    Raises:
+        InputError: There is no such class, or no class is said to be relevance.
+    """
+    if label is not None:
+        number = names.index(label) if label in names else label
+        if isinstance(number, int) and 0 <= number < len(names):
+            return number
+        raise InputError(f"there is no class {label!r}: the model has {_listed(names)}.")
+    relevant = [number for number, name in enumerate(names) if _plain(name) in _RELEVANT]
+    if len(names) <= 2 and len(relevant) == 1:
+        return relevant[0]
+    if len(names) <= 2 and all(_UNNAMED.fullmatch(_plain(name)) for name in names):
+        return len(names) - 1
+    raise InputError(
+        f"this classifier does not say which of its classes is relevance: {_listed(names)}.",
+        hint="If one of them is, name it with `label:` in a recipe.",
+    )
+
+
+def _class_names(config: Mapping[str, Any]) -> list[str]:
+    """The names of a classifier's classes; a configuration that does not name them has two."""
+    names = config.get("id2label")
+    if not isinstance(names, Mapping) or not names:
+        return ["LABEL_0", "LABEL_1"]
+    by_number = {str(key): str(name) for key, name in names.items()}
+    return [by_number.get(str(number), f"LABEL_{number}") for number in range(len(by_number))]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.findall(r"[a-z0-9]+", name.lower()))

@@ -117,12 +117,18 @@ class LiT5(Listwise):
         """A trained LiT5; the settings are the constructor's.
 
         Raises:
-            InputError: It is no T5.
+            InputError: It is not a T5, or one that does not say that it puts lists in order: any
+                other T5 would write something else, which leaves every list as it was.
             MachineError: It cannot be fetched.
         """
         # The published checkpoints name their class FiD; the weights are T5's.
-        if not any(has_architecture(source, name) for name in ("ForConditionalGeneration", "FiD")):
-            raise InputError(f"{source.name} is no T5.", path=source.folder)
+        if not (has_architecture(source, "FiD") or LiT5Recipe.fits(source)):
+            raise InputError(
+                "this model does not say that it is a LiT5.",
+                path=source.local(),
+                hint="If it is one, give it `architectures: [FiD]` in its config.json, as the "
+                "published models have it, or a name with LiT5 in it.",
+            )
         network = load_model(source, "T5ForConditionalGeneration")
         return cls(network, load_tokenizer(source), **settings)
 

@@ -2,8 +2,8 @@
 
 The input is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, the query's part in segment
 0 and the text's in segment 1. The text is cut, never the query (but for one that would leave the
-text less than a quarter of the room). The score is the log-probability of the last of two classes,
-s = log softmax(z)[relevant], or the logit where there is but one.
+text less than a quarter of the room). The score is the log-probability of the relevant one of two
+classes, s = log softmax(z)[relevant], or the logit where there is but one.
 """
 
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from adducir.models.sources import ModelSource
+from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.cross_encoder import CrossEncoderRecipe
 from adducir.rerankers.recipe import Length
 
@@ -37,7 +38,9 @@ class MonoBERTRecipe(CrossEncoderRecipe):
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
         """See :class:`RerankerRecipe`: a classifier of pairs that is called monoBERT."""
-        return "monobert" in Path(source.name).name.lower() and super().fits(source)
+        return "monobert" in Path(source.name).name.lower() and has_architecture(
+            source, "ForSequenceClassification"
+        )
 
     @model_validator(mode="before")
     @classmethod

@@ -12,6 +12,7 @@ depend on the batch.
 Which two tokens are asked for depends on the checkpoint; see :data:`TOKENS`.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -69,9 +70,10 @@ class MonoT5Recipe(RerankerRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """See :class:`RerankerRecipe`: every other model that generates."""
-        return has_architecture(source, "ForConditionalGeneration") or has_architecture(
-            source, "FiD"
+        """See :class:`RerankerRecipe`: a model that generates, and is called monoT5."""
+        name = Path(source.name).name.lower()
+        return re.search(r"mono\w*t5", name) is not None and has_architecture(
+            source, "ForConditionalGeneration"
         )
 
     def load(self, source: ModelSource) -> "MonoT5":
@@ -132,7 +134,7 @@ class MonoT5(Joint):
             MachineError: It cannot be fetched.
         """
         if not has_architecture(source, "ForConditionalGeneration"):
-            raise InputError(f"{source.name} is no T5.", path=source.folder)
+            raise InputError(f"{source.name} is not a T5.", path=source.folder)
         return cls(
             load_model(source, "AutoModelForSeq2SeqLM"),
             load_tokenizer(source),

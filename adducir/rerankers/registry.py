@@ -43,7 +43,7 @@ RERANKERS = Family(
 )
 """Every kind by its name, in the order in which a model without a recipe is tried for them."""
 
-_VERSION = 2
+_VERSION = 3
 """Raised when some model's scores become others."""
 
 
@@ -206,9 +206,10 @@ def _kind_of(source: ModelSource) -> str:
     found = next((name for name, kind in RERANKERS.kinds().items() if kind.fits(source)), None)
     if found is None:
         raise InputError(
-            f"{source.name} does not say what kind of reranker it is.",
+            f"{source.name} does not say that it is a reranker, or of which kind.",
             path=source.folder,
-            hint=f"Say it: colbert:{source.name}, or maxsim:{source.name} for any encoder.",
+            hint="If it is one, put its kind before the name, as in "
+            f"cross-encoder:{source.name}; the kinds are {', '.join(RERANKERS)}.",
         )
     return found
 

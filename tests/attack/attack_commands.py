@@ -168,7 +168,6 @@ COMMANDS = [
         before=("train rerankers/ours.yaml --threads 1",),
     ),
     Command("ask", "ask books/book0.txt basket -m models/bert --keep out/kept --threads 1"),
-    Command("convert", "convert models/pickled -o out/converted"),
     Command("new", "new out/study", is_refused_when_there=True),
     Command("demo", "demo --folder out/demo"),
 ]

@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 from pathlib import Path
 
 from some_questions import some_questions
@@ -84,7 +83,6 @@ def make_study(folder: Path) -> Path:
     tiny_bert(folder / "models" / "bert")
     sharpened(tiny_bert(folder / "models" / "classifier", kind="BertForSequenceClassification"))
     tiny_t5(folder / "models" / "t5")
-    _pickled(folder / "models" / "bert", folder / "models" / "pickled")
     for name, text in RECIPES.items():
         (folder / name).write_text(text, encoding="utf-8")
     _retrieval(folder)
@@ -96,17 +94,6 @@ def make_study(folder: Path) -> Path:
         made = str(folder / "indexes" / engine)
         assert main(["index", str(folder / "corpus.jsonl"), "-o", made, "--engine", engine]) == 0
     return folder
-
-
-def _pickled(source: Path, folder: Path) -> None:
-    """A model with pickled weights, as many of the Hub are."""
-    import torch
-    from safetensors.torch import load_file
-
-    shutil.copytree(source, folder)
-    weights = folder / "model.safetensors"
-    torch.save(load_file(weights), folder / "pytorch_model.bin")
-    weights.unlink()
 
 
 def _lines(path: Path, records: list[dict]) -> None:

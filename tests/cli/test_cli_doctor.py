@@ -212,17 +212,6 @@ def test_a_version_that_adducir_was_not_made_for():
     assert found.hint == "pip install 'numpy<1.0'"
 
 
-def test_the_precision_that_is_faster_here_is_reported(monkeypatch, capsys):
-    from adducir.models import probe as probing
-
-    monkeypatch.setattr(checks, "needed_packages", lambda: [checks.Package("torch", "torch")])
-    monkeypatch.setattr(probing, "probe", lambda device: probing.Probe("a processor", 0.5, 0.85))
-    _, found = findings(capsys)
-    assert found["auto precision"]["detail"] == (
-        "float32: a layer takes 850 ms in bfloat16, 500 ms in float32 (a processor)"
-    )
-
-
 def test_the_small_encoder_is_listed(monkeypatch, capsys):
     from adducir.models import sources
 

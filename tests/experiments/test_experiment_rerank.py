@@ -74,7 +74,7 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     tiny_bert(folder / "bert")
     sharpened(tiny_bert(folder / "classifier", kind="BertForSequenceClassification"))
-    tiny_t5(folder / "t5")
+    tiny_t5(folder / "lit5")
     return folder
 
 
@@ -83,7 +83,7 @@ def study(tmp_path, models):
     """A study that has not been run."""
     for name in ("rerankers", "experiments"):
         (tmp_path / name).mkdir()
-    for name in ("bert", "classifier", "t5"):
+    for name in ("bert", "classifier", "lit5"):
         (tmp_path / name).symlink_to(models / name)
     (tmp_path / "pets.jsonl").write_text("\n".join(map(json.dumps, DOCUMENTS)) + "\n")
     (tmp_path / "topics.tsv").write_text("".join(f"{q}\t{text}\n" for q, text in TOPICS.items()))
@@ -91,7 +91,7 @@ def study(tmp_path, models):
     (tmp_path / "given.run").write_text("1 Q0 d5 1 9 x\n1 Q0 d1 2 8 x\n2 Q0 d3 1 9 x\n")
     (tmp_path / "rerankers" / "tiny.yaml").write_text("model: cross-encoder\nbase: classifier\n")
     (tmp_path / "rerankers" / "lit5.yaml").write_text(
-        "model: lit5\nbase: t5\nwindow: 2\nstride: 1\n"
+        "model: lit5\nbase: lit5\nwindow: 2\nstride: 1\n"
     )
     (tmp_path / "rerankers" / "trained.yaml").write_text(
         "kind: cross-encoder\nbase: bert\nfields: [title, text]\n"
@@ -330,7 +330,7 @@ def test_the_depth_can_be_tuned(study):
         ("systems.CE.rerank=Over", "`CE` would rerank what is made of itself"),
         ("systems.CE.by=null", "at `systems.CE.by`"),
         ("systems.CE.by=rerankers/none.yaml", "no such file"),
-        ("systems.CE.by=bert", "does not say what kind of reranker it is"),
+        ("systems.CE.by=bert", "cross-encoder:bert"),
         ("systems.CE.by=colbert:./no", "neither a folder nor a name"),
         ("systems.CE.k1=2", "`k1` means nothing beside `rerank`"),
         ("systems.BM25.depth=2", "`depth` means nothing beside `index`"),

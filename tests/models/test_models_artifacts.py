@@ -1,17 +1,11 @@
-"""Precision that is left to the machine, and parts that are cleared away."""
+"""Artifacts of models: versions, threads, and parts that are cleared away."""
 
 import pytest
 import torch
 
-from adducir.core.artifacts import artifact_fingerprint
-from adducir.models import artifacts
-from adducir.models.artifacts import build_by_parts, model_versions, settled_precision
+from adducir.models.artifacts import build_by_parts, model_versions
 
 KIND = "thing"
-
-
-def fingerprint_in(precision):
-    return artifact_fingerprint(KIND, {"precision": precision}, {}, 1)
 
 
 def built(path, precision, make=None, **options):
@@ -28,23 +22,6 @@ def built(path, precision, make=None, **options):
         builder_version=1,
         **options,
     )
-
-
-@pytest.fixture
-def fast(monkeypatch):
-    monkeypatch.setattr(artifacts, "fastest_precision", lambda device, progress: "bfloat16")
-
-
-def test_what_is_asked_for_is_taken(tmp_path, fast):
-    assert settled_precision("float32", "cpu", tmp_path / "p", fingerprint_in) == "float32"
-
-
-def test_auto_is_the_fastest_or_what_is_there(tmp_path, fast):
-    assert settled_precision("auto", "cpu", tmp_path / "p", fingerprint_in) == "bfloat16"
-    built(tmp_path / "p", "float32")
-    assert settled_precision("auto", "cpu", tmp_path / "p", fingerprint_in) == "float32"
-    built(tmp_path / "p", "bfloat16")
-    assert settled_precision("auto", "cpu", tmp_path / "p", fingerprint_in) == "bfloat16"
 
 
 def test_versions_and_threads(tmp_path):

@@ -6,7 +6,7 @@ import pickle
 import pytest
 import torch
 
-from adducir.core.errors import IncompleteError, MachineError, UsageError
+from adducir.core.errors import IncompleteError, MachineError
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.executors.part import Part
 from adducir.core.sharding.gathering import PartMade
@@ -19,7 +19,6 @@ from adducir.encoders.encoding import encode
 from adducir.encoders.items import items_of_corpus
 from adducir.encoders.sources import encoder_source
 from adducir.models import machine
-from adducir.models.artifacts import settled_precision
 from adducir.models.sources import model_source
 
 
@@ -112,12 +111,6 @@ def test_data_that_cannot_be_encoded_are_named(tmp_path, tiny, monkeypatch):
     monkeypatch.setattr(read, partialmethod(odd, whole=DualEncoder.read_documents))
     with pytest.raises(IncompleteError, match=r"shard 1 \(d2, d3\): ValueError: an odd text"):
         encode(encoder_source(str(tiny)), items, tmp_path / "v", shard=2)
-
-
-def test_precision_is_not_left_to_each_machine_of_several(tmp_path):
-    for execution in (Execution(part=Part(1, 2)), Execution(ray="auto")):
-        with pytest.raises(UsageError, match="Give --precision float32 or bfloat16"):
-            settled_precision("auto", "cpu", tmp_path / "v", str, execution=execution)
 
 
 def test_each_worker_takes_the_next_gpu(monkeypatch):

@@ -52,14 +52,6 @@ def test_without_a_network_the_error_says_what_to_do(monkeypatch):
         load_model(model_source("adducir/there-is-no-such-model"))
 
 
-def test_pickled_weights_are_refused(tiny, tmp_path):
-    folder = tmp_path / "pickled"
-    shutil.copytree(tiny, folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match="pickled ones are not loaded"):
-        load_model(model_source(str(folder)))
-
-
 def test_broken_weights_are_reported_with_their_folder(tiny, tmp_path):
     folder = tmp_path / "broken"
     shutil.copytree(tiny, folder)

@@ -87,6 +87,8 @@ def tiny_bert(folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "B
         intermediate_size=2 * hidden,
         max_position_embeddings=64,
     )
+    if kind.endswith("ForSequenceClassification"):
+        config.id2label = {0: "irrelevant", 1: "relevant"}
     getattr(transformers, kind)(config).save_pretrained(folder)
     return folder
 

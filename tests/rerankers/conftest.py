@@ -28,8 +28,8 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny T5."""
-    return tiny_t5(tmp_path_factory.mktemp("models") / "tiny-t5")
+    """A folder with a tiny T5, which is called a LiT5."""
+    return tiny_t5(tmp_path_factory.mktemp("models") / "tiny-lit5")
 
 
 @pytest.fixture

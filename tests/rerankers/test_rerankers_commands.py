@@ -26,7 +26,7 @@ def test_the_same_from_corpus_and_from_index(study, arguments, capsys):
     assert main([*arguments, "--corpus", corpus, "--output", str(one)]) == 0
     message = capsys.readouterr().err
     assert "12 pairs computed, 0 known" in message
-    assert "score: log-probability of class 1" in message
+    assert "score: log-probability of class relevant" in message
     assert main([*arguments, "--index", str(index), "--output", str(other)]) == 0
     assert "0 pairs computed, 12 known" in capsys.readouterr().err
     assert read_run(one).frame.equals(read_run(other).frame)

@@ -248,7 +248,7 @@ def test_the_metadata_shows_how_it_was_made(classifier, run, topics, tmp_path):
     path = tmp_path / "out.trec.gz"
     write_run(found.run, path, {"method": {"reranking": [found.settings]}}, topics=topics.qids)
     (message,) = read_metadata(path)["method"]["reranking"]
-    assert message["score scale"] == "log-probability of class 1"
+    assert message["score scale"] == "log-probability of class relevant"
     assert message["batch"] == {"padded tokens": CPU_TOKENS}
     assert (message["precision"], message["depth"], message["model"]) == (
         "float32",
@@ -286,7 +286,7 @@ def test_a_score_that_is_no_number_is_reported(classifier, run, topics, monkeypa
 
     broken = CrossEncoder.values
     monkeypatch.setattr(CrossEncoder, "values", lambda self, batch: broken(self, batch) * np.nan)
-    with pytest.raises(IncompleteError, match=r"shard 0 \(1, 2, 3\): .*no finite number"):
+    with pytest.raises(IncompleteError, match=r"shard 0 \(1, 2, 3\): .*finite number"):
         rerank(run, topics, KNOWN, open_reranker(str(classifier)))
 
 

@@ -167,7 +167,7 @@ def test_two_labels_are_a_monobert(pairs):
     train_model(training_plan(pairs, "length=40", "training.epochs=4"), output)
     reranker = open_reranker(output)
     assert (reranker.recipe.model, reranker.recipe.length) == ("monobert", 40)
-    assert reranker.scale == "log-probability of class 1"
+    assert reranker.scale == "log-probability of class relevant"
     scores = reranker.score("animal 3", ["cats run 3", "dogs run 3"])
     assert 0 > scores[0] > scores[1]
     # A trained one goes on with its own head.

@@ -123,7 +123,7 @@ def cached(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 def listwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from adducir.rerankers.asking import AskedOrders
 
-    reranker = open_reranker(f"lit5:{models.get('t5', tiny_t5)}")
+    reranker = open_reranker(f"lit5:{models.get('lit5', tiny_t5)}")
     whole = AskedOrders.order
 
     def order(self: AskedOrders, query: str, texts: Any) -> Any:

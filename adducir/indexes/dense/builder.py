@@ -31,8 +31,8 @@ from adducir.indexes.dense import engine
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.documents import DocumentWriter
-from adducir.models.artifacts import build_by_shards, settled_precision
-from adducir.models.machine import AnyPrecision, Precision
+from adducir.models.artifacts import build_by_shards
+from adducir.models.machine import Precision
 
 KIND = "dense-index"
 INDEX = "index.faiss"
@@ -49,8 +49,7 @@ class Running:
         threads: Of torch, then of FAISS; by default one per core. An HNSW graph that several
             threads build is not always the same.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in; see
-            :func:`adducir.models.artifacts.settled_precision` for ``auto``.
+        precision: What the network computes in.
         shard: Documents in a shard.
         execution: Who makes the shards.
     """
@@ -58,7 +57,7 @@ class Running:
     device: str = "auto"
     threads: int | None = None
     tokens: int | None = None
-    precision: AnyPrecision = "float32"
+    precision: Precision = "float32"
     shard: int = SHARD
     execution: Execution = HERE
 
@@ -92,19 +91,7 @@ def build_dense_index(
     """
     settings, running = settings or DenseSettings(), running or Running()
     items = items_of_corpus(corpus, fields)
-    inputs = {"corpus": items.identity, "model": source.identity()}
-
-    def fingerprint_in(precision: Precision) -> str:
-        return dense_identity(corpus, source, settings, fields, precision)
-
-    precision = settled_precision(
-        running.precision,
-        running.device,
-        path,
-        fingerprint_in,
-        execution=running.execution,
-        progress=progress,
-    )
+    precision = running.precision
     encoding = EncodingWork(
         source, items, precision, running.shard, running.device, running.threads, running.tokens
     )
@@ -113,7 +100,7 @@ def build_dense_index(
         _DenseWork(**vars(encoding), corpus=corpus, index=path, settings=settings),
         kind=KIND,
         recipe=_recipe(items, source, settings, precision),
-        inputs=inputs,
+        inputs={"corpus": items.identity, "model": source.identity()},
         builder_version=_BUILDER_VERSION,
         threads=running.threads,
         versions={"faiss": engine.version()},

@@ -1,0 +1,214 @@
+"""Files of weights: pickled ones, incomplete ones, those that hold NaN, and who may read ours."""
+
+import json
+import os
+import shutil
+import stat
+from fnmatch import fnmatch
+
+import huggingface_hub
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny import rewritten, tiny_bert
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.sources import encoder_source
+from adducir.models.loading import load_model
+from adducir.models.sources import model_source
+from adducir.rerankers.registry import open_reranker
+
+QUERY, TEXTS = "cats", ["cats run fast", "a slow dog"]
+
+
+def pickled(folder, copy, *, change=dict, shards=1, zipped=True):
+    """A copy of a model whose weights are pickled, in one file or in several with an index."""
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("*.safetensors"))
+    weights = change(load_file(folder / "model.safetensors"))
+    if shards == 1:
+        path = copy / "pytorch_model.bin"
+        torch.save(weights, path, _use_new_zipfile_serialization=zipped)
+        return copy
+    places = {}
+    for number in range(shards):
+        name = f"pytorch_model-{number + 1:05d}-of-{shards:05d}.bin"
+        part = dict(list(weights.items())[number::shards])
+        torch.save(part, copy / name)
+        places |= dict.fromkeys(part, name)
+    index = {"metadata": {}, "weight_map": places}
+    (copy / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    return copy
+
+
+def wrapped(weights):
+    return {f"module.{name}": weight for name, weight in weights.items()}
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"zipped": False}, {"shards": 3}, {"change": wrapped}], ids=str
+)
+def test_pickled_weights_score_as_safetensors_do(how, classifier, tmp_path):
+    wanted = open_reranker(f"cross-encoder:{classifier}").score(QUERY, TEXTS)
+    folder = pickled(classifier, tmp_path / "old", **how)
+    found = open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_t5_of_fusion_in_decoder_may_be_pickled(t5, tmp_path):
+    def fid(weights):
+        named = {}
+        for name, weight in weights.items():
+            block = name.removeprefix("encoder.block.0.")
+            inner = name if block == name else f"encoder.block.0.module.{block}"
+            named[
+                inner.replace("encoder.", "encoder.encoder.", 1)
+                if inner.startswith("encoder.")
+                else inner
+            ] = weight
+        return named
+
+    folder = pickled(t5, tmp_path / "lit5", change=fid)
+    own, other = (open_reranker(f"lit5:{one}").model for one in (t5, folder))
+    assert own.answer(QUERY, TEXTS) == other.answer(QUERY, TEXTS)
+
+
+def test_a_sentence_encoder_with_pickled_dense_layers(tmp_path):
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+
+    words = Transformer(str(tiny_bert(tmp_path / "bert")))
+    model = SentenceTransformer(modules=[words, Pooling(32), Dense(32, 8)], device="cpu")
+    whole, old = tmp_path / "whole", tmp_path / "old"
+    model.save(str(whole))
+    shutil.copytree(whole, old)
+    for path in old.rglob("model.safetensors"):
+        torch.save(load_file(path), path.with_name("pytorch_model.bin"))
+        path.unlink()
+    one, other = (
+        DualEncoder.load(encoder_source(str(path))).encode_documents(TEXTS) for path in (whole, old)
+    )
+    assert one.shape == (2, 8)
+    np.testing.assert_array_equal(one, other)
+
+
+def test_the_hub_s_pickled_weights_are_fetched_where_there_are_no_others(
+    classifier, tmp_path, monkeypatch
+):
+    """The Hub's stand-in gives what the patterns ask for, as the real one does."""
+    served = pickled(classifier, tmp_path / "served")
+    (served / "training_args.bin").write_bytes(b"no weights")
+    cache = tmp_path / "cache"
+
+    def download(name, *, revision, allow_patterns, **_):
+        cache.mkdir(exist_ok=True)
+        for path in served.iterdir():
+            if any(fnmatch(path.name, pattern) for pattern in allow_patterns):
+                shutil.copyfile(path, cache / path.name)
+        return str(cache)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    wanted = open_reranker(f"cross-encoder:{classifier}").score(QUERY, TEXTS)
+    found = open_reranker("cross-encoder:castorini/of-the-hub@v2").score(QUERY, TEXTS)
+    np.testing.assert_array_equal(found, wanted)
+    assert not (cache / "training_args.bin").exists()
+    shutil.rmtree(cache)
+    shutil.copyfile(classifier / "model.safetensors", served / "model.safetensors")
+    load_model(model_source("castorini/of-the-hub"))
+    assert not (cache / "pytorch_model.bin").exists()
+
+
+class Malice:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def __reduce__(self):
+        return os.system, (self.command,)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_malicious_pickle_is_refused_and_not_run(zipped, classifier, tmp_path):
+    trace = tmp_path / "trace"
+
+    def malicious(weights):
+        return {**weights, "b": Malice(f"touch {trace}")}
+
+    folder = pickled(classifier, tmp_path / "old", change=malicious, zipped=zipped)
+    with pytest.raises(InputError, match=r"posix\.system") as error:
+        open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
+    assert error.value.path == folder / "pytorch_model.bin"
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("content", [{"a": 1}, [torch.zeros(2)], {}, b"", b"no pickle"])
+def test_what_holds_no_weights_is_refused(content, classifier, tmp_path):
+    folder = pickled(classifier, tmp_path / "old")
+    path = folder / "pytorch_model.bin"
+    path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
+    with pytest.raises(InputError) as error:
+        open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
+    assert error.value.path == path
+
+
+def test_nan_is_an_error_of_the_weights(classifier, tmp_path):
+    def broken(weights):
+        weights["classifier.weight"][0, 0] = float("nan")
+        return weights
+
+    folder = rewritten(classifier, tmp_path / "nan", broken)
+    with pytest.raises(InputError, match=r"classifier\.weight") as error:
+        open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
+    assert error.value.path == folder
+
+
+def test_a_shard_that_is_not_there_is_named(classifier, tmp_path):
+    folder = pickled(classifier, tmp_path / "old", shards=2)
+    (folder / "pytorch_model-00002-of-00002.bin").unlink()
+    with pytest.raises(InputError, match="pytorch_model-00002-of-00002") as error:
+        open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
+    assert error.value.path == folder / "pytorch_model.bin.index.json"
+    index = {"weight_map": {"a": "../pytorch_model.bin"}}
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    with pytest.raises(InputError):
+        open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o007])
+def test_what_is_written_can_be_read_by_whom_the_umask_lets(mask, tiny, tmp_path):
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(f'{{"docno": "d{n}", "text": "cats run"}}\n' for n in range(4)))
+    recipe = tmp_path / "ce.yaml"
+    recipe.write_text(
+        f"kind: cross-encoder\nbase: {tiny}\nfields: text\nexamples: {{pairs: pairs.jsonl}}\n"
+        "held_out: {share: 0}\ntraining: {epochs: 1}\n"
+    )
+    (tmp_path / "pairs.jsonl").write_text('{"query": "cats", "text": "cats", "label": 1}\n' * 4)
+    topics, run = tmp_path / "t.tsv", tmp_path / "a.run"
+    topics.write_text("1\tcats\n")
+    run.write_text("1 Q0 d0 1 2 x\n1 Q0 d1 2 1 x\n")
+    before = os.umask(mask)
+    try:
+        for command in (
+            f"train {recipe}",
+            f"encode -m {tiny} -c {corpus} -o {tmp_path}/vectors",
+            f"index {corpus} --engine dense --encoder {tiny} -o {tmp_path}/dense",
+            f"rerank -r {run} -t {topics} -c {corpus} -m {tmp_path}/ce -o {tmp_path}/runs/b.trec",
+        ):
+            assert main(command.split()) == 0
+        plain = tmp_path / "plain"
+        plain.write_text("")
+    finally:
+        os.umask(before)
+    wanted = stat.S_IMODE(plain.stat().st_mode)
+    made = [
+        path
+        for name in ("ce", "vectors", "dense", "rerankers")
+        for path in (tmp_path / name).rglob("*")
+        if path.is_file()
+    ]
+    assert sum(path.suffix == ".safetensors" for path in made) >= 3
+    assert {path: stat.S_IMODE(path.stat().st_mode) for path in made} == dict.fromkeys(made, wanted)

@@ -1,0 +1,174 @@
+"""Models of other people: none is taken for a model of relevance that does not say it is one."""
+
+import json
+import shutil
+
+import pytest
+from tiny import tiny_bert
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError
+from adducir.rerankers.registry import open_reranker
+from adducir.runs.read import read_run
+
+QUERY, TEXTS = "cats run fast", ["the cats run", "nuclear power is cheap", "a slow dog", "cats"]
+
+
+def with_config(source, folder, **changes):
+    """A copy of a model with other values in its config.json."""
+    shutil.copytree(source, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changes))
+    return folder
+
+
+def named(source, folder, *names, **more):
+    labels = {str(number): name for number, name in enumerate(names)}
+    inverse = {name: number for number, name in enumerate(names)}
+    return with_config(source, folder, id2label=labels, label2id=inverse, **more)
+
+
+@pytest.fixture(scope="module")
+def heads(tmp_path_factory):
+    """A tiny classifier by its number of classes."""
+    from transformers import AutoConfig, BertForSequenceClassification
+
+    folder = tmp_path_factory.mktemp("heads")
+    bert = tiny_bert(folder / "2", kind="BertForSequenceClassification")
+    for count in (1, 3):
+        shutil.copytree(bert, folder / f"{count}")
+        config = AutoConfig.from_pretrained(bert, num_labels=count)
+        BertForSequenceClassification(config).save_pretrained(folder / f"{count}")
+    return folder
+
+
+def test_the_class_that_is_called_relevant_ranks_wherever_it_stands(study, heads, tmp_path):
+    upright = named(heads / "2", tmp_path / "up", "not_relevant", "relevant")
+    turned = named(heads / "2", tmp_path / "down", "relevant", "not_relevant")
+    runs = {}
+    for name, model in (("up", upright), ("down", turned), ("named", f"cross-encoder:{turned}")):
+        output = study / "runs" / f"{name}.trec"
+        command = [
+            *("rerank", "-r", str(study / "runs" / "bm25.trec"), "-t", str(study / "topics.tsv")),
+            *("-c", str(study / "corpus.jsonl"), "-m", str(model), "-o", str(output)),
+        ]
+        assert main(command) == 0
+        runs[name] = read_run(output).frame.drop("score").rows()
+    assert runs["down"] == runs["named"]
+    assert runs["down"] != runs["up"]  # the same weights, whose other output is relevance here
+    scores = open_reranker(turned).score(QUERY, TEXTS)
+    recipe = study / "second.yaml"
+    recipe.write_text(f"model: cross-encoder\nbase: {turned}\nlabel: not_relevant\n")
+    assert (scores.argsort() == (-open_reranker(recipe).score(QUERY, TEXTS)).argsort()).all()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("toxicity",),
+        ("NEGATIVE", "POSITIVE"),
+        ("entailment", "not_entailment"),
+        ("contradiction", "entailment", "neutral"),
+        ("irrelevant", "relevant", "highly relevant"),
+    ],
+)
+def test_a_classifier_of_something_else_is_refused(names, study, heads, tmp_path):
+    folder = named(heads / f"{len(names)}", tmp_path / "other", *names)
+    command = [
+        *("rerank", "-r", str(study / "runs" / "bm25.trec"), "-t", str(study / "topics.tsv")),
+        *("-c", str(study / "corpus.jsonl"), "-o", str(study / "out.trec"), "-m"),
+    ]
+    assert main([*command, str(folder)]) == 3
+    assert main([*command, f"cross-encoder:{folder}"]) != 0
+    assert not (study / "out.trec").exists()
+    with pytest.raises(InputError, match="label"):
+        _ = open_reranker(f"cross-encoder:{folder}").model
+    recipe = tmp_path / "second.yaml"
+    recipe.write_text(f"model: cross-encoder\nbase: {folder}\nlabel: {names[-1]}\n")
+    assert len(open_reranker(recipe).score(QUERY, TEXTS)) == 4
+
+
+def test_what_has_no_names_must_be_called_a_cross_encoder(heads, tmp_path):
+    for count in (1, 2):
+        plain = named(
+            heads / f"{count}", tmp_path / f"{count}", *(f"LABEL_{n}" for n in range(count))
+        )
+        with pytest.raises(InputError, match="cross-encoder:"):
+            open_reranker(plain)
+        assert len(open_reranker(f"cross-encoder:{plain}").score(QUERY, TEXTS)) == 4
+    # sentence-transformers says it: its key in the configuration, or the file beside it.
+    key = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}
+    assert open_reranker(with_config(tmp_path / "1", tmp_path / "key", **key)).scale == "logit"
+    settings = tmp_path / "1" / "config_sentence_transformers.json"
+    settings.write_text('{"model_type": "CrossEncoder"}')
+    assert open_reranker(tmp_path / "1").scale == "logit"
+
+
+def test_a_t5_is_a_reranker_where_it_says_so(t5, tmp_path):
+    plain = tmp_path / "flan-t5"
+    shutil.copytree(t5, plain)
+    with pytest.raises(InputError, match="monot5"):
+        open_reranker(plain)
+    assert len(open_reranker(f"monot5:{plain}").score(QUERY, TEXTS)) == 4
+    with pytest.raises(InputError, match="FiD"):
+        _ = open_reranker(f"lit5:{plain}").model
+    fused = with_config(plain, tmp_path / "fused", architectures=["FiD"])
+    assert len(open_reranker(f"lit5:{fused}").order(QUERY, TEXTS)) == 4
+    called = tmp_path / "monot5-mine"
+    shutil.copytree(plain, called)
+    assert open_reranker(called).recipe.model == "monot5"
+
+
+def test_maxsim_takes_encoders_alone(bert, t5, tmp_path):
+    masked = tiny_bert(tmp_path / "mlm", kind="BertForMaskedLM")
+    encoder = with_config(t5, tmp_path / "t5", architectures=["T5Model"])
+    for folder in (masked, t5, encoder):
+        with pytest.raises(InputError) as error:
+            _ = open_reranker(f"maxsim:{folder}").model
+        assert error.value.path == folder
+    assert len(open_reranker(f"maxsim:{bert}").score(QUERY, TEXTS)) == 4
+    # A sentence encoder may name the class that it was trained from.
+    (masked / "modules.json").write_text("[]")
+    assert len(open_reranker(f"maxsim:{masked}").score(QUERY, TEXTS)) == 4
+
+
+def test_what_would_not_be_loaded_is_refused(classifier, bert, tmp_path):
+    adapter = tmp_path / "adapter"
+    shutil.copytree(classifier, adapter)
+    (adapter / "adapter_config.json").write_text('{"peft_type": "LORA"}')
+    code = with_config(classifier, tmp_path / "code", auto_map={"AutoModel": "mine.Model"})
+    reader = tmp_path / "reader"
+    shutil.copytree(classifier, reader)
+    (reader / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["a.B", null]}}')
+    for folder, file in (
+        (adapter, "adapter_config"),
+        (code, "config"),
+        (reader, "tokenizer_config"),
+    ):
+        with pytest.raises(InputError) as error:
+            _ = open_reranker(f"cross-encoder:{folder}").model
+        assert error.value.path == folder / f"{file}.json"
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"docno": "d1", "text": "cats"}\n')
+    coded = with_config(bert, tmp_path / "encoder", auto_map={"AutoModel": "mine.Model"})
+    assert main(["encode", "-m", str(coded), "-c", str(corpus), "-o", str(tmp_path / "v")]) == 3
+    assert not (tmp_path / "v").exists()
+
+
+def test_a_trained_model_says_which_class_it_learnt(study, heads, tmp_path):
+    base = named(heads / "2", tmp_path / "sentiment", "POSITIVE", "NEGATIVE")
+    recipe = study / "rerankers" / "mine.yaml"
+    recipe.write_text(
+        f"kind: monobert\nbase: {base}\nfields: text\nexamples: {{pairs: pairs.jsonl}}\n"
+        "held_out: {share: 0}\ntraining: {epochs: 1}\n"
+    )
+    pairs = [{"query": "cats", "text": text, "label": n % 2} for n, text in enumerate(TEXTS)]
+    (study / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pairs))
+    assert main(["train", str(recipe)]) == 0
+    assert open_reranker(recipe).model.label == 1
+    # So do its files alone, without what Adducir keeps of the recipe.
+    copy = tmp_path / "monobert"
+    shutil.copytree(study / "rerankers" / "mine", copy)
+    (copy / "reranker.json").unlink()
+    (copy / "manifest.json").unlink()
+    assert open_reranker(copy).scale == "log-probability of class relevant"
