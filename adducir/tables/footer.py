@@ -54,16 +54,7 @@ def footer(
                 continue
             common = not name or all(sentence in others for others in each.values())
             sentences[sentence if common else f"{name}: {sentence}"] = None
-    measures = {str(one) for compared, _ in sources.values() for one in compared.measures}
-    return tuple(_with_printed_names(one, measures) for one in (*sentences, *notes))
-
-
-def _with_printed_names(sentence: str, measures: Iterable[str]) -> str:
-    """A sentence with the names of measures for readers, where these differ."""
-    for measure in measures:
-        if printed_name(measure) != measure:
-            sentence = sentence.replace(measure, printed_name(measure))
-    return sentence
+    return tuple(map(printed_name, (*sentences, *notes)))
 
 
 def _sentences(
