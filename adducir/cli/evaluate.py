@@ -209,7 +209,10 @@ def _systems(runs: Sequence[Path], testing: Testing) -> tuple[dict[Path, str], T
     others = [
         Path(name)
         for name in dict.fromkeys(wanted)
-        if name != "best" and find_system(name, named) is None and Path(name).is_file()
+        if name != "best"
+        and find_system(name, named) is None
+        and Path(name).exists()
+        and not Path(name).is_dir()
     ]
     named = system_names([*others, *runs]) if others else named
     baseline = [find_system(name, named) or name for name in testing.baseline or ()]

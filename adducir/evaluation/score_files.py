@@ -128,11 +128,12 @@ def _scores(system: str, qids: dict[str, dict[str, float]], path: Path) -> Score
 def _values(path: Path) -> Iterator[Value]:
     """Every value of a file, whatever its format."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if ending == ".json":
-        return _from_json(path)
     first = next((text for _, text in read_lines(path) if text.strip()), "")
-    if ending in (".csv", ".jsonl") or set(QIDS).intersection(first.split("\t")):
-        return _from_records(path, ending == ".jsonl")
+    is_object = not ending and first.lstrip().startswith("{")  # it may come through a pipe
+    if ending == ".json" or (is_object and not any(f'"{one}"' in first for one in QIDS)):
+        return _from_json(path)
+    if ending in (".csv", ".jsonl") or is_object or set(QIDS) & {*re.split(r"[\t,]", first)}:
+        return _from_records(path, ending == ".jsonl" or is_object)
     return _from_lines(path)
 
 

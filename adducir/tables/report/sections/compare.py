@@ -1,7 +1,5 @@
 """Two systems, topic by topic: the differences in order, and one system over the other."""
 
-from random import Random
-
 import numpy as np
 
 from adducir.tables.report.drawing import box, dot, figure, label, line, path, shown, ticks
@@ -54,8 +52,10 @@ def section(view: View) -> Section | None:
 
 def drawn_dots(topics: int) -> list[int]:
     """The numbers of the topics that have a dot: all, or a sample that is always the same."""
-    every = range(topics)
-    return sorted(Random(0).sample(every, MOST_DOTS)) if topics > MOST_DOTS else list(every)
+    if topics <= MOST_DOTS:
+        return list(range(topics))
+    drawn: list[int] = np.random.default_rng(0).choice(topics, MOST_DOTS, replace=False).tolist()
+    return sorted(drawn)
 
 
 def _sampled(topics: int) -> str:
