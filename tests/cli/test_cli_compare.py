@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,3 +88,75 @@ def test_what_comes_through_a_pipe_is_read_once(command: str) -> None:
     if done.stdout.startswith("{"):
         assert any(digest in done.stdout for digest in digests)
         assert hashlib.sha256(b"").hexdigest() not in done.stdout
+
+
+def shown(capsys: pytest.CaptureFixture[str], *command: str) -> dict[str, Any]:
+    assert main([*command, "--format", "json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def ranks(measure: str) -> str:
+    lines = [
+        f"{s},{q},{measure},{v + q % 3}" for q in range(30) for s, v in (("bad", 12), ("ok", 1))
+    ]
+    return write(f"{re.sub('[^a-z]', '', measure.lower())}.csv", *lines)
+
+
+def test_our_own_rank_is_the_better_the_lower(capsys: pytest.CaptureFixture[str]) -> None:
+    table = shown(capsys, "compare", ranks("Rank"), "-b", "bad")
+    bad, ok = (row["cells"][0] for row in table["rows"])
+    assert table["columns"][0]["higher_is_better"] is False
+    assert (bad["best"], ok["best"], ok["versus"][0]["verdict"]) == (False, True, "better")
+    assert any("Rank" in sentence and "ower" in sentence for sentence in table["footer"])
+
+
+@pytest.mark.parametrize("name", ["meanRank", "val_loss", "error_rate", "query_latency_ms", "PPL"])
+def test_names_that_usually_fall_must_be_told(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = ranks(name)
+    assert main(["compare", path, "-b", "bad"]) == 2
+    for option, verdict in (("--lower-is-better", "better"), ("--higher-is-better", "worse")):
+        table = shown(capsys, "compare", path, "-b", "bad", option, name)
+        assert table["rows"][1]["cells"][0]["versus"][0]["verdict"] == verdict
+    assert main(["compare", path, "--lower-is-better", name, "--higher-is-better", name]) == 2
+
+
+@pytest.mark.parametrize("name", ["reciprocal_rank", "ROUGE-7", "recip_rank_cut"])
+def test_the_footer_says_how_an_unknown_name_was_taken(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    table = shown(capsys, "compare", ranks(name), "-b", "bad")
+    assert table["columns"][0]["higher_is_better"] is True
+    assert any(name in sentence for sentence in table["footer"])
+
+
+def test_a_direction_survives_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", ranks("ppl"), "-b", "bad"]
+    assert main([*command, "--lower-is-better", "ppl", "-o", "table.html"]) == 0
+    lines = [f"{s},{q},Foo,{v},false" for q in range(9) for s, v in (("bad", 12 + q), ("ok", 1))]
+    path = write("told.csv", *lines, head="system,qid,measure,value,higher_is_better")
+    table = shown(capsys, "compare", path, "-b", "bad")
+    assert table["rows"][1]["cells"][0]["versus"][0]["verdict"] == "better"
+
+
+def test_known_item_files_with_several_contexts_are_compared(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    head = "system,section,group,qid,measure,value"
+    lines = [
+        f"{system},{section},,{q},R@1,{int(q % n > 0)}"
+        for section in ("L", "L+R")
+        for system, n in (("a", 2), ("b", 3))
+        for q in range(12)
+    ]
+    table = shown(capsys, "compare", write("per-context.csv", *lines, head=head), "-b", "a")
+    assert [column["group"] for column in table["columns"]] == ["L", "L+R"]
+    again = write("twice.csv", *lines, lines[0], head=head)
+    assert main(["compare", again]) == 3
+    assert "twice.csv:50" in capsys.readouterr().err
+    # Where each system stands in one section, sections only arrange the rows.
+    parted = [f"{s},{s.upper()},,{q},AP,0.{q % 7}" for s in ("a", "b") for q in range(9)]
+    table = shown(capsys, "compare", write("parted.csv", *parted, head=head), "-b", "a")
+    assert [column["group"] for column in table["columns"]] == [""]

@@ -41,8 +41,9 @@ HEADER = (
     "equivalence_p",
     "equivalence_p_corrected",
     "p_best",
+    "higher_is_better",
 )
-TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value")
+TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value", "higher_is_better")
 Line = tuple[object, ...]
 
 
@@ -88,10 +89,11 @@ def _lines(table: ResultTable) -> Iterator[Line]:
                 *_place(row, column),
                 cell.mean,
                 cell.n,
-                _gold(cell.best),
+                _truth(cell.best),
                 *_versus(versus),
                 *_equivalence(cell),
                 cell.p_best,
+                _truth(column.higher_is_better),
             )
 
 
@@ -120,10 +122,10 @@ def _equivalence(cell: TableCell) -> Line:
     found = cell.equivalence
     if found is None:
         return ("",) * 4
-    return _gold(found.equivalent), found.against, found.p, found.p_corrected
+    return _truth(found.equivalent), found.against, found.p, found.p_corrected
 
 
-def _gold(value: bool) -> str:
+def _truth(value: bool) -> str:
     return "true" if value else "false"
 
 
@@ -131,4 +133,5 @@ def _topic_lines(table: ResultTable) -> Iterator[Line]:
     for row, column, cell in table.cells():
         for name, values in (cell.runs or {row.system: cell.values}).items():
             for qid, value in zip(column.topics, values, strict=False):
-                yield name, row.section, column.group, qid, column.measure, value
+                better = _truth(column.higher_is_better)
+                yield name, row.section, column.group, qid, column.measure, value, better
