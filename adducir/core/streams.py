@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import sha256
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
@@ -162,7 +162,7 @@ def reading_once(*, hashing: bool) -> Iterator[None]:
         inputs.reset(token)
 
 
-def open_input(path: Path) -> BinaryIO:
+def open_input(path: Path) -> BufferedReader | BytesIO:
     """Open a file to read it; a pipe that was read before is not opened again."""
     taken = inputs.get()
     if taken is None:

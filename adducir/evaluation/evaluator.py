@@ -100,7 +100,8 @@ class Evaluator:
         """
         judgements = self._judgements
         ranked = RankedTopics.of(run, judgements)
-        lists = Lists(RankedJudgements.find(run, ranked, judgements))
+        judged = RankedJudgements.find(run, ranked, judgements)
+        lists = Lists(judged)
         others = providers.compute(self._others, run, ranked, judgements)
         columns = [
             others[measure] if measure in others else vectorised.compute(lists, measure)
@@ -119,6 +120,7 @@ class Evaluator:
             negative=judgements.negative,
             negatives=int((judgements.raw_grade < 0).sum()),
             positives_only=bool(judgements.raw_grade.min() > 0),
+            unmatched=not len(judged.topic),
         )
 
 

@@ -66,6 +66,7 @@ def _sentences(
 ) -> list[str]:
     """The sentences of one topic set."""
     return [
+        *unmatched(scores.values(), systems),
         *statements(comparison, names, several_sets=several_sets),
         *_extra(scores.values(), systems),
         *_negative(scores.values(), comparison.measures, names),
@@ -91,6 +92,16 @@ def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
         for one in comparison.posteriors
     )
     return replace(comparison, settings=settings, missing=missing, runs=runs, posteriors=posteriors)
+
+
+def unmatched(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:
+    """A warning of runs that seem to be of another collection."""
+    found = [names.get(one.system, one.system) for one in scores if one.unmatched]
+    return [
+        f"Warning: no document of {name} is judged for its topic, so its figures say nothing. Is "
+        "it a run of this collection?"
+        for name in found
+    ]
 
 
 def _extra(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:
