@@ -16,7 +16,6 @@ ranks                  the rank column gives another order than the scores
 order                  lines stand in another order than the scores give
 metadata               the metadata is not of this file, or unreadable
 ties                   scores are equal, and what follows from it
-single-precision-ties  scores are equal for trec_eval up to 9.0.7
 constant-scores        all documents of a topic have one score
 negative-scores        scores are negative
 missing-topics         the run lacks topics
