@@ -181,6 +181,6 @@ def _marked(text: str, prompt: str) -> "Text":
     from rich.text import Text
 
     shown = Text(visible(text))
-    for word in set(re.findall(r"\w{4,}", prompt)):
+    for word in dict.fromkeys(re.findall(r"\w{4,}", prompt)):
         shown.highlight_regex(rf"(?i)\b{re.escape(word)}\b", "bold")
     return shown

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from adducir.cli import evaluate
 from adducir.cli import evaluate_options as opts
@@ -58,6 +58,14 @@ def compare(
             panel=opts.TESTING,
         ),
     ] = False,
+    higher_is_better: Annotated[
+        list[str] | None,
+        option(
+            "Measures of the files on which higher values are better.",
+            metavar="MEASURES",
+            panel=evaluate.MEASURING,
+        ),
+    ] = None,
     lower_is_better: Annotated[
         list[str] | None,
         option(
@@ -83,13 +91,14 @@ def compare(
     groups = _groups(scores, measures)
     if pool_seeds:
         groups = {name: pooled(many) for name, many in groups.items()}
-    lower = _lower(groups, lower_is_better or ())
+    lower, notes = _directions(groups, higher_is_better or (), lower_is_better or ())
     comparisons = {
         name: compared(many, **testing.arguments(), **further.arguments(), lower_is_better=lower)
         for name, many in groups.items()
     }
     layout = printing.layout(testing, scores=opts.digests(scores))
-    printing.show(build_table(comparisons, groups, layout=replace(layout, evaluated=False)))
+    layout = replace(layout, notes=notes, evaluated=False)
+    printing.show(build_table(comparisons, groups, layout=layout))
 
 
 def _groups(paths: Sequence[Path], measures: Sequence[str] | None) -> "dict[str, list[Scores]]":
@@ -106,14 +115,45 @@ def _groups(paths: Sequence[Path], measures: Sequence[str] | None) -> "dict[str,
     return groups
 
 
-def _lower(groups: "dict[str, list[Scores]]", names: Sequence[str]) -> tuple[Any, ...]:
-    """The measures on which lower values are better; each is one of the files'."""
-    from adducir.evaluation.score_files import measure_of
+def _directions(
+    groups: "dict[str, list[Scores]]", higher: Sequence[str], lower: Sequence[str]
+) -> tuple[frozenset[str], list[str]]:
+    """The names of measures on which lower values are better, and what the footer says of it."""
+    from adducir.evaluation.named import usually_falls
+    from adducir.evaluation.score_files import is_known, measure_of
 
-    lower = [measure_of(one) for text in names for one in text.split()]
-    for one in (one for many in groups.values() for one in many):
-        _check_measures(one, lower)
-    return tuple(lower)
+    told: dict[str, bool] = {}
+    every = [one for many in groups.values() for one in many]
+    for texts, falls in ((higher, False), (lower, True)):
+        wanted = [measure_of(one) for text in texts for one in text.split()]
+        for one in every:
+            _check_measures(one, wanted)
+        for name in map(str, wanted):
+            if told.setdefault(name, falls) != falls:
+                raise UsageError(f"{name} is named by --higher-is-better and --lower-is-better.")
+    known: dict[str, bool] = {}
+    for one in every:
+        for measure in filter(is_known, one.measures):
+            falls = bool(getattr(measure, "lower_is_better", False))
+            name = str(measure)
+            if known.setdefault(name, falls) != falls and name not in told:
+                raise UsageError(
+                    f"the files do not agree on whether higher values of {name} are better.",
+                    hint="Say it by --higher-is-better or --lower-is-better.",
+                )
+    directions = known | told
+    unknown = {str(m): None for one in every for m in one.measures if str(m) not in directions}
+    for name in unknown:
+        if usually_falls(name):
+            raise UsageError(
+                f"it is not known whether higher or lower values of {name} are better.",
+                hint="Say it by --higher-is-better or --lower-is-better.",
+            )
+    falling = [name for name, falls in directions.items() if falls]
+    notes = [f"Lower values are better: {', '.join(falling)}."] if falling else []
+    if unknown:
+        notes.append(f"Higher values were taken as better: {', '.join(unknown)}.")
+    return frozenset(falling), notes
 
 
 def _check_measures(one: "Scores", wanted: Sequence[object]) -> None:

@@ -23,6 +23,7 @@ from adducir.cli.outputs import (
     refuse_overwriting,
 )
 from adducir.cli.parameters import flattened, gathered, option, written
+from adducir.core.streams import reading_once
 
 FORCE = Annotated[
     bool, option("Replace what stands there, whoever made it.", "--force", metavar="")
@@ -53,6 +54,8 @@ def held(name: str, function: Command) -> Command:
             if _is_given(invocation, key):
                 check_effects(shown[key], conditions, values)
         with ExitStack() as claims:
+            # What prints a table says what it was made from.
+            claims.enter_context(reading_once(hashing="printing" in groups))
             _claim(claims, name, writes, roles, values, shown, force)
             return function(**gathered(_without_stdout(values, writes), groups))
 

@@ -154,7 +154,7 @@ def evaluate(
         raise UsageError("--model-qrels needs --judge.", hint="Name the model and its version.")
     systems, testing = _systems(runs, testing)
 
-    from adducir.cli.console import open_progress
+    from adducir.cli.console import note, open_progress
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
@@ -165,6 +165,7 @@ def evaluate(
     from adducir.runs.read import read_run
     from adducir.statistics.comparison.comparison import compare
     from adducir.tables.builder import build_table
+    from adducir.tables.footer import unmatched
     from adducir.tables.hits import HitCollector
     from adducir.tables.material import Material
 
@@ -194,6 +195,8 @@ def evaluate(
     layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
     notes = further_notes.notes(comparison, scores)
     table = build_table(comparison, scores, layout=replace(layout, notes=notes))
+    for warning in unmatched(scores, {}):
+        note(warning)
     printing.show(table, per_topic=per_topic)
 
 
@@ -209,7 +212,10 @@ def _systems(runs: Sequence[Path], testing: Testing) -> tuple[dict[Path, str], T
     others = [
         Path(name)
         for name in dict.fromkeys(wanted)
-        if name != "best" and find_system(name, named) is None and Path(name).is_file()
+        if name != "best"
+        and find_system(name, named) is None
+        and Path(name).exists()
+        and not Path(name).is_dir()
     ]
     named = system_names([*others, *runs]) if others else named
     baseline = [find_system(name, named) or name for name in testing.baseline or ()]

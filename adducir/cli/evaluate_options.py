@@ -278,7 +278,7 @@ class Printing:
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
-    """The SHA-256 of each file, by its path."""
-    from adducir.core.files import file_digest
+    """The SHA-256 of each file that was read, by its path."""
+    from adducir.core.files import digest_as_read
 
-    return {str(path): file_digest(path) for path in paths}
+    return {str(path): digest_as_read(path) for path in paths}

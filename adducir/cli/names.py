@@ -27,7 +27,8 @@ def system_names(runs: Sequence[Path]) -> dict[Path, str]:
     Raises:
         UsageError: A file is given twice.
     """
-    places = [path.resolve() for path in runs]
+    # What a pipe resolves to is another name each time.
+    places = [path.resolve() if path.is_file() else path.absolute() for path in runs]
     for path, place in zip(runs, places, strict=True):
         if places.count(place) > 1:
             raise UsageError(f"the run {path} is given twice.", hint="Give each run once.")

@@ -22,7 +22,7 @@ from typing import BinaryIO, TextIO, cast
 from adducir.core.errors import InputError
 from adducir.core.processes import here, is_alive
 from adducir.core.standard_output import is_standard_output, to_standard_output
-from adducir.core.streams import BrokenStream, blocks
+from adducir.core.streams import BrokenStream, blocks, inputs, open_input
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, reading_error
 from adducir.core.together import wait
@@ -340,16 +340,26 @@ def require(path: Path) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal.
+    """The SHA-256 of a file's bytes as they are now, in hexadecimal.
 
     Raises:
         InputError: The file cannot be read.
     """
     try:
-        with path.open("rb") as handle:
+        with open_input(path) as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
         raise reading_error(error, path) from error
+
+
+def digest_as_read(path: Path) -> str:
+    """The SHA-256 of the bytes that this command read; where it read none, as they are now.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    taken = inputs.get()
+    return (taken.digests.get(path) if taken else None) or file_digest(path)
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -7,7 +7,12 @@ reached. Whatever is read anywhere passes through here: no other module opens a 
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import sha256
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
@@ -129,6 +134,48 @@ def _codec_of(head: bytes) -> type[_Codec] | None:
     return next((codec for codec in _CODECS.values() if head.startswith(codec.magic)), None)
 
 
+@dataclass
+class Inputs:
+    """What a command has read.
+
+    Attributes:
+        hashing: Whether the digests of files are taken while they are read.
+        digests: The SHA-256 of each file that was read to its end.
+        pipes: The bytes of what can be read only once: pipes and FIFOs.
+    """
+
+    hashing: bool
+    digests: dict[Path, str] = field(default_factory=dict)
+    pipes: dict[Path, bytes] = field(default_factory=dict)
+
+
+inputs: ContextVar[Inputs | None] = ContextVar("what this command has read", default=None)
+
+
+@contextmanager
+def reading_once(*, hashing: bool) -> Iterator[None]:
+    """Inside the block, keep what comes through pipes, and perhaps digests of what is read."""
+    token = inputs.set(Inputs(hashing))
+    try:
+        yield
+    finally:
+        inputs.reset(token)
+
+
+def open_input(path: Path) -> BufferedReader | BytesIO:
+    """Open a file to read it; a pipe that was read before is not opened again."""
+    taken = inputs.get()
+    if taken is None:
+        return path.open("rb")
+    if path not in taken.pipes:
+        handle = path.open("rb")
+        if handle.seekable():
+            return handle
+        with handle:
+            taken.pipes[path] = handle.read()
+    return BytesIO(taken.pipes[path])
+
+
 def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
     """Yield a file's bytes, decompressed where it is gzip or bzip2, block by block.
 
@@ -143,20 +190,32 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
             not read here. Every byte before the error was yielded.
     """
     refuse_large(path)
+    taken = inputs.get()
+    digest = sha256() if taken is not None and taken.hashing else None
+
+    def read(size: int) -> bytes:
+        data = handle.read(size)
+        if digest is not None:
+            digest.update(data)
+        return data
+
     try:
-        with path.open("rb") as handle:
-            first = handle.read(BLOCK)
+        with open_input(path) as handle:
+            first = read(BLOCK)
             _refuse_unreadable(first, path)
             codec = _codec_of(first)
             if codec is not None:
-                yield from _bounded(_unpacked(codec, first, handle), handle)
+                yield from _bounded(_unpacked(codec, first, read), handle)
             elif whole and handle.seekable():
                 handle.seek(0)
-                yield handle.read()
+                digest = digest and sha256()
+                yield read(-1)
             else:
                 while first:
                     yield first
-                    first = handle.read(BLOCK)
+                    first = read(BLOCK)
+        if taken is not None and digest is not None:
+            taken.digests[path] = digest.hexdigest()
     except OSError as error:
         raise reading_error(error, path) from error
 
@@ -201,10 +260,10 @@ def _bounded(blocks: Iterator[bytes], handle: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-def _unpacked(codec: type[_Codec], raw: bytes, handle: BinaryIO) -> Iterator[bytes]:
-    """Decompress ``raw`` and what follows it in ``handle``, member after member."""
+def _unpacked(codec: type[_Codec], raw: bytes, read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Decompress ``raw`` and what ``read`` gives after it, member after member."""
     member = codec()
-    while raw or not member.waits or (raw := handle.read(BLOCK)):
+    while raw or not member.waits or (raw := read(BLOCK)):
         if member.ended:
             # Members may follow one another; zeros pad the end of some (tar, tapes).
             raw = raw.lstrip(b"\0")

@@ -15,9 +15,8 @@ ir_measures has 0 there.)
 Order. All measures of a call see one order, the run's own: rows by score, ties
 already broken when the run was read or made. No measure breaks ties its own
 way, as happens in ir_measures (P@1 and RR@10 of one call can contradict each
-other there). Scores are distinguished in double precision, as by trec_eval since
-9.0.8; pytrec_eval and older trec_evals round them to single precision and see
-more ties.
+other there). Files are
+read in trec_eval's order: scores that single precision cannot tell apart are ties.
 
 Negative grades. Touché's qrels mark spam -2. trec_eval, and with it
 ir_measures, takes a negative grade for "in the pool, but not judged": such a
@@ -100,7 +99,8 @@ class Evaluator:
         """
         judgements = self._judgements
         ranked = RankedTopics.of(run, judgements)
-        lists = Lists(RankedJudgements.find(run, ranked, judgements))
+        judged = RankedJudgements.find(run, ranked, judgements)
+        lists = Lists(judged)
         others = providers.compute(self._others, run, ranked, judgements)
         columns = [
             others[measure] if measure in others else vectorised.compute(lists, measure)
@@ -119,6 +119,7 @@ class Evaluator:
             negative=judgements.negative,
             negatives=int((judgements.raw_grade < 0).sum()),
             positives_only=bool(judgements.raw_grade.min() > 0),
+            unmatched=not len(judged.topic),
         )
 
 

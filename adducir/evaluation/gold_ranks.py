@@ -32,7 +32,7 @@ Integers: TypeAlias = NDArray[np.int64]
 
 CUTOFFS = (1, 3, 5, 10, 50, 100)
 """The papers' cutoffs of recall."""
-RANK = NamedMeasure("Rank")
+RANK = NamedMeasure("Rank", lower_is_better=True)
 """The rank of the gold item, from 1; the lower the better."""
 RECIPROCAL = NamedMeasure("RR")
 """1 / rank."""

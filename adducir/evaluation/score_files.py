@@ -16,12 +16,15 @@ BEIR, MTEB and sentence-transformers write means or predictions themselves. Mean
 what to do; predictions are runs, for ``adducir evaluate`` (:mod:`adducir.runs.predictions`).
 
 Measures are read under the names of ir_measures, trec_eval, ranx, MTEB (``ndcg_at_10``) and
-sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is, and is
-taken for one whose higher values are better.
+sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is;
+which way it points is known of our own, or where a column ``higher_is_better`` says it.
+
+Sections of our own tables show how systems are arranged, or which contexts were ranked. Where a
+system has values in several, each is a topic set of its own.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,13 +33,15 @@ import numpy as np
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
-from adducir.evaluation.measures import parse_measure
+from adducir.evaluation.measures import Measure, parse_measure
+from adducir.evaluation.named import NamedMeasure, named
 from adducir.evaluation.records import records
 from adducir.evaluation.scores import Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")
 SYSTEMS = ("system", "name", "run")
-_OTHERS = {"section", "group", ""}
+HIGHER = "higher_is_better"
+_OTHERS = {"section", "group", HIGHER, ""}
 _MEANS = ("all", "amean")
 _NAMES = {
     "ndcg": "nDCG",
@@ -57,7 +62,15 @@ _AT = re.compile(
 
 
 class Value(NamedTuple):
-    """One value: topic set, system (empty: the file's), topic, measure, value, line (0: none)."""
+    """One value, as a file has it.
+
+    Attributes:
+        group: The topic set.
+        system: The system; empty: the file's.
+        line: 1-based; 0: none.
+        section: Where in a table of ours it stood.
+        higher: Whether the higher value is the better; None where the file does not say it.
+    """
 
     group: str
     system: str
@@ -65,6 +78,8 @@ class Value(NamedTuple):
     measure: str
     value: Any
     line: int
+    section: str = ""
+    higher: bool | None = None
 
 
 def read_scores(path: Path, system: str) -> dict[str, list[Scores]]:
@@ -81,24 +96,34 @@ def read_scores(path: Path, system: str) -> dict[str, list[Scores]]:
         InputError: No format of these, a value that is no number, a value given twice, or a topic
             without one; with the line.
     """
-    found: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    found: dict[tuple[str, str, str], dict[str, dict[str, float]]] = {}
+    higher: dict[str, bool | None] = {}
     for one in _values(path):
-        qids = found.setdefault((one.group, one.system or system), {})
+        name = one.system or system
+        qids = found.setdefault((one.section, one.group, name), {})
         measures = qids.setdefault(one.qid, {})
         if one.measure in measures:
-            what = f"{one.system or system} has {one.measure} of topic {one.qid} twice."
+            what = f"{name} has {one.measure} of topic {one.qid} twice."
             raise InputError(what, path=path, line=one.line or None)
         measures[one.measure] = _number(one, path)
+        if higher.setdefault(one.measure, one.higher) != one.higher:
+            what = f"{HIGHER} of {one.measure} is not the same in all lines."
+            raise InputError(what, path=path, line=one.line or None)
     if not found:
         raise InputError("the file holds no values of topics.", path=path)
+    apart = len({(group, name) for _, group, name in found}) < len(found)
     groups: dict[str, list[Scores]] = {}
-    for (group, name), qids in found.items():
-        groups.setdefault(group, []).append(_scores(name, qids, path))
+    for (section, group, name), qids in found.items():
+        of = ", ".join(one for one in (section * apart, group) if one)
+        groups.setdefault(of, []).append(_scores(name, qids, path, higher))
     return groups
 
 
-def measure_of(name: str) -> Hashable:
-    """A measure by any of the names that programs give it, or the name itself."""
+def measure_of(name: str) -> Measure:
+    """A measure by any of the names that programs give it, or one of that name.
+
+    Its ``lower_is_better`` is None where the name says nothing.
+    """
     match = _AT.fullmatch(name)
     spelt = _NAMES.get(name.lower(), name)
     if match and match["name"].lower() in _NAMES:
@@ -108,17 +133,32 @@ def measure_of(name: str) -> Hashable:
             return parse_measure(one)
         except UsageError:
             continue
-    return name
+    return named(name)
 
 
-def _scores(system: str, qids: dict[str, dict[str, float]], path: Path) -> Scores:
+def is_known(measure: Measure) -> bool:
+    """Whether it is known which way a measure points."""
+    return getattr(measure, "lower_is_better", False) is not None
+
+
+def _scores(
+    system: str,
+    qids: dict[str, dict[str, float]],
+    path: Path,
+    higher: dict[str, bool | None],
+) -> Scores:
     """The scores of one system, whose topics must all have the same measures."""
     names = list(dict.fromkeys(name for values in qids.values() for name in values))
     for qid, values in qids.items():
         lacking = [name for name in names if name not in values]
         if lacking:
             raise InputError(f"{system} has no {lacking[0]} of topic {qid}.", path=path)
-    measures: Any = tuple(measure_of(name) for name in names)
+    measures = tuple(
+        measure_of(name)
+        if higher[name] is None or (higher[name] and is_known(measure_of(name)))
+        else NamedMeasure(name, lower_is_better=not higher[name])
+        for name in names
+    )
     if len(set(measures)) < len(measures):
         raise InputError(f"{', '.join(names)} name a measure twice.", path=path)
     rows = np.array([[values[name] for name in names] for values in qids.values()])
@@ -128,11 +168,12 @@ def _scores(system: str, qids: dict[str, dict[str, float]], path: Path) -> Score
 def _values(path: Path) -> Iterator[Value]:
     """Every value of a file, whatever its format."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if ending == ".json":
-        return _from_json(path)
     first = next((text for _, text in read_lines(path) if text.strip()), "")
-    if ending in (".csv", ".jsonl") or set(QIDS).intersection(first.split("\t")):
-        return _from_records(path, ending == ".jsonl")
+    is_object = not ending and first.lstrip().startswith("{")  # it may come through a pipe
+    if ending == ".json" or (is_object and not any(f'"{one}"' in first for one in QIDS)):
+        return _from_json(path)
+    if ending in (".csv", ".jsonl") or is_object or set(QIDS) & {*re.split(r"[\t,]", first)}:
+        return _from_records(path, ending == ".jsonl" or is_object)
     return _from_lines(path)
 
 
@@ -154,14 +195,15 @@ def _from_records(path: Path, texts_beside: bool) -> Iterator[Value]:
         if qid in _MEANS:
             continue
         system = next((row[name] for name in SYSTEMS if name in row), "")
-        group = row.get("group", "")
+        group, section = row.get("group", ""), row.get("section", "")
         if row.keys() >= {"measure", "value"}:
-            yield Value(group, system, qid, row["measure"], row["value"], line)
+            higher = {"true": True, "false": False}.get(row.get(HIGHER, "").lower())
+            yield Value(group, system, qid, row["measure"], row["value"], line, section, higher)
             continue
         for name, value in row.items():
             is_text = texts_beside and number_of(value) is None
             if name not in {*QIDS, *SYSTEMS, *_OTHERS} and not is_text:
-                yield Value(group, system, qid, name, value, line)
+                yield Value(group, system, qid, name, value, line, section)
 
 
 def _from_lines(path: Path) -> Iterator[Value]:
@@ -185,7 +227,7 @@ def _from_lines(path: Path) -> Iterator[Value]:
         if cells[0] == "runid" or _MEANS[0] in cells[:2]:
             continue
         if order is None:
-            swapped = not isinstance(measure_of(cells[0]), str)
+            swapped = is_known(measure_of(cells[0]))
             order = (lambda row: (row[1], row[0])) if swapped else (lambda row: (row[0], row[1]))
         qid, measure = order(cells)
         yield Value("", "", qid, measure, cells[2], line)
@@ -223,7 +265,7 @@ def _from_json(path: Path) -> Iterator[Value]:
 
 def _knows_measure(names: Iterable[str]) -> bool:
     """Whether one of the names is known to be a measure's."""
-    return any(not isinstance(measure_of(name), str) for name in names)
+    return any(is_known(measure_of(name)) for name in names)
 
 
 def number_of(value: Any) -> float | None:

@@ -34,6 +34,7 @@ class Scores:
             :func:`adducir.evaluation.evaluator.evaluate`).
         negatives: How many judgements are negative.
         positives_only: Whether all judgements are of relevant documents.
+        unmatched: Whether none of the run's documents is judged for its topic.
         runs: (R, T, M) values of the R runs of a trained system, whose means ``values`` are; None
             for a system of one run.
         run_names: Their names.
@@ -48,6 +49,7 @@ class Scores:
     negative: NegativeGrades = "zero"
     negatives: int = 0
     positives_only: bool = False
+    unmatched: bool = False
     runs: Floats | None = None
     run_names: tuple[str, ...] = ()
 

@@ -79,6 +79,7 @@ def over_runs(system: str, runs: Sequence[Scores]) -> Scores:
         runs=values,
         run_names=tuple(one.system for one in runs),
         missing=tuple(qid for qid in first.qids if any(qid in one.missing for one in runs)),
+        unmatched=any(one.unmatched for one in runs),
         extra=tuple(dict.fromkeys(qid for one in runs for qid in one.extra)),
     )
 

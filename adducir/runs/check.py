@@ -16,7 +16,6 @@ ranks                  the rank column gives another order than the scores
 order                  lines stand in another order than the scores give
 metadata               the metadata is not of this file, or unreadable
 ties                   scores are equal, and what follows from it
-single-precision-ties  scores are equal for trec_eval up to 9.0.7
 constant-scores        all documents of a topic have one score
 negative-scores        scores are negative
 missing-topics         the run lacks topics
@@ -54,7 +53,7 @@ import polars as pl
 
 from adducir.core.checking import checked
 from adducir.core.errors import InputError
-from adducir.core.files import read_bytes, read_lines
+from adducir.core.files import file_digest, read_bytes, read_lines
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.check_docnos import check_docnos
@@ -280,5 +279,5 @@ def _metadata(path: Path) -> Iterator[Finding]:
         return
     about = facts.get("run file")
     digest = about.get("sha256") if isinstance(about, dict) else None
-    if digest and digest != hashlib.sha256(path.read_bytes()).hexdigest():
+    if digest and digest != file_digest(path):
         yield Finding("warning", "metadata", "the run was changed since its metadata was written.")

@@ -131,8 +131,8 @@ def _graded(run: Run, qrels: pl.DataFrame) -> pl.DataFrame:
     return (
         run.frame.drop("score")
         .with_columns(rank=pl.Series(run.ranks))
-        .join(qrels.select("qid").unique(), on="qid", how="semi")
-        .join(qrels, on=["qid", "docno"], how="left")
+        .filter(pl.col("qid").is_in(qrels["qid"].unique().implode()))
+        .join(qrels, on=["qid", "docno"], how="left", maintain_order="left")
     )
 
 

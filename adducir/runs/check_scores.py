@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from adducir.runs.findings import Finding, counted, some
 from adducir.runs.order import Ties, ordered
@@ -22,7 +21,6 @@ def check_scores(run: Run, qrels: pl.DataFrame | None) -> Iterator[Finding]:
     yield from _duplicates(run)
     yield from _constant(run)
     yield from _ties(run, qrels)
-    yield from _single_precision(run)
     score = run.frame["score"].to_numpy()
     negative = int(np.count_nonzero(score < 0))
     if negative:
@@ -72,7 +70,8 @@ def _ties(run: Run, qrels: pl.DataFrame | None) -> Iterator[Finding]:
     topics = len(np.unique(run.topics[tied]))
     message = (
         f"{counted(int(tied.sum()), 'document')} of {counted(topics, 'topic')} share their score "
-        "with another one. trec_eval orders them by docno descending, Anserini ascending: "
+        "with another one, in single precision. trec_eval orders them by docno descending, "
+        "Anserini ascending: "
     )
     down, up = _first(run, "descending"), _first(run, "ascending")
     changed = _topics_that_differ(down, up, "docno")
@@ -104,19 +103,3 @@ def _graded(first: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
 def _topics_that_differ(one: pl.DataFrame, other: pl.DataFrame, column: str) -> int:
     both = one.join(other, on=["qid", "rank"])
     return both.filter(pl.col(column).ne_missing(pl.col(f"{column}_right")))["qid"].n_unique()
-
-
-def _single_precision(run: Run) -> Iterator[Finding]:
-    score = run.frame["score"].to_numpy()
-    with np.errstate(over="ignore"):
-        single: NDArray[np.float32] = score.astype(np.float32)
-    merged = (single[1:] == single[:-1]) & (score[1:] != score[:-1])
-    merged &= run.topics[1:] == run.topics[:-1]
-    if merged.any():
-        yield Finding(
-            "info",
-            "single-precision-ties",
-            f"{counted(int(merged.sum()), 'pair')} of neighbouring scores differ in double "
-            "precision only, and are ties for trec_eval up to 9.0.7. Runs that Adducir writes "
-            "have none.",
-        )

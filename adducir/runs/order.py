@@ -4,7 +4,8 @@ Tools disagree on ties. trec_eval ranks equal scores by docno descending and nev
 column (``form_res_rels.c``); Anserini and Pyserini write them by docno ascending; ir_measures
 follows whichever provider a measure comes from. A run whose scores strictly decrease within each
 topic is read alike by all of them. Because trec_eval up to 9.0.7 keeps scores in single precision,
-they must strictly decrease there, too.
+as pytrec_eval does, they must strictly decrease there, too; and of runs that others wrote, scores
+that single precision cannot tell apart are ties.
 """
 
 from typing import Literal
@@ -38,7 +39,7 @@ def topic_numbers(qids: pl.Series) -> Integers:
     return np.repeat(numbers, lengths)
 
 
-def ordered(frame: pl.DataFrame, *, ties: Ties) -> pl.DataFrame:
+def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.DataFrame:
     """Order the rows of a run: topics by first appearance, then scores descending, then docnos.
 
     Args:
@@ -46,6 +47,8 @@ def ordered(frame: pl.DataFrame, *, ties: Ties) -> pl.DataFrame:
         ties: The order of docnos that share a score: ``"ascending"`` as Anserini has it, for
             what we write; ``"descending"`` as trec_eval has it, for what others wrote. Docnos
             are compared by their UTF-8 bytes, as C's ``strcmp`` does.
+        single: Whether scores that are equal in single precision are ties, as for trec_eval up to
+            9.0.7. Different scores that are equal there become that one number.
 
     Returns:
         The same rows in that order, without other columns.
@@ -63,6 +66,9 @@ def ordered(frame: pl.DataFrame, *, ties: Ties) -> pl.DataFrame:
     if not _in_order(topic, score):
         rows = np.lexsort((-score, topic))
         frame, topic, score = frame[rows], topic[rows], score[rows]
+    if single and (merged := _merged(topic, score)) is not None:
+        score = merged
+        frame = frame.with_columns(score=pl.Series(score))
     places, rows = _tied(topic, score, frame["docno"], descending=ties == "descending")
     if np.array_equal(places, rows):
         return frame
@@ -76,6 +82,18 @@ def _in_order(topic: Integers, score: Floats) -> bool:
     same = topic[1:] == topic[:-1]
     falls = (score[1:] <= score[:-1]) | ~same
     return bool((topic[1:] >= topic[:-1]).all() and falls.all())
+
+
+def _merged(topic: Integers, score: Floats) -> Floats | None:
+    """The scores, those that only double precision tells apart made equal; None without any."""
+    with np.errstate(over="ignore"):
+        rounded = score.astype(np.float32)
+    same = (rounded[1:] == rounded[:-1]) & (topic[1:] == topic[:-1]) & np.isfinite(rounded[1:])
+    apart = same & (score[1:] != score[:-1])
+    if not apart.any():
+        return None
+    group = np.cumsum(np.concatenate(([True], ~same)))
+    return np.where(np.isin(group, group[1:][apart]), rounded.astype(np.float64), score)
 
 
 def _tied(

@@ -40,8 +40,9 @@ def read_run(
     rank is not read: scores make the order. The run's tag is that of the first line.
 
     Args:
-        ties: Whose order equal scores get: trec_eval's (docno descending), which gives other
-            systems' runs the figures that trec_eval gives them, or Anserini's (ascending).
+        ties: Whose order equal scores get: trec_eval's (docno descending, scores in single
+            precision as in 9.0.7 and pytrec_eval), which gives other systems' runs the figures that
+            trec_eval gives them, or Anserini's (ascending, double precision).
         allow_empty: Whether a file without lines is a run without documents.
         extra_columns: Whether what follows the tag on a line is ignored, as by trec_eval.
 
@@ -60,10 +61,10 @@ def read_run(
         return Run(pl.DataFrame(schema=SCHEMA), tag=path.name.split(".")[0], path=path)
     if is_json(data):
         frame, tag = read_predictions(path, data)
-        return Run(ordered(frame, ties=_TIES[ties]), tag=tag, path=path)
+        return Run(ordered(frame, ties=_TIES[ties], single=ties == "trec_eval"), tag=tag, path=path)
     read = None if extra_columns else _fast(data)
     frame, tag = _exact(path, data, extra_columns) if read is None else read
-    return Run(ordered(frame, ties=_TIES[ties]), tag=tag, path=path)
+    return Run(ordered(frame, ties=_TIES[ties], single=ties == "trec_eval"), tag=tag, path=path)
 
 
 def _fast(data: bytes) -> tuple[pl.DataFrame, str] | None:

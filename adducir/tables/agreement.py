@@ -117,8 +117,7 @@ class _Group:
         self.scores = rating_scores(ratings, what) if study.testing else []
         self.comparison: Comparison | None = None
         if self.scores:
-            lower = self.scores[0].measures if what == "rank" else ()
-            self.comparison = compare(self.scores, lower_is_better=lower, **study.testing)
+            self.comparison = compare(self.scores, **study.testing)
 
     @property
     def references(self) -> tuple[str, ...]:

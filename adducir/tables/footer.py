@@ -54,16 +54,7 @@ def footer(
                 continue
             common = not name or all(sentence in others for others in each.values())
             sentences[sentence if common else f"{name}: {sentence}"] = None
-    measures = {str(one) for compared, _ in sources.values() for one in compared.measures}
-    return tuple(_with_printed_names(one, measures) for one in (*sentences, *notes))
-
-
-def _with_printed_names(sentence: str, measures: Iterable[str]) -> str:
-    """A sentence with the names of measures for readers, where these differ."""
-    for measure in measures:
-        if printed_name(measure) != measure:
-            sentence = sentence.replace(measure, printed_name(measure))
-    return sentence
+    return tuple(map(printed_name, (*sentences, *notes)))
 
 
 def _sentences(
@@ -75,6 +66,7 @@ def _sentences(
 ) -> list[str]:
     """The sentences of one topic set."""
     return [
+        *unmatched(scores.values(), systems),
         *statements(comparison, names, several_sets=several_sets),
         *_extra(scores.values(), systems),
         *_negative(scores.values(), comparison.measures, names),
@@ -100,6 +92,16 @@ def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
         for one in comparison.posteriors
     )
     return replace(comparison, settings=settings, missing=missing, runs=runs, posteriors=posteriors)
+
+
+def unmatched(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:
+    """A warning of runs that seem to be of another collection."""
+    found = [names.get(one.system, one.system) for one in scores if one.unmatched]
+    return [
+        f"Warning: no document of {name} is judged for its topic, so its figures say nothing. Is "
+        "it a run of this collection?"
+        for name in found
+    ]
 
 
 def _extra(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:

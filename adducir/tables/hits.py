@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adducir.corpora.qrels import Qrels
+from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure, parse_measure
-from adducir.evaluation.recall_curve import interpolated_precision
 from adducir.evaluation.unjudged import Bounds, bounds_of, quickly_bounded
 from adducir.runs.run import Run
 from adducir.tables.material import TopicHits, hits_held
@@ -35,6 +35,7 @@ class HitCollector:
         measures: Sequence[Measure] = (),
     ) -> None:
         self._qrels, self._queries = qrels, queries
+        self._recall = Evaluator(qrels, [f"IPrec@{level / 10}" for level in range(11)])
         self._held = hits_held(len(qrels.qids), systems)
         self._runs: dict[str, pl.DataFrame] = {}
         self._precision: dict[str, tuple[float, ...]] = {}
@@ -53,7 +54,7 @@ class HitCollector:
         """
         if system not in self._runs:
             self._runs[system] = run.top(self._held).frame
-            self._precision[system] = interpolated_precision(run, self._qrels)
+            self._precision[system] = tuple(self._recall.score(run).values.mean(axis=0).tolist())
             known = dict(bounds or {})
             known |= bounds_of(
                 run, self._qrels, (one for one in self._bounded if str(one) not in known)

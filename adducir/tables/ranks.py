@@ -158,7 +158,7 @@ def _number(text: str) -> float:
 
 def _compared(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Any:
     arguments = dict(testing) if len(scores[0].qids) > 1 else {}
-    return compare(scores, lower_is_better=(RANK,), **arguments)
+    return compare(scores, **arguments)
 
 
 def _any(group: Mapping[str, Runs]) -> GoldRanks:

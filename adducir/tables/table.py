@@ -34,7 +34,9 @@ __all__ = [
     "Versus",
 ]
 
-_CONDENSED = re.compile(r"(\w+)\((|.*,)judged_only=True(|,.*)\)((?:@.+)?)")
+_CONDENSED = re.compile(
+    r"(?<!\w)(\w+)\((|[^()]*,)judged_only=True(|,[^()]*)\)((?:@\d+(?:\.\d+)?)?)"
+)
 """A measure of condensed lists: its name, its other parameters, its cutoff."""
 
 Verdict = Literal["better", "worse", "none"]
@@ -156,14 +158,18 @@ class Column:
         return self.label or printed_name(self.measure)
 
 
-def printed_name(measure: str) -> str:
-    """A measure's name for readers: ``nDCG@5 (condensed)`` of ``nDCG(judged_only=True)@5``."""
-    match = _CONDENSED.fullmatch(measure)
-    if match is None:
-        return measure
-    name, before, after, cutoff = match.groups()
-    rest = ",".join(one for one in (before.rstrip(","), after.lstrip(",")) if one)
-    return f"{name}{f'({rest})' if rest else ''}{cutoff} (condensed)"
+def printed_name(text: str) -> str:
+    """A measure's name for readers: ``nDCG@5 (condensed)`` of ``nDCG(judged_only=True)@5``.
+
+    In a sentence, that of each measure it names.
+    """
+
+    def printed(match: re.Match[str]) -> str:
+        name, before, after, cutoff = match.groups()
+        rest = ",".join(one for one in (before.rstrip(","), after.lstrip(",")) if one)
+        return f"{name}{f'({rest})' if rest else ''}{cutoff} (condensed)"
+
+    return _CONDENSED.sub(printed, text)
 
 
 @dataclass(frozen=True)

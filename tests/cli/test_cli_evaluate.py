@@ -334,3 +334,26 @@ def test_robust03_as_published(collections, capsys):
 def test_a_wrong_choice_is_named_without_the_parser_s_prefix(folder, capsys):
     err = evaluated(capsys, "a.trec", "-q", "qrels.txt", "--best", "nope", code=2).err
     assert "invalid value for '--best': 'nope' is not one of 'mean', 'set'." in err
+
+
+def test_a_run_of_another_collection_is_warned_of(folder, capsys):
+    write(folder / "other.trec", {"1": ["x1", "x2"], "2": ["x1"]})
+    table, err = evaluated(capsys, "a.trec", "other.trec", "-q", "qrels.txt", "--format", "json")
+    warnings = [one for one in json.loads(table)["footer"] if "other" in one and "arning" in one]
+    assert len(warnings) == 1
+    assert "other" in err
+    assert "arning" in err
+    out, err = evaluated(capsys, "a.trec", "b.trec", "-q", "qrels.txt")
+    assert "arning" not in out + err
+    (folder / "docs.jsonl").write_text('{"docno": "d1", "text": "one"}\n')
+    (folder / "t.tsv").write_text("1\tone\n2\ttwo\n3\tthree\n")
+    (folder / "e.yaml").write_text(
+        "corpora: {c: {source: docs.jsonl}}\nindexes: {i: {corpus: c, engine: memory}}\n"
+        "topics: {t: {source: t.tsv, qrels: qrels.txt}}\nmeasures: [AP]\n"
+        "systems: {Own: {index: i, model: bm25}, Other: {run: other.trec}}\n"
+    )
+    assert main(["experiment", "e.yaml"]) == 0
+    out, err = capsys.readouterr()
+    assert "arning: no document of Other" in " ".join(out.split())
+    assert "Other" in err
+    assert "no document of Own" not in " ".join(out.split())

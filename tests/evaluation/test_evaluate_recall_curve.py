@@ -7,8 +7,14 @@ import pytest
 from ir_measures import IPrec
 
 from adducir.corpora.qrels import Qrels
-from adducir.evaluation.recall_curve import interpolated_precision
 from adducir.runs.run import Run
+from adducir.tables.hits import HitCollector
+
+
+def interpolated_precision(run: Run, qrels: Qrels) -> tuple[float, ...]:
+    collector = HitCollector(qrels, 1, {})
+    collector.add("s", run)
+    return collector.found().precision["s"]
 
 
 def test_a_list_by_hand() -> None:
@@ -41,3 +47,5 @@ def test_it_is_trec_evals(seed: int) -> None:
     )
     found = interpolated_precision(run, qrels)
     assert found == pytest.approx([other[measure] for measure in measures])
+    # The same to the last digit each time: topics are added in the order of the qrels.
+    assert {interpolated_precision(run, qrels) for _ in range(5)} == {found}

@@ -1,5 +1,7 @@
 """Reproduction measures against repro_eval."""
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +115,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([*command, *further]) == 0
     assert "Effect ratio (1: the same)" in " ".join(capsys.readouterr().out.split())
     assert main([*command, *further[:2]]) == 2
+    depths = [5, 50, 500, 51, 52, 53, 54]  # in a set of so many, some 5 comes before a 5x
+    names = " ".join(f"nDCG(judged_only=True)@{k}" for k in depths)
+    assert main([*command, "-m", names, "--format", "json"]) == 0
+    footer = " ".join(json.loads(capsys.readouterr().out)["footer"])
+    assert set(re.findall(r"nDCG\S*(?: \(condensed\))?\S*", footer)) <= {
+        f"nDCG@{k} (condensed){end}" for k in depths for end in ("", ",", ".", ":")
+    }

@@ -74,6 +74,7 @@ def test_csv_per_topic() -> None:
         "qid": "17",
         "measure": "nDCG(judged_only=True)@5",
         "value": "0.62494",
+        "higher_is_better": "true",
     }
 
 
@@ -133,4 +134,4 @@ def test_no_text_of_a_csv_is_a_formula() -> None:
         cells = [cell for line in lines for cell in line]
         assert f"'{evil}" in cells
         assert not any(cell.startswith(("=", "@", "+")) for cell in cells)
-    assert [f"'{evil}", "'@x", f"'{evil}", "-7", "P@1", "-0.75"] in lines  # numbers stay
+    assert [f"'{evil}", "'@x", f"'{evil}", "-7", "P@1", "-0.75", "true"] in lines  # numbers stay

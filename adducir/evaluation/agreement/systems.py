@@ -18,7 +18,7 @@ from adducir.evaluation.scores import Scores
 from adducir.statistics.effects import check_share
 
 RATING = NamedMeasure("Rating")
-RANK = NamedMeasure("Rank")
+RANK = NamedMeasure("Rank", lower_is_better=True)
 
 
 @dataclass(frozen=True)

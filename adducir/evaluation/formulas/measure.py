@@ -40,12 +40,14 @@ class MeasureKind(Recipe):
         at: The parameter that stands behind the ``@``.
         trec: trec_eval's names for it.
         is_descriptive: Whether it rates no system, so that it is not tested.
+        lower_is_better: Whether the lower value is the better.
         leaves_unjudged_out: Whether unjudged documents are left out, whatever the parameters.
     """
 
     at: ClassVar[str] = "cutoff"
     trec: ClassVar[Mapping[str, TrecName]] = {}
     is_descriptive: ClassVar[bool] = False
+    lower_is_better: ClassVar[bool] = False
     leaves_unjudged_out: ClassVar[bool] = False
 
     @abstractmethod

@@ -17,6 +17,7 @@ from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.results import Comparison
 from adducir.tables.builder import build_table
+from adducir.tables.footer import unmatched
 from adducir.tables.hits import HitCollector
 from adducir.tables.table import ResultTable, printed_name
 
@@ -38,6 +39,9 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
         for name, one in study.topic_sets.items()
     }
     scores = _evaluate(study, context, collected, further)
+    for name, many in scores.items():
+        for warning in unmatched(many, recipe.table.system_names):
+            context.progress.note(f"{name}: {warning}" if len(scores) > 1 else warning)
     comparisons = {name: _compare(study, many) for name, many in scores.items()}
     notes = [
         f"{name}: {note}" if len(scores) > 1 else note

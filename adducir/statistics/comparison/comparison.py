@@ -79,7 +79,7 @@ def compare(
     rope: float | None = None,
     topics_for: float | None = None,
     descriptive: Collection[Measure] | None = None,
-    lower_is_better: Collection[Measure] = (),
+    lower_is_better: Collection[Measure] | None = None,
 ) -> Comparison:
     """Test systems for difference and for equivalence on all measures.
 
@@ -113,8 +113,8 @@ def compare(
         topics_for: A true difference, for the number of topics that it takes to find it.
         descriptive: Measures to show without test; None: those whose kind says that
             they rate no system.
-        lower_is_better: Measures on which the lower mean is the better. Measures may be
-            given by name in both.
+        lower_is_better: Measures on which the lower mean is the better; None: those that say so
+            themselves. Measures may be given by name in both.
 
     Raises:
         UsageError: An unknown choice or name, a number out of range, scores that do not
@@ -160,7 +160,7 @@ def compare(
         rope=rope,
         topics_for=topics_for,
         descriptive=_descriptive(lineup.measures, descriptive),
-        lower_is_better=_among(lineup.measures, lower_is_better),
+        lower_is_better=_falling(lineup.measures, lower_is_better),
     )
     check_share(alpha, "alpha")
     check_share(settings.confidence, "the confidence level")
@@ -181,12 +181,24 @@ def _descriptive(
     """The measures that rate no system: those chosen, else by their names."""
     if chosen is not None:
         return _among(measures, chosen)
-    kinds = family("measures")
+    return frozenset(one for one in measures if getattr(_kind(one), "is_descriptive", False))
+
+
+def _falling(measures: Iterable[Measure], chosen: Collection[Measure] | None) -> frozenset[Measure]:
+    """The measures on which the lower mean is the better: those chosen, else what they say."""
+    if chosen is not None:
+        return _among(measures, chosen)
     return frozenset(
-        measure
-        for measure in measures
-        if (name := str(getattr(measure, "NAME", ""))) in kinds and kinds.kind(name).is_descriptive
+        one
+        for one in measures
+        if getattr(one, "lower_is_better", getattr(_kind(one), "lower_is_better", False))
     )
+
+
+def _kind(measure: Measure) -> object:
+    """The kind of a measure that is computed by one."""
+    kinds, name = family("measures"), str(getattr(measure, "NAME", ""))
+    return kinds.kind(name) if name in kinds else None
 
 
 def _among(measures: Iterable[Measure], chosen: Collection[Measure]) -> frozenset[Measure]:

@@ -43,8 +43,9 @@ HEADER = (
     "p_best",
     "in_set",
     "exploratory",
+    "higher_is_better",
 )
-TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value")
+TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value", "higher_is_better")
 Line = tuple[object, ...]
 
 
@@ -90,12 +91,13 @@ def _lines(table: ResultTable) -> Iterator[Line]:
                 *_place(row, column),
                 cell.mean,
                 cell.n,
-                _gold(cell.best),
+                _truth(cell.best),
                 *_versus(versus),
                 *_equivalence(cell),
                 cell.p_best,
                 "" if cell.p_best is None else _gold(cell.in_set),
                 _gold(True) if cell.equivalence and table.equivalence_against == "best" else "",
+                _truth(column.higher_is_better),
             )
 
 
@@ -124,10 +126,10 @@ def _equivalence(cell: TableCell) -> Line:
     found = cell.equivalence
     if found is None:
         return ("",) * 4
-    return _gold(found.equivalent), found.against, found.p, found.p_corrected
+    return _truth(found.equivalent), found.against, found.p, found.p_corrected
 
 
-def _gold(value: bool) -> str:
+def _truth(value: bool) -> str:
     return "true" if value else "false"
 
 
@@ -135,4 +137,5 @@ def _topic_lines(table: ResultTable) -> Iterator[Line]:
     for row, column, cell in table.cells():
         for name, values in (cell.runs or {row.system: cell.values}).items():
             for qid, value in zip(column.topics, values, strict=False):
-                yield name, row.section, column.group, qid, column.measure, value
+                better = _truth(column.higher_is_better)
+                yield name, row.section, column.group, qid, column.measure, value, better

@@ -7,6 +7,7 @@ from typing import Any
 
 from adducir.tables.formats import csv, latex, markdown
 from adducir.tables.report.hits import HitLists
+from adducir.tables.report.sections.compare import MOST_DOTS, drawn_dots
 from adducir.tables.report.view import View
 
 MOST_VALUES = 1_000_000
@@ -41,6 +42,9 @@ def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
         ],
         "decimals": table.style.decimals,
         "topics": {name: list(qids) for name, qids in groups.items()},
+        "dots": {
+            name: drawn_dots(len(qids)) for name, qids in groups.items() if len(qids) > MOST_DOTS
+        },
         "queries": queries,
         "values": _values(view),
         "hits": hits.as_data() if hits else None,

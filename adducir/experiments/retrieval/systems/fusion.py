@@ -89,7 +89,7 @@ class Fusion(TunableSystem):
     def fixed(self) -> dict[str, float]:
         """See :attr:`TunableSystem.fixed`."""
         given = (self.model_extra or {}).keys() & self.hyperparameters.keys()
-        values = {name: getattr(self.fusion, name) for name in given}
+        values = {name: getattr(self.fusion, name) for name in sorted(given)}
         weights = zip(self.fuse, self.weights, strict=False)  # no weights, or one for each
         return values | {f"weights.{name}": weight for name, weight in weights}
 

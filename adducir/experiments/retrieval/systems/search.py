@@ -109,7 +109,7 @@ class Search(TunableSystem):
         model, feedback = self.retrieval_model, self.feedback
         found = {name: getattr(model, name) for name in sorted(self.given)}
         if feedback is not None:
-            found |= {name: getattr(feedback, name) for name in feedback.model_fields_set}
+            found |= {name: getattr(feedback, name) for name in sorted(feedback.model_fields_set)}
         return found
 
     def needs_index(self, name: str, study: RetrievalStudy) -> str | None:

@@ -209,21 +209,22 @@
         return t === undefined ? null : tipped(t);
       });
 
-      svg = empty("compare-dots", 320, 310, `${T} topics: ${B} over ${A}`);
+      const dots = D.dots[column().group], sampled = dots ? ` (${dots.length} of ${T}, at random)` : "";
+      svg = empty("compare-dots", 320, 310, `${T} topics: ${B} over ${A}${sampled}`);
       const both = a.concat(b), low = Math.min(0, least(both)), high = Math.max(low + 1e-9, most(both)), at = v => (v - low) / (high - low) * 260;
       ticks(low, high).forEach(v => {
         line(svg, 46 + at(v), 10, 46 + at(v), 270, "grid"); line(svg, 46, 270 - at(v), 306, 270 - at(v), "grid");
         label(svg, 46 + at(v), 282, minus(String(v)), "middle"); label(svg, 40, 270 - at(v), minus(String(v)), "end");
       });
       line(svg, 46, 270, 306, 10, "axis");
-      order.slice(0, 2000).forEach(topic => {
+      (dots || order).forEach(topic => {
         const place = { cx: 46 + at(a[topic]), cy: 270 - at(b[topic]) }, v = differ[topic];
         const dot = node("circle", { ...place, r: 4, class: (v ? good(v) ? "better" : "worse" : "none") + faint(topic) });
         svg.append(Object.assign(dot, { topic }));
         if (topic === S.topic) add(svg, "circle", { ...place, r: 9, class: "chosen" });
       });
       label(svg, 176, 298, cut(A, 40), "middle"); label(svg, 10, 140, cut(B, 40), "middle", -90);
-      pointing(svg, `${B} over ${A}, ${title}`, event => event.target.topic === undefined ? null : tipped(event.target.topic));
+      pointing(svg, `${B} over ${A}, ${title}${sampled}`, event => event.target.topic === undefined ? null : tipped(event.target.topic));
 
       const which = some.length === T ? `All ${T} topics` : `${some.length} of ${T} topics, chosen after looking and not tested`;
       const [first, second] = [a, b].map(list => mean(some.map(t => list[t])));

@@ -13,6 +13,7 @@ SIDE = 260
 MOST_BARS = 400
 """Differences on more topics are drawn as one outline."""
 MOST_DOTS = 2000
+"""Of more topics, so many are drawn, chosen at random."""
 
 
 def section(view: View) -> Section | None:
@@ -32,7 +33,7 @@ def section(view: View) -> Section | None:
     base, other = values[first], values[second]
     qids, higher = view.column(place).topics, view.column(place).higher_is_better
     caption = f"{names[1]} less {names[0]}, {view.title(place)}"
-    scatter_title = f"{names[1]} over {names[0]}, {view.title(place)}"
+    scatter_title = f"{names[1]} over {names[0]}, {view.title(place)}{_sampled(len(qids))}"
     choices = filled(
         "pair_tools",
         names=view.names,
@@ -47,6 +48,18 @@ def section(view: View) -> Section | None:
         '<p id="brushed" aria-live="polite"></p>'
     )
     return Section("compare", "Two systems", lead, body)
+
+
+def drawn_dots(topics: int) -> list[int]:
+    """The numbers of the topics that have a dot: all, or a sample that is always the same."""
+    if topics <= MOST_DOTS:
+        return list(range(topics))
+    drawn: list[int] = np.random.default_rng(0).choice(topics, MOST_DOTS, replace=False).tolist()
+    return sorted(drawn)
+
+
+def _sampled(topics: int) -> str:
+    return f" ({MOST_DOTS} of {topics}, at random)" if topics > MOST_DOTS else ""
 
 
 def bars(qids: tuple[str, ...], base: Floats, other: Floats, title: str, *, higher: bool) -> str:
@@ -101,12 +114,12 @@ def scatter(
         marks.append(label(x(tick), TOP + SIDE + 12, shown(tick), "tick", "middle"))
         marks.append(label(LEFT - 6, y(tick), shown(tick), "tick", "end"))
     marks.append(line(x(low), y(low), x(high), y(high), "axis"))
-    for at in range(min(len(qids), MOST_DOTS)):
+    for at in drawn_dots(len(qids)):
         won = (other[at] > base[at]) == higher
         role = "none" if other[at] == base[at] else "better" if won else "worse"
         tip = f"{qids[at]}: {names[0]} {base[at]:.4g}, {names[1]} {other[at]:.4g}"
         marks.append(dot(x(float(base[at])), y(float(other[at])), 4, role, tip))
     marks.append(label(LEFT + SIDE / 2, TOP + SIDE + 28, names[0][:40], "tick", "middle"))
     marks.append(label(10, TOP + SIDE / 2, names[1][:40], "tick", "middle", -90))
-    caption = f"{len(qids)} topics: {names[1]} over {names[0]}"
+    caption = f"{len(qids)} topics: {names[1]} over {names[0]}{_sampled(len(qids))}"
     return figure("compare-dots", LEFT + SIDE + 14, TOP + SIDE + 40, caption, marks)
