@@ -95,8 +95,8 @@ def _lines(table: ResultTable) -> Iterator[Line]:
                 *_versus(versus),
                 *_equivalence(cell),
                 cell.p_best,
-                "" if cell.p_best is None else _gold(cell.in_set),
-                _gold(True) if cell.equivalence and table.equivalence_against == "best" else "",
+                "" if cell.p_best is None else _truth(cell.in_set),
+                _truth(True) if cell.equivalence and table.equivalence_against == "best" else "",
                 _truth(column.higher_is_better),
             )
 
