@@ -124,25 +124,18 @@ def run(
     from adducir.cli.console import near, open_progress, show
     from adducir.cli.shards import PartOptions
     from adducir.cli.tables import show_table
-    from adducir.core.rates import kept_rates
     from adducir.experiments.context import Resources
-    from adducir.experiments.estimates import MEASURE
     from adducir.experiments.experiment import (
         make_part_of_experiment,
         plan_experiment,
         run_experiment,
     )
-    from adducir.experiments.measuring import this_machine
 
     execution = PartOptions(workers, part, ray).execution()  # refuses what excludes each other
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
-            rates = kept_rates(this_machine())
-            lines = [*plan.lines(rates), *plan.notes()]
-            if rates is None and not plan.is_made:
-                lines.append(MEASURE)
-            show("\n".join(lines), output)
+            show("\n".join([*plan.lines(), *plan.notes()]), output)
             return
         if execution.part is not None:
             resources = Resources(

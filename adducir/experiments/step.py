@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
 from adducir.core.sharding.gathering import scratch_beside
 from adducir.core.yaml import KeyPath
-from adducir.experiments.work import Work, preparing, training
 from adducir.training.artifacts import train_model
 from adducir.training.plan import TrainingPlan
 from adducir.training.preparation import Preparation
@@ -101,10 +100,6 @@ class Step(ABC):
             AdducirError: A record is malformed, the disk is full, and the like.
         """
 
-    def work(self) -> Work | None:
-        """How much there is to do, from sizes that are known without reading; None if not known."""
-        return None
-
     def lines(
         self, verb: str, why: str | None, shown: Callable[[Path], str]
     ) -> Iterable[tuple[str, str]]:
@@ -167,10 +162,6 @@ class PreparationStep(Step):
         current = self.preparation.is_current(self.path)
         return None if current else "those that are there were prepared otherwise"
 
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return preparing(self.preparation)
-
     def make(self, context: "Context") -> None:
         """Make it, by the workers."""
         self.preparation.make(
@@ -218,10 +209,6 @@ class ModelStep(Step):
             return before
         current = self.plan().is_current(self.path)
         return None if current else "the one that is there was trained otherwise"
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return training(self.plan())
 
     def make(self, context: "Context") -> None:
         """Train it."""

@@ -28,7 +28,6 @@ class Preparation:
         version: Raised whenever the same settings would make something else.
         work: Makes it.
         sources: The names of its principal sources by their role.
-        text_bytes: Bytes of the text that is read, by the sizes of files; None if not known.
     """
 
     kind: str
@@ -37,7 +36,6 @@ class Preparation:
     version: int
     work: ExampleWork[Any]
     sources: Sources
-    text_bytes: float | None = None
 
     @property
     def fingerprint(self) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.artifacts import artifact_fingerprint, read_manifest
 from adducir.core.sharding.work import Local
 from adducir.encoders.sources import encoder_source
-from adducir.experiments.grounded_generation.amounts import Amounts, candidates
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,
     CLOSED,
@@ -23,7 +22,6 @@ from adducir.experiments.grounded_generation.loading import (
 )
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
-from adducir.experiments.work import Work
 from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.artifacts import build_by_parts, model_versions
@@ -103,11 +101,6 @@ class PartsStep(ArtifactStep):
             progress=context.progress,
         )
 
-    @property
-    def amounts(self) -> Amounts | None:
-        """What its work is computed from; None where data or models are not here."""
-        return Amounts.of(self.study)
-
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Never called: parts survive a kill."""
         raise NotImplementedError
@@ -152,11 +145,6 @@ class VectorsStep(PartsStep):
             "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
         }
 
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        amounts = self.amounts
-        return None if amounts is None else amounts.vectors()
-
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.hindsight.building import save_vectors
@@ -199,10 +187,6 @@ class CandidatesStep(PartsStep):
         if self.study.recipe.closed.candidates == "vectors":
             found["vectors"] = encoder_source(MINILM, self.study.folder).identity()
         return found
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return candidates(self.study)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
@@ -255,11 +239,6 @@ class ClosedStep(PartsStep):
             "guide": recipe.guide.model_dump(mode="json"),
             "parts": self.parts,
         }
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        amounts, is_first = self.amounts, self.before is None
-        return None if amounts is None else amounts.closed(self.parts, is_first=is_first)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
@@ -327,11 +306,6 @@ class PhaseStep(PartsStep):
     def identities(self) -> Mapping[str, str]:
         """The same, and the closed sets."""
         return {**super().identities(), "closed": read_manifest(self.closed.path).fingerprint}
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        amounts = self.amounts
-        return None if amounts is None else amounts.phase(self.phase)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""

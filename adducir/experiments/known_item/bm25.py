@@ -9,14 +9,12 @@ from pydantic import Field
 
 from adducir.core.recipe import Recipe
 from adducir.core.sharding.work import Local
-from adducir.corpora.sizes import BYTES_PER_DOCUMENT
 from adducir.datasets.spans.record import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
-from adducir.experiments.work import Work
 
 if TYPE_CHECKING:
     from adducir.indexes.candidates import CandidateSet
@@ -55,15 +53,6 @@ class Lexical(RankingSystem):
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.fingerprint_inputs`."""
         return {"bm25": self.bm25.model_dump(mode="json")}
-
-    def work(self, step: Ranking) -> Work | None:
-        """See :meth:`RankingSystem.work`: every context with every candidate, twice for ties."""
-        text = step.data.bytes
-        if text is None:
-            return None
-        count = len(step.data.spans) if step.data.is_read else text / BYTES_PER_DOCUMENT
-        pairs = 2 * count * text / BYTES_PER_DOCUMENT
-        return Work(("memory",), {"memory bytes": text, "memory pairs": pairs})
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """See :meth:`RankingSystem.ranks`."""

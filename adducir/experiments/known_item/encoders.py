@@ -33,7 +33,6 @@ from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
 from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Sharing, Step
-from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
 from adducir.models.artifacts import model_versions
 from adducir.models.sources import RECIPES
 from adducir.training.recipe import Several, listed
@@ -57,14 +56,6 @@ class _Encoder(RankingSystem):
     def base(self, study: Opened) -> str:
         """The model that it begins with."""
         raise NotImplementedError
-
-    def work(self, step: Ranking) -> Work | None:
-        """See :meth:`RankingSystem.work`: contexts and candidates are read."""
-        text, size = step.data.bytes, size_of_model(self.base(step.study), step.study.folder)
-        if text is None:
-            return None
-        precision = step.study.recipe.precision
-        return forward(size, text / BYTES_PER_TOKEN, LONGEST / 2, precision)
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.fingerprint_inputs`."""

@@ -30,15 +30,6 @@ from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK as SCORES
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
-from adducir.experiments.work import (
-    BYTES_PER_TOKEN,
-    LONGEST,
-    PROJECTED,
-    Work,
-    forward,
-    size_of_model,
-    together,
-)
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device, device_kind
 from adducir.models.precision import computing_in
@@ -97,21 +88,6 @@ class _Late(RankingSystem):
     def versions(self) -> Mapping[str, str]:
         """See :meth:`RankingSystem.versions`."""
         return model_versions()
-
-    def work(self, step: Ranking) -> Work | None:
-        """See :meth:`RankingSystem.work`: all text is read, and each token's vector compared.
-
-        Queries have as many tokens as they may, and candidates' vectors lie on the disk meanwhile.
-        """
-        text, compared = step.data.bytes, step.data.compared
-        size = size_of_model(self.model, step.study.folder)
-        if text is None or compared is None or size is None:
-            return None
-        reading, width = self.reading(), size.width if self.kind == "maxsim" else PROJECTED
-        products = 2.0 * width * reading.query_length * compared / BYTES_PER_TOKEN
-        length = min(reading.document_length or LONGEST, LONGEST / 2)
-        read = forward(size, text / BYTES_PER_TOKEN, length, step.study.recipe.precision)
-        return together(read, Work(("networks",), {"products": products}))
 
     def identities(self, step: Ranking) -> Mapping[str, str]:
         """See :meth:`RankingSystem.identities`; larger sets are cut into blocks before batches."""

@@ -24,7 +24,6 @@ from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, tests_of
 from adducir.experiments.seeds import SeededStudy
 from adducir.experiments.step import ArtifactStep, Step, Unknown
-from adducir.experiments.work import Work
 from adducir.models.machine import using_threads
 from adducir.tables.ranks import Runs
 from adducir.tables.table import ResultTable
@@ -130,10 +129,6 @@ class RankStep(ArtifactStep):
     def versions(self) -> Mapping[str, str]:
         """See :meth:`ArtifactStep.versions`."""
         return self._system.versions()
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return self._system.work(self)
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Rank, and write the ranks."""

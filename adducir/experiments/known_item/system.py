@@ -19,7 +19,6 @@ from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.linked import SystemEntry
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
-from adducir.experiments.work import Work
 
 T = TypeVar("T")
 
@@ -120,11 +119,6 @@ class RankingSystem(SystemEntry):
     def versions(self) -> Mapping[str, str]:
         """Versions of the libraries that take part."""
         return {}
-
-    def work(self, step: Ranking) -> Work | None:
-        """How much there is to do; None where that is not known."""
-        del step
-        return None
 
     @abstractmethod
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:

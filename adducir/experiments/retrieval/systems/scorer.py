@@ -12,9 +12,7 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.trained import is_recipe, open_recipe
-from adducir.experiments.work import size_of_model
 from adducir.models.machine import Precision, using_threads
-from adducir.models.sizes import NetworkSize, network_size
 from adducir.rerankers.registry import (
     Reranker,
     identity_of,
@@ -59,13 +57,6 @@ class Scorer:
         if self.training is not None:
             return identity_of(self.training.recipe, self.training.fingerprint)
         return self.reranker.identity
-
-    @property
-    def size(self) -> NetworkSize | None:
-        """The size of its network; None where that is not here."""
-        if self.training is not None:
-            return size_of_model(self.training.recipe.base, self.folder)
-        return network_size(self.reranker.source) if self.reranker.recipe.base else None
 
     @property
     def precision(self) -> Precision:

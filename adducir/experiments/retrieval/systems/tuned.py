@@ -2,9 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +24,6 @@ from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
-from adducir.experiments.work import Work
 from adducir.indexes.lucene_builder import engine_versions
 
 
@@ -192,14 +189,6 @@ class TunedStep(RunStep):
                 "folds": study.folds[self.system].members(study.pool.ids),
             },
         }
-
-    def produced(self) -> Work | None:
-        """See :meth:`RunStep.produced`: the topics are searched with every setting."""
-        step = self.recipe.step(self.system, self.topic_set, self.study)
-        one, settings = step.produced(), prod(map(len, self.tuning.values.values()))
-        if one is None or self.recipe.is_tuned_at_once:
-            return one
-        return replace(one, amounts={name: settings * much for name, much in one.amounts.items()})
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; the tuning is done once for all topic sets."""
