@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build, is_current
+from adducir.core.chunks import HERE, ArtifactWork, Execution, build_in_chunks
 from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
-from adducir.core.sharding.building import Order, build_sharded
-from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.work import ArtifactWork
 from adducir.models.machine import AnyPrecision, Precision, choose_device, using_threads
 from adducir.models.probe import fastest_precision
 
@@ -79,26 +77,27 @@ def build_by_shards(
     execution: Execution = HERE,
     progress: Progress = SILENT,
 ) -> Manifest:
-    """Build an artifact whose shards can be made anywhere; see :mod:`adducir.core.sharding`.
+    """Build an artifact whose shards can be made anywhere; see :mod:`adducir.core.chunks`.
 
     For the rest it is as :func:`build_by_parts`.
 
     Raises:
-        PartMade: ``execution`` asks for a part, and that is made.
         IncompleteError: Some shards cannot be made.
     """
-    order = Order(
-        output,
-        kind,
-        recipe,
-        inputs,
-        builder_version,
-        {**model_versions(), **(versions or {})},
-        sources,
-        rebuild,
-    )
     with using_threads(threads):
-        return build_sharded(order, work, execution, progress)
+        return build_in_chunks(
+            output,
+            work,
+            kind=kind,
+            recipe=recipe,
+            inputs=inputs,
+            builder_version=builder_version,
+            versions={**model_versions(), **(versions or {})},
+            sources=sources,
+            rebuild=rebuild,
+            execution=execution,
+            progress=progress,
+        )
 
 
 def settled_precision(
@@ -128,7 +127,7 @@ def settled_precision(
     for precision in known:
         if is_current(output, fingerprint_in(precision)):
             return precision
-    if execution.part is not None or execution.ray is not None:
+    if execution.ray is not None or execution.slurm is not None:
         raise UsageError(
             "precision 'auto' is what is fastest on a machine, and several may take part here.",
             hint="Give --precision float32 or bfloat16.",

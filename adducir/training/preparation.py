@@ -8,10 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, is_current
+from adducir.core.chunks import HERE, Execution, build_in_chunks
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_path
-from adducir.core.sharding.building import Order, build_sharded
-from adducir.core.sharding.execution import HERE, Execution
 from adducir.training.example_work import ExampleWork
 
 _DIGITS = 16
@@ -65,22 +64,23 @@ class Preparation:
             device: Of a network that takes part; see :func:`adducir.models.machine.choose_device`.
 
         Raises:
-            PartMade, IncompleteError, ArtifactError, MachineError: As
-                :func:`adducir.core.sharding.building.build_sharded`.
+            IncompleteError, ArtifactError, MachineError: As
+                :func:`adducir.core.chunking.building.build_sharded`.
             InputError: The data cannot be read.
         """
-        order = Order(
+        return build_in_chunks(
             path,
-            self.kind,
-            self.recipe,
-            self.inputs,
-            self.version,
-            self.work.versions(),
-            self.sources,
-            rebuild,
+            replace(self.work, device=device, spool=parts_path(path, self.fingerprint)),
+            kind=self.kind,
+            recipe=self.recipe,
+            inputs=self.inputs,
+            builder_version=self.version,
+            versions=self.work.versions(),
+            sources=self.sources,
+            rebuild=rebuild,
+            execution=execution,
+            progress=progress,
         )
-        work = replace(self.work, device=device, spool=parts_path(path, self.fingerprint))
-        return build_sharded(order, work, execution, progress)
 
     @contextmanager
     def there(self, path: Path | None, folder: Path, progress: Progress) -> Iterator[Path]:

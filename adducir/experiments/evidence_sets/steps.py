@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.chunks import Local
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.work import Local
 from adducir.core.source_digests import source_digests
 from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
@@ -64,7 +64,6 @@ class SelectionStep(ArtifactStep):
     version: ClassVar[int] = 2
     verb = "select"
     stage = 2
-    in_shards = True
 
     def __init__(
         self, study: Opened, trial: Trial, selection: Selector, training: Sequence[ModelStep] = ()
@@ -115,8 +114,7 @@ class SelectionStep(ArtifactStep):
                 context.threads,
                 context.batch_tokens,
             )
-            sharding = context.sharding(self.path, is_locked=True)
-            with selected_by_shards(work, sharding, context.progress) as chosen:
+            with selected_by_shards(work, context.chunking(self.path), context.progress) as chosen:
                 return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:

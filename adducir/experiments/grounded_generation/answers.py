@@ -53,7 +53,6 @@ class AnswerStep(ClosedStep):
         super().__init__(study, path, place, before, seed, by_model=by_model)
         self.system = system
         self.is_only_ranked = study.recipe.decode is None
-        self.in_shards = by_model or not self.is_only_ranked
         self.run = place[-1] if before is None else run_name(place[-1], seed)
 
     def recipe(self) -> Mapping[str, Any]:
@@ -95,7 +94,7 @@ class AnswerStep(ClosedStep):
         counts = super().fill_by_parts(folder, parts, context)
         if self.study.recipe.decode is None:
             return counts
-        from adducir.core.sharding.work import Local
+        from adducir.core.chunks import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.decoding import write_answers
 
@@ -116,7 +115,6 @@ class LikelihoodStep(PartsStep):
 
     kind: ClassVar[str] = "target-likelihoods"
     verb = "score"
-    in_shards = True
     stage = 2
 
     def __init__(self, study: Opened, path: Path, answer: AnswerStep) -> None:
@@ -134,7 +132,7 @@ class LikelihoodStep(PartsStep):
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
-        from adducir.core.sharding.work import Local
+        from adducir.core.chunks import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.posterior import likelihoods
         from adducir.models.shards import write_shard

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, read_manifest
-from adducir.core.sharding.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,
@@ -25,7 +25,7 @@ from adducir.experiments.step import ArtifactStep, Step
 from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.artifacts import build_by_parts, model_versions
-from adducir.models.machine import choose_device, using_threads
+from adducir.models.machine import choose_device
 from adducir.models.sources import MINILM
 
 if TYPE_CHECKING:
@@ -82,13 +82,8 @@ class PartsStep(ArtifactStep):
         """See :meth:`ArtifactStep.versions`."""
         return model_versions()
 
-    def make_in(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.make_in`."""
-        with using_threads(context.threads):
-            return self.fill_by_parts(folder, folder, context)
-
-    def publish(self, context: "Context") -> None:
-        """See :meth:`ArtifactStep.publish`."""
+    def make(self, context: "Context") -> None:
+        """See :meth:`Step.make`."""
         build_by_parts(
             self.path,
             lambda folder, parts: self.fill_by_parts(folder, parts, context),
@@ -118,14 +113,14 @@ class PartsStep(ArtifactStep):
         """How a process loads them."""
         return self.study.loading(self.before, self.seed)
 
-    def making(self, context: "Context", *, is_last: bool = True) -> "Making":
+    def making(self, context: "Context") -> "Making":
         """How its shards are made, which are kept until it is there."""
         from adducir.encoders.token_work import Making
 
         key = artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
-        sharding = context.sharding(self.path, is_locked=True, is_last=is_last)
+        chunking = context.chunking(self.path)
         return Making(
-            key, sharding, context.device, context.threads, context.batch_tokens, context.progress
+            key, chunking, context.device, context.threads, context.batch_tokens, context.progress
         )
 
 
@@ -134,7 +129,6 @@ class VectorsStep(PartsStep):
 
     kind: ClassVar[str] = "frozen-vectors"
     verb = "encode"
-    in_shards = True
 
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
@@ -168,11 +162,6 @@ class CandidatesStep(PartsStep):
     kind: ClassVar[str] = "closed-candidates"
     verb = "rank"
 
-    @property
-    def in_shards(self) -> bool:  # type: ignore[override]
-        """Whether vectors rank."""
-        return bool(self.study.recipe.closed.candidates == "vectors")
-
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
@@ -204,7 +193,6 @@ class ClosedStep(PartsStep):
 
     kind: ClassVar[str] = "closed-sets"
     verb = "rank"
-    in_shards = True
     is_only_ranked: bool = True
     parts: tuple[str, ...] = ("train", "validation")
 
@@ -258,8 +246,7 @@ class ClosedStep(PartsStep):
         every = self.study.data.problem().contexts
         names = tuple(every[number].id for number in request.contexts)
         load = partial(request_of, *given)
-        making = self.making(context, is_last=self.is_only_ranked)
-        return closed_sets(Loader(load, Local(request)), names, making)
+        return closed_sets(Loader(load, Local(request)), names, self.making(context))
 
     def read(self) -> "ClosedSets":
         """What stands in its file."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
+from adducir.core.chunks import Local
 from adducir.core.recipe import Recipe
-from adducir.core.sharding.work import Local
 from adducir.datasets.spans.record import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
@@ -47,7 +47,6 @@ class Lexical(RankingSystem):
         bm25: Its parameters and the analysis.
     """
 
-    in_shards: ClassVar[bool] = True
     bm25: LexicalPart
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
@@ -67,8 +66,7 @@ class Lexical(RankingSystem):
             context.threads,
             LEXICAL_BLOCK,
         )
-        sharding = context.sharding(step.path, is_locked=True)
-        return ranked(work, tasks, sharding, context.progress)
+        return ranked(work, tasks, context.chunking(step.path), context.progress)
 
 
 class LexicalRanker:

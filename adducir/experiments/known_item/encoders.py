@@ -6,17 +6,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
 from adducir.core.absent import gathering
+from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
-from adducir.core.sharding.gathering import PartMade, Sharding
-from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.core.unread import may_read
 from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded, file_path
@@ -42,8 +41,6 @@ Pooling = Literal["first", "mean", "pooler"]
 
 class _Encoder(RankingSystem):
     """A dual encoder."""
-
-    in_shards: ClassVar[bool] = True
 
     def source(self, step: Ranking) -> EncoderSource:
         """The encoder, which must be there."""
@@ -97,7 +94,7 @@ class _Encoder(RankingSystem):
             threads=context.threads,
             tokens=context.batch_tokens,
         )
-        own = context.sharding(step.path, is_locked=True)
+        own = context.chunking(step.path)
         with step.keeping(context) as kept:
             return by_encoder(work, tasks, kept, own, context.progress)
 
@@ -314,8 +311,8 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
 def by_encoder(
     work: SpanWork,
     tasks: Sequence[SpanTask],
-    kept: Sharding,
-    own: Sharding,
+    kept: Chunking,
+    own: Chunking,
     progress: Progress = SILENT,
 ) -> GoldRanks:
     """The ranks that a dual encoder gives.
@@ -329,17 +326,11 @@ def by_encoder(
     """
     with ExitStack() as stack:
 
-        def rows(sides: Sides, sharding: Sharding) -> Rows:
+        def rows(sides: Sides, chunking: Chunking) -> Rows:
             one = replace(work, sides=sides)
-            made = sharding.made(sharding.folder(one), one, progress)
-            return Rows(one, stack.enter_context(made))
+            return Rows(one, stack.enter_context(chunking.made(one, progress)))
 
-        try:
-            candidates = rows("candidates", kept)
-        except PartMade:
-            with suppress(PartMade):  # contexts need not wait for other parts' candidates
-                rows("contexts", own)
-            raise
+        candidates = rows("candidates", kept)
         contexts = rows("contexts", own)
         found = []
         for task in tasks:

@@ -4,12 +4,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.corpora.references import expanded
 from adducir.datasets.spans.record import context
 from adducir.encoders.filed_ranks import PART as BLOCK
@@ -52,7 +52,6 @@ class _Late(RankingSystem):
         lengths: Tokens that are read.
     """
 
-    in_shards: ClassVar[bool] = True
     lengths: LengthPart = LengthPart()
 
     @property
@@ -103,7 +102,7 @@ class _Late(RankingSystem):
             late = replace(late, model=Local(late.load(choose_device(device))))
         given = device, context.threads, context.batch_tokens, context.progress
         of_system = [step.data.identity, self.fingerprint_inputs(study), self.identities(step)]
-        own = context.sharding(step.path, is_locked=True)
+        own = context.chunking(step.path)
         with step.keeping(context) as kept:
             of_candidates = Making(fingerprint(of_system), kept, *given)
             of_contexts = Making(step.key(), own, *given)
@@ -288,7 +287,7 @@ def by_late_interaction(
     read_contexts, cut = Loader(partial(late.contexts, read)), (BLOCK, SHARDS, LEAST)
     with (
         encoded(Loader(late.candidates), of_candidates, kept, *cut) as (candidates, _),
-        encoded(read_contexts, of_contexts, own, *cut, more=True) as (contexts, beside),
+        encoded(read_contexts, of_contexts, own, *cut) as (contexts, beside),
     ):
         load = partial(LateRanker, late, candidates, contexts)
         key = fingerprint([own.key, candidates.names, contexts.names])

@@ -138,7 +138,6 @@ class DenseStep(IndexStep):
 
     engine = "dense"
     kind = KIND
-    in_shards = True
 
     def __init__(
         self,

@@ -138,7 +138,6 @@ class WeightsStep(Step):
     inputs: list[ModelStep]
     reads: list[tuple[str | int, ...]]
     verb = "weight"
-    in_shards = True
 
     @property
     def path(self) -> Path:  # type: ignore[override]

@@ -176,7 +176,6 @@ class InvertedStep(IndexStep):
         self.place = ("indexes", name)
         self.kind = KINDS[engine]
         self.engine = self._engine = engine
-        self.in_shards = engine == "memory"
         self._given: IndexSettings = settings
         with suppress(NotRead):  # what a dry run leaves unread is asked for when it matters
             _ = self.fingerprint
@@ -231,10 +230,7 @@ class InvertedStep(IndexStep):
 
     def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""
-        # Workers of one machine gain nothing: one process analyses texts in many threads.
-        alone = context.ray is None and context.part is None
-        execution = replace(context.execution, workers=1) if alone else context.execution
-        return builder(self._engine, execution)(
+        return builder(self._engine)(
             self.corpus,
             self.path,
             self._settings,

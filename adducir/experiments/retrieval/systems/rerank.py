@@ -188,7 +188,7 @@ class Rerank(TunableSystem):
     ) -> Reranked:
         """The candidates of a topic set, reranked to the greatest depth."""
         step = self.step(name, topic_set, study)
-        make = partial(step.rerank, context, is_last=False)
+        make = partial(step.rerank, context)
         return context.opened(("reranked", name, topic_set), make, lambda _: None)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
@@ -204,7 +204,6 @@ class Rerank(TunableSystem):
 class RerankStep(RunStep):
     """A run whose best documents are reranked."""
 
-    in_shards = True
     recipe: Rerank
 
     def __init__(
@@ -237,12 +236,12 @@ class RerankStep(RunStep):
             "topics": self.topics.identity(),
         }
 
-    def rerank(self, context: Context, *, is_last: bool = True) -> Reranked:
-        """The candidates, reranked; whether nothing else of the run is made in shards."""
+    def rerank(self, context: Context) -> Reranked:
+        """The candidates, reranked."""
         candidates = of_topics(self.base.read(), self.topics)
         names = self.system, self.tag
         given = candidates, self.topics, self.index, names, self.path, context
-        return self.scorer.run(*given, is_last=is_last)
+        return self.scorer.run(*given)
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; how the candidates were found is handed on."""

@@ -103,8 +103,6 @@ class Scorer:
         names: tuple[str, str],
         path: Path,
         context: Context,
-        *,
-        is_last: bool = True,
     ) -> Reranked:
         """Rerank a run; scores are kept in the study, and known ones are not computed again.
 
@@ -112,7 +110,6 @@ class Scorer:
             index: Has the documents' texts.
             names: Of the system, and of its run.
             path: Of the run.
-            is_last: Whether nothing else of that run is made in shards.
 
         Raises:
             ArtifactError: The model is not the one that was planned.
@@ -141,7 +138,7 @@ class Scorer:
                 tag=names[1],
                 cache=self.folder / "rerankers" / ".scores",
                 threads=context.threads,
-                sharding=context.sharding(path, is_last=is_last),
+                chunking=context.chunking(path, keep=False),
                 progress=context.progress,
             )
         found.settings["name"] = self.by

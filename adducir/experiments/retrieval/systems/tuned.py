@@ -134,7 +134,6 @@ class TunedStep(RunStep):
     """The held-out rankings of one topic set; the topics of all sets are tuned together."""
 
     verb = "tune"
-    in_shards = True
     recipe: TunableSystem
 
     @classmethod
@@ -215,7 +214,7 @@ class TunedStep(RunStep):
             requested.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
-            sharding=context.sharding(self._first_path),
+            chunking=context.chunking(self._first_path),
             progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)
