@@ -29,7 +29,7 @@ import torch
 from peers import in_turn, report, run_apart
 from synthetic import vocabulary, zipf_words
 
-from adducir.core.sharding.work import Local
+from adducir.core.chunks import Local
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.datasets.grounded.contexts import GroundedContext
@@ -45,8 +45,6 @@ from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network
 from adducir.models.machine import Precision
-from adducir.models.sizes import network_size
-from adducir.models.sources import MINILM, model_source
 
 DEPTH = 20
 
@@ -188,10 +186,14 @@ def arithmetic(of: Round, rounds: int) -> None:
 
     Their ratio is the most that encoding in single precision can still gain.
     """
-    size, passages = network_size(model_source(MINILM)), of.data.retriever_passages
-    assert size is not None and isinstance(passages, Live)
+    passages = of.data.retriever_passages
+    assert isinstance(passages, Live)
     lengths = [len(one) for one in passages.inputs]
-    count = sum(size.operations(length, length) for length in lengths)
+    # MiniLM: 6 layers of width 384, 1,536 within; two operations for each weight and token, and
+    # attention (Kaplan et al. 2020, table 1).
+    layers, width, inner = 6, 384, 1536
+    weights = 4 * width**2 + 2 * width * inner
+    count = sum(layers * n * (2 * weights + 4 * width * n) for n in lengths)
     one, other = torch.randn(2048, 1536), torch.randn(1536, 384)
     product = 2.0 * 2048 * 1536 * 384
 

@@ -98,8 +98,7 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     import numpy as np
     import transformers
 
-    from adducir.core.sharding.gathering import Sharding
-    from adducir.core.sharding.work import Local
+    from adducir.core.chunks import Chunking, Local
     from adducir.encoders.token_work import Making
     from adducir.experiments.known_item.late import Late, by_late_interaction
     from adducir.experiments.known_item.system import ContextRecipe
@@ -134,7 +133,7 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
 
     def ranked(tasks: list[SpanTask]) -> GoldRanks:
         late = Late(source, reading, "float32", tasks.copy, model, Local(tasks))
-        how = Making("", Sharding(folder / f"{len(tasks[0].texts)}", is_locked=True), "cpu")
+        how = Making("", Chunking(folder / f"{len(tasks[0].texts)}", keep=True), "cpu")
         return by_late_interaction(late, tasks, ContextRecipe(), how, how)
 
     ranked([task(64)])

@@ -54,9 +54,8 @@ def deepct_expand(
 ) -> None:
     """Predict every word's weight in a corpus and write its words repeated by them.
 
-    Every document is written, with all its fields and the field `weighted`. The weights are made
-    in shards: work that was killed resumes, several processes, jobs of an array (--part) or a Ray
-    cluster can make them, and another rendering of the same weights costs no prediction.
+    Every document is written, with all its fields and the field `weighted`. Work that
+    was killed resumes; another rendering of the same weights costs no prediction.
     """
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus

@@ -4,8 +4,6 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-from adducir.cli import options
-from adducir.cli.effects import with_any
 from adducir.cli.parameters import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND
 
@@ -18,18 +16,12 @@ _SIGNS = {"ok": "ok", "note": "note", "missing": "MISSING"}
 
 def doctor(
     as_json: Annotated[bool, option("Print what is found as JSON.", "--json")] = False,
-    measure: Annotated[
-        bool, option("Time short benchmarks instead, about a minute, for --dry-run's estimates.")
-    ] = False,
-    device: Annotated[options.Device, with_any("measure")] = "auto",
 ) -> int:
     """Check the installation, and say how to fix what is missing.
 
     Every part is really tried: Java is started, and packages that Adducir uses are imported. The
     exit code is 1 where something is missing that Adducir cannot do without, 0 otherwise.
     """
-    if measure:
-        return _measure(device, as_json=as_json)
     from adducir.cli.checks import all_checks, import_packages
     from adducir.cli.console import open_progress, show
 
@@ -56,30 +48,6 @@ def doctor(
     if not as_json:
         show(f"\nMissing: {', '.join(missing)}." if missing else "\nNothing needed is missing.")
     return EXIT_PROBLEMS_FOUND if missing else 0
-
-
-def _measure(device: str, *, as_json: bool) -> int:
-    """Measure this machine, keep the figures and show them."""
-    from adducir.cli.console import open_progress, show
-    from adducir.cli.measured import rate_lines
-    from adducir.core.rates import keep_rates
-    from adducir.experiments.measuring import measure
-
-    if device != "auto":
-        from adducir.models.machine import choose_device
-
-        choose_device(device)  # an error now, not after the parts that need no device
-    with open_progress() as progress:
-        rates, failed = measure(device, progress)
-        path = keep_rates(rates)
-        for what in failed:
-            progress.note(f"not measured: {what}")
-    if as_json:
-        show(json.dumps(asdict(rates), indent=2))
-    else:
-        show("\n".join(rate_lines(rates)))
-        show(f"Kept in {path}." if path is not None else "Not kept: there is no cache folder.")
-    return EXIT_PROBLEMS_FOUND if failed else 0
 
 
 def line(finding: "Finding") -> str:

@@ -52,8 +52,7 @@ def encode(
 ) -> None:
     """Encode a corpus, or contexts and spans, into vectors.
 
-    The vectors are made in shards: work that was killed resumes, and several processes, jobs of an
-    array (--part) or a Ray cluster can make them. A digest ties them to their docnos.
+    Work that was killed resumes. A digest ties the vectors to their docnos.
     """
     if (corpus is None) == (spans is None):
         raise UsageError("give one of --corpus and --spans.")

@@ -31,9 +31,6 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     Returns:
         The exit code.
     """
-    if type(error).__name__ == "PartMade":  # of adducir.core.sharding, which need not be imported
-        print(visible(str(error)), file=sys.stderr)
-        return 0
     quiet = _quiet_exit(error)
     if quiet is not None:
         return quiet

@@ -8,10 +8,6 @@ EXAMPLES = {
         "adducir index bundled:arguments --fields conclusion,premise -o indexes/arguments",
         "adducir index vaswani --engine memory --output indexes/vaswani",
     ),
-    "finish": (
-        "adducir finish indexes/vaswani",
-        "adducir finish indexes/vaswani --merge",
-    ),
     "search": (
         "adducir search -i indexes/arguments -t bundled:topics -o runs/bm25.trec.gz",
         "adducir search -i indexes/arguments -t bundled:topics --feedback rm3 --k1 1.2 -o rm3.trec",
@@ -62,11 +58,6 @@ EXAMPLES = {
     "train": (
         "adducir train encoders/egret.yaml",
         "adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1",
-    ),
-    "prepare": (
-        "adducir prepare deepct/argsme-c-all.yaml --workers 8 -o deepct/argsme.prepared",
-        "adducir prepare deepct/argsme-c-all.yaml --part $SLURM_ARRAY_TASK_ID/8 "
-        "-o deepct/argsme.prepared",
     ),
     "encode": (
         "adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus",

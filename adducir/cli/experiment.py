@@ -7,6 +7,7 @@ from adducir.cli import options
 from adducir.cli.effects import without
 from adducir.cli.outputs import RESULTS, SOURCE
 from adducir.cli.parameters import argument, option
+from adducir.cli.shards import ShardOptions, shards_if
 from adducir.core.errors import UsageError
 
 
@@ -31,50 +32,13 @@ def experiment(
         option("Processes that make independent steps at once.", "-j", min=1),
         without("dry_run"),
     ] = 1,
-    workers: Annotated[
-        int,
-        option("Processes that make the shards of one step: one per core, or one per GPU.", min=1),
-        without("dry_run"),
-    ] = 1,
-    ray: Annotated[
-        str | None,
-        option("Make shards on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
-        without("dry_run"),
-    ] = None,
-    part: Annotated[
-        str | None,
-        option(
-            "Make what can be made now of part I of N, and stop: for the jobs of an array, given "
-            "again until all is made.",
-            metavar="I/N",
-        ),
-        without("dry_run"),
-    ] = None,
-    processes: Annotated[
-        int,
-        option("Processes of this machine that train one model together, one per GPU.", min=1),
-        without("dry_run"),
-    ] = 1,
-    batch_tokens: Annotated[
-        int | None,
-        option(
-            "Padded tokens in a batch of what networks compute, trainings aside. Figures depend "
-            "on it in their last digits.",
-            min=1,
-            shown="2,048 on a CPU, 16,384 on a GPU",
-        ),
-        without("dry_run"),
-    ] = None,
-    mixed_devices: Annotated[
-        bool,
-        option("Accept shards that unlike kinds of devices made; the manifest says which."),
-        without("dry_run"),
-    ] = False,
     allow_code: Annotated[
         bool, option("Let Python code that the file names run; once a study."), without("dry_run")
     ] = False,
-    format_name: Annotated[options.TableFormat, without("dry_run"), without("part")] = None,
-    output: Annotated[options.Output, without("part")] = None,
+    format_name: Annotated[options.TableFormat, without("dry_run")] = None,
+    output: options.Output = None,
+    *,
+    shards: Annotated[ShardOptions, shards_if(without("dry_run"))],
 ) -> None:
     """Run an experiment file: build what is missing, evaluate, test and print the table.
 
@@ -89,12 +53,7 @@ def experiment(
         threads=threads,
         device=device,
         jobs=jobs,
-        workers=workers,
-        ray=ray,
-        part=part,
-        processes=processes,
-        batch_tokens=batch_tokens,
-        mixed_devices=mixed_devices,
+        shards=shards,
         allow_code=allow_code,
         format_name=format_name,
         output=output,
@@ -110,56 +69,23 @@ def run(
     threads: int | None = None,
     device: str = "auto",
     jobs: int = 1,
-    workers: int = 1,
-    ray: str | None = None,
-    part: str | None = None,
-    processes: int = 1,
-    batch_tokens: int | None = None,
-    mixed_devices: bool = False,
+    shards: ShardOptions | None = None,
     allow_code: bool = False,
     format_name: str | None = None,
     output: Path | None = None,
 ) -> None:
     """Run an experiment file and print its table, or its plan for a dry run."""
     from adducir.cli.console import near, open_progress, show
-    from adducir.cli.shards import PartOptions
     from adducir.cli.tables import show_table
-    from adducir.core.rates import kept_rates
     from adducir.experiments.context import Resources
-    from adducir.experiments.estimates import MEASURE
-    from adducir.experiments.experiment import (
-        make_part_of_experiment,
-        plan_experiment,
-        run_experiment,
-    )
-    from adducir.experiments.measuring import this_machine
+    from adducir.experiments.experiment import plan_experiment, run_experiment
 
-    execution = PartOptions(workers, part, ray).execution()  # refuses what excludes each other
+    shards = shards or ShardOptions()
+    resources = Resources(threads, device, shards.batch_tokens, shards.execution())
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
-            rates = kept_rates(this_machine())
-            lines = [*plan.lines(rates), *plan.notes()]
-            if rates is None and not plan.is_made:
-                lines.append(MEASURE)
-            show("\n".join(lines), output)
-            return
-        if execution.part is not None:
-            resources = Resources(
-                threads,
-                device,
-                workers,
-                ray,
-                processes,
-                batch_tokens,
-                mixed_devices,
-                execution.part,
-                command=execution.command,
-            )
-            made = make_part_of_experiment(
-                plan, resources, jobs=jobs, allow_code=allow_code, progress=progress
-            )
-            progress.note(made.line(file))
+            show("\n".join([*plan.lines(), *plan.notes()]), output)
             return
         if output is not None and plan.study.tables > 1:
             raise UsageError(
@@ -167,17 +93,7 @@ def run(
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
         outcome = run_experiment(
-            plan,
-            threads=threads,
-            device=device,
-            jobs=jobs,
-            workers=workers,
-            ray=ray,
-            processes=processes,
-            batch_tokens=batch_tokens,
-            mixed_devices=mixed_devices,
-            allow_code=allow_code,
-            progress=progress,
+            plan, resources=resources, jobs=jobs, allow_code=allow_code, progress=progress
         )
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():

@@ -32,7 +32,6 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
-    "finish": Entry("Put together what several jobs made by --part.", CORE),
     "search": Entry("Search an index for every topic and write a TREC run.", CORE),
     "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),
@@ -49,9 +48,6 @@ COMMANDS = {
         "Run an experiment file: build what is missing, evaluate, test and print the table.", CORE
     ),
     "train": Entry("Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS),
-    "prepare": Entry(
-        "Prepare what a recipe's examples are made of, for it and for others that share it.", MODELS
-    ),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS),
     "deepct evaluate": Entry(
         "Measure how well a term weighter recovers the reference terms of passages held out.",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import where, without
-from adducir.cli.index_dense import MEMORY, Dense, DenseShards, build_dense
+from adducir.cli.index_dense import Dense, DenseShards, build_dense
 from adducir.cli.outputs import ARTIFACT, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
@@ -85,16 +85,6 @@ def index(
         LEXICAL,
         without("weights"),
     ] = False,
-    keep_parts: Annotated[
-        int | None,
-        option(
-            "Keep the index in parts of so many documents, of which a search holds one at a time.",
-            metavar="DOCUMENTS",
-            min=1,
-            panel=KEPT,
-        ),
-        MEMORY,
-    ] = None,
     docno_field: options.DocnoField = None,
     format_name: options.CorpusFormat = None,
     engine: Annotated[
@@ -143,11 +133,7 @@ def index(
             weights=weights,
             separate_fields=separate_fields,
         )
-        build = builder(
-            "memory" if engine == "memory" or weights is not None else "lucene",
-            shards.execution(),
-            keep_parts,
-        )
+        build = builder("memory" if engine == "memory" or weights is not None else "lucene")
         manifest = build(
             corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
         )
@@ -159,8 +145,7 @@ def summary(manifest: "Manifest") -> str:
     counts = manifest.counts
     empty = counts.get("empty", 0)
     without = f" ({empty:,} without text, which cannot be found)" if empty else ""
-    parts = f", in {counts['parts']:,} parts" if counts.get("parts", 1) > 1 else ""
     return (
         f"{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
-        f"{counts['tokens']:,} tokens{parts}"
+        f"{counts['tokens']:,} tokens"
     )

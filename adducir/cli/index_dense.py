@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import options
-from adducir.cli.effects import Effect, where
+from adducir.cli.effects import where
 from adducir.cli.parameters import option
 from adducir.cli.shards import ShardOptions, shards_if
 from adducir.core.errors import UsageError
@@ -17,17 +17,7 @@ if TYPE_CHECKING:
 
 PANEL = "Dense (--engine dense)"
 DENSE = where("engine", "dense")
-MEMORY = Effect(
-    "without --engine memory",
-    lambda values: values.get("engine") == "memory" or values.get("weights") is not None,
-)
-SHARDED = Effect(
-    f"{MEMORY.otherwise} or dense",
-    lambda values: MEMORY.holds(values) or DENSE.holds(values),
-)
-DenseShards = Annotated[
-    ShardOptions, shards_if(DENSE, PANEL, workers=SHARDED, part=SHARDED, ray=SHARDED)
-]
+DenseShards = Annotated[ShardOptions, shards_if(DENSE, PANEL)]
 
 
 @dataclass(frozen=True, kw_only=True)

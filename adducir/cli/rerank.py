@@ -63,15 +63,14 @@ def rerank(
     """Rerank the top documents of a run with a neural model.
 
     Documents below the depth keep their order, below. Scores are kept by model, query text and
-    document text: a deeper rerank computes only what is new. Topics are reranked in shards: work
-    that was killed resumes, and several processes, jobs of an array or a Ray cluster can do it.
+    document text: a deeper rerank computes only what is new. Work that was killed resumes.
     """
     if (index is None) == (corpus is None):
         raise UsageError("give one of --index and --corpus, which the texts come from.")
 
     from adducir.cli.console import near, open_progress
+    from adducir.core.chunks import Chunking, scratch_beside
     from adducir.core.folders import study_folder
-    from adducir.core.sharding.gathering import Sharding, scratch_beside
     from adducir.corpora.topics import load_topics
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker
@@ -99,7 +98,7 @@ def rerank(
             tag=options.tag_of(output, tag),
             cache=kept,
             threads=threads,
-            sharding=Sharding(output, shards.execution()),
+            chunking=Chunking(output, shards.execution()),
             progress=progress,
         )
         write_run(found.run, output, _metadata(run, found), topics=queries.qids)

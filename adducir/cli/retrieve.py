@@ -62,9 +62,8 @@ def retrieve(
     """Rank the candidates of masked contexts with an encoder.
 
     Writes a run with the best candidates of each context, or the file that RELiC's leaderboard
-    takes for its hidden test set: the numbers of the 100 best passages of each quotation. Contexts
-    and candidates are encoded in shards: work that was killed resumes, and several processes, jobs
-    of an array or a Ray cluster can do it.
+    takes for its hidden test set: the numbers of the 100 best passages of each quotation. Work
+    that was killed resumes.
     """
     if (relic is None) == (not spans):
         raise UsageError("give one of --spans and --relic.")
@@ -73,7 +72,7 @@ def retrieve(
         raise UsageError(f"a submission has {_submitted()} candidates of each, and no tag.")
 
     from adducir.cli.console import near, note, open_progress
-    from adducir.core.sharding.gathering import Sharding
+    from adducir.core.chunks import Chunking
     from adducir.encoders.ranking import relic_rankings, run_tasks
     from adducir.encoders.sources import encoder_source
     from adducir.encoders.span_work import SpanWork, scored_by_shards
@@ -89,11 +88,10 @@ def retrieve(
         threads=threads,
         tokens=shards.batch_tokens,
     )
-    sharding = Sharding(output, shards.execution())
     with (
         open_progress() as progress,
         using_threads(threads),
-        scored_by_shards(work, sharding, progress) as scored,
+        scored_by_shards(work, Chunking(output, shards.execution()), progress) as scored,
     ):
         if relic is not None and submits:
             from adducir.datasets.quotations import read_relic, write_submission

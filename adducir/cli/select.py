@@ -39,11 +39,10 @@ def select(
 
     Passages are encoded once a question; the set is found by beam search in the vector space. Where
     nothing else is asked for, settings are those chosen on the recipe's validation questions. Work
-    that was killed resumes; several processes, jobs of an array or a Ray cluster can do it.
+    that was killed resumes.
     """
     from adducir.cli.console import note, open_progress
-    from adducir.core.sharding.gathering import Sharding
-    from adducir.core.sharding.work import Local
+    from adducir.core.chunks import Chunking, Local
     from adducir.datasets.evidence_sets.record_files import questions_in
     from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads
@@ -63,6 +62,6 @@ def select(
             threads,
             shards.batch_tokens,
         )
-        with selected_by_shards(work, Sharding(output, shards.execution()), progress) as chosen:
+        with selected_by_shards(work, Chunking(output, shards.execution()), progress) as chosen:
             count = write_selected(chosen, output)
     note(f"wrote {output}: sets for {count:,} questions")

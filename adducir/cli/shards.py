@@ -1,10 +1,7 @@
-"""The options of commands whose work is made in shards, and who finishes what parts began."""
+"""The options of commands whose work is made in chunks."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from typer.models import OptionInfo
@@ -13,72 +10,44 @@ from adducir.cli.effects import Effect
 from adducir.cli.parameters import Several, keyword, option
 
 if TYPE_CHECKING:
-    from adducir.core.sharding.execution import Execution
-
-words_of_command: ContextVar[tuple[str, ...]] = ContextVar("the words of the command", default=())
-"""Set where a command line is run."""
-_only_finishes: ContextVar[bool] = ContextVar("only puts shards together", default=False)
-_PART = "--part"
+    from adducir.core.chunks import Execution
 
 
 @dataclass(frozen=True)
-class PartOptions:
-    """Who makes shards; nothing of it determines the result."""
+class WorkerOptions:
+    """Who makes chunks; nothing of it determines the result."""
 
     workers: Annotated[
         int,
-        option("Processes that make shards side by side: one per core, or one per GPU.", min=1),
+        option("Processes that work side by side: one per core, or one per GPU.", min=1),
     ] = 1
-    part: Annotated[
-        str | None,
-        option(
-            "Make only part I of N, and stop: for the jobs of an array. `adducir finish` puts the "
-            "parts together.",
-            metavar="I/N",
-        ),
-    ] = None
     ray: Annotated[
         str | None,
-        option("Make shards on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
+        option("Work on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
+    ] = None
+    slurm: Annotated[
+        str | None,
+        option(
+            "Work in Slurm jobs; --workers limits how many at a time. Settings as submitit has "
+            "them, as in partition=gpu,timeout_min=60.",
+            metavar="KEY=VALUE,...",
+        ),
     ] = None
 
     def execution(self) -> "Execution":
-        """Who makes the shards.
+        """Who makes the chunks.
 
         Raises:
-            UsageError: ``part`` is none, or options exclude each other.
+            UsageError: Options exclude each other.
         """
-        from adducir.core.sharding.execution import Execution
-        from adducir.core.sharding.executors.part import Part
+        from adducir.core.chunks import Execution
 
-        return Execution(
-            self.workers,
-            None if self.part is None else Part.parse(self.part),
-            self.ray,
-            only_finish=_only_finishes.get(),
-            command=without_part(words_of_command.get()),
-        )
+        return Execution(self.workers, self.ray, self.slurm)
 
 
 @dataclass(frozen=True)
-class DeviceOptions(PartOptions):
-    """The same, where a network may take part."""
-
-    mixed_devices: Annotated[
-        bool,
-        option(
-            "Accept shards that unlike kinds of devices made; the manifest says which.",
-        ),
-    ] = False
-
-    def execution(self) -> "Execution":
-        """Who makes the shards; see :meth:`PartOptions.execution`."""
-        return replace(super().execution(), mixed_devices=self.mixed_devices)
-
-
-@dataclass(frozen=True)
-class ShardOptions(DeviceOptions):
-    """How shards are made that a network computes."""
+class ShardOptions(WorkerOptions):
+    """How chunks are made that a network computes."""
 
     batch_tokens: Annotated[
         int | None,
@@ -90,44 +59,20 @@ class ShardOptions(DeviceOptions):
     ] = None
 
 
-def shards_if(effect: Effect, panel: str, **others: Effect) -> Several:
+def shards_if(effect: Effect, panel: str | None = None) -> Several:
     """The options of :class:`ShardOptions` under a condition; part of a parameter's annotation.
 
     Args:
         panel: The panel of the help that shows them.
-        others: Options with a condition of their own; these stand in the panel of all options.
     """
 
-    def marked(name: str, annotation: Any) -> Any:
+    def marked(annotation: Any) -> Any:
         kind, *marks = get_args(annotation)
         for number, mark in enumerate(marks):
             if isinstance(mark, OptionInfo):
                 marks[number] = copy(mark)
-                marks[number].rich_help_panel = None if name in others else panel
-        return Annotated[kind, *marks, others.get(name, effect)]
+                marks[number].rich_help_panel = panel
+        return Annotated[kind, *marks, effect]
 
-    parameters = [
-        keyword(one.name, marked(one.name, one.type), one.default) for one in fields(ShardOptions)
-    ]
+    parameters = [keyword(one.name, marked(one.type), one.default) for one in fields(ShardOptions)]
     return Several(tuple(parameters), ShardOptions)
-
-
-def without_part(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a command without ``--part I/N``."""
-    rest, kept = iter(words), []
-    for word in rest:
-        if word == _PART:
-            next(rest, None)
-        elif not word.startswith(f"{_PART}="):
-            kept.append(word)
-    return tuple(kept)
-
-
-@contextmanager
-def only_finishing() -> Iterator[None]:
-    """Inside the block commands make no shards: they put together those that are made."""
-    token = _only_finishes.set(True)
-    try:
-        yield
-    finally:
-        _only_finishes.reset(token)

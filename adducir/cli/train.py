@@ -19,19 +19,12 @@ def train(
     changes: options.Changes = None,
     device: options.Device = "auto",
     threads: options.TrainingThreads = None,
-    processes: Annotated[
-        int, option("Processes of this machine that train together, one per GPU.", min=1)
-    ] = 1,
     examples: Annotated[
         Path | None,
         option(
             "Keep the examples there, for trainings that learn from the same ones.",
             metavar="FOLDER",
         ),
-    ] = None,
-    prepared: Annotated[
-        Path | None,
-        option("What `adducir prepare` made; made and kept there if missing.", metavar="FOLDER"),
     ] = None,
     workers: Annotated[
         int, option("Processes that prepare the examples, where a kind does so in shards.", min=1)
@@ -45,45 +38,29 @@ def train(
     killed goes on from its last snapshot, at most a minute back; a model that is there already and
     would be trained with the same settings is not rebuilt.
 
-    On several machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
+    On several GPUs or machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
     """
     from adducir.cli.console import near, note, open_progress, show
-    from adducir.core.origins import may_replace_anything
+    from adducir.core.chunks import Execution
     from adducir.core.progress import SILENT
-    from adducir.core.sharding.execution import Execution
     from adducir.training.artifacts import train_model
     from adducir.training.kinds import open_training
-    from adducir.training.launching import launch
-    from adducir.training.processes import is_first_launched, is_launched
+    from adducir.training.processes import is_first_launched
 
     target = output or recipe.with_suffix("")
     changed = options.training_changes(changes, threads)
     is_shown = is_first_launched()
     with open_progress() if is_shown else nullcontext(SILENT) as progress:
         plan = open_training(recipe, changed, progress=progress)
-        # The processes have progress of their own.
-        starts = processes > 1 and not is_launched() and (rebuild or not plan.is_current(target))
-        manifest = (
-            None
-            if starts
-            else train_model(
-                plan,
-                target,
-                device=device,
-                examples=examples,
-                prepared=prepared,
-                execution=Execution(workers=workers),
-                rebuild=rebuild,
-                progress=progress,
-            )
+        manifest = train_model(
+            plan,
+            target,
+            device=device,
+            examples=examples,
+            execution=Execution(workers=workers),
+            rebuild=rebuild,
+            progress=progress,
         )
-    if manifest is None:
-        given = {"output": target, "device": device, "examples": examples, "prepared": prepared}
-        words = [f"--{name}={value}" for name, value in given.items() if value is not None]
-        words += [f"--workers={workers}", *(f"--set={change}" for change in changed)]
-        words += ["--rebuild"] * rebuild + ["--force"] * may_replace_anything()
-        launch(["train", str(recipe), *words], processes)
-        return
     if not is_shown:
         return
     counts = manifest.counts

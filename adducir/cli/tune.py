@@ -9,7 +9,7 @@ from adducir.cli import tune_options as opts
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import FILES, SOURCE
 from adducir.cli.parameters import option
-from adducir.cli.shards import PartOptions
+from adducir.cli.shards import WorkerOptions
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,21 +31,20 @@ def tune(
     *,
     system: opts.System,
     division: opts.Division,
-    shards: PartOptions,
+    shards: WorkerOptions,
 ) -> None:
     """Tune parameters by cross-validated grid search.
 
     For each fold the setting with the best mean over the topics of all other folds is chosen.
     Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
     map, the settings, the folds, and the pooled run, to be evaluated like any other. Settings are
-    tried in shards: work that was killed resumes, and several processes, jobs of an array or a Ray
-    cluster can do it.
+    tried in chunks, here or by several workers: work that was killed resumes.
     """
     rule = division.rule(several=len(topics) > 1)
 
     from adducir.cli.console import open_progress, show
+    from adducir.core.chunks import Chunking
     from adducir.core.results import refuse_other_folder
-    from adducir.core.sharding.gathering import Sharding
     from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.pool import Pool
     from adducir.experiments.tuning.report import write_report
@@ -66,7 +65,7 @@ def tune(
             objective,
             negative=negative_grades,
             tag=output.name,
-            sharding=Sharding(output, shards.execution()),
+            chunking=Chunking(output, shards.execution()),
             progress=progress,
         )
         files = write_report(tuning, output, progress=progress)

@@ -11,7 +11,6 @@ from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
-from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.topics import load_topics
 from adducir.deepct.cutting import Cutter, cutter
 from adducir.deepct.examples import (
@@ -128,7 +127,6 @@ class OpenedRecipe:
             VERSION,
             work,
             {"corpus": [corpus.source]},
-            bytes_of_corpus(corpus),
         )
 
     def examples(

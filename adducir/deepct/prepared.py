@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.sharding.work import WorkerPlace
+from adducir.core.executors import Place
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.cutting import Cut, CutSettings, cutter
 from adducir.deepct.passages import remembering
@@ -95,7 +95,7 @@ class PassageWork(ExampleWork[Document]):
         fields = {name: item.fields.get(name) for name in self.settings.text_fields}
         return item.docno, json.dumps(fields).encode("ascii")
 
-    def encode(self, place: WorkerPlace) -> Encode[Document]:
+    def encode(self, place: Place) -> Encode[Document]:
         """See :class:`.ExampleWork`."""
         del place
         reader = self.reader()

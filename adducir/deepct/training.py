@@ -9,7 +9,6 @@ import torch
 
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.corpora.sizes import bytes_of_corpus
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.recovery import recovery_lines
@@ -76,11 +75,6 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
     def sources(self) -> dict[str, list[str]]:
         """The corpus."""
         return {"corpus": [self.opened.corpus.source]}
-
-    @property
-    def text_bytes(self) -> float | None:
-        """Bytes of the corpus."""
-        return bytes_of_corpus(self.opened.corpus)
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> DeepCTTask:
         """The model with its new head."""

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.chunks import HERE, Execution, Made
 from adducir.core.errors import ArtifactError
+from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.made import Made
-from adducir.core.sharding.work import WorkerPlace
 from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter
@@ -165,7 +164,7 @@ def predict_corpus_weights(
     Raises:
         InputError: The model or a document cannot be read.
         ArtifactError: ``output`` holds something that is not ours to replace.
-        IncompleteError, PartMade: See :func:`adducir.models.artifacts.build_by_shards`.
+        IncompleteError: See :func:`adducir.models.artifacts.build_by_shards`.
     """
     return build_by_shards(
         output,
@@ -184,7 +183,7 @@ def predict_corpus_weights(
 
 @dataclass(frozen=True)
 class WeightingWork:
-    """The weights of a corpus's words; see :class:`adducir.core.sharding.work.Work`.
+    """The weights of a corpus's words; see :mod:`adducir.core.chunks`.
 
     Attributes:
         model: The folder of a term weighter.
@@ -224,7 +223,7 @@ class WeightingWork:
         """See :class:`.Work`."""
         return item.docno, json.dumps(item.fields).encode("ascii")
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -236,13 +235,13 @@ class WeightingWork:
             for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
                 totals[key] += len(arrays[name])
         made.keep(folder)
-        return {"documents": made.plan.items, "shards": len(made.files), **totals}
+        return {"documents": made.items, "shards": len(made.files), **totals}
 
 
 class _Builder:
     """A term weighter that makes shards of weights."""
 
-    def __init__(self, work: WeightingWork, place: WorkerPlace) -> None:
+    def __init__(self, work: WeightingWork, place: Place) -> None:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
@@ -254,7 +253,7 @@ class _Builder:
         }
 
     def make(self, items: Sequence[Document], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         fields = self._weighter.settings.text
         texts = [document.fields.get(name, "") for document in items for name in fields]
         found = predict_weights(self._weighter, texts, **self._options)

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest
+from adducir.core.chunks import HERE, Execution, Made
 from adducir.core.errors import InputError
+from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.made import Made
-from adducir.core.sharding.work import WorkerPlace
 from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.items import Item, Items, described
 from adducir.encoders.kinds import Floats
@@ -42,7 +41,7 @@ _BUILDER_VERSION = 2
 
 @dataclass(frozen=True)
 class EncodingWork:
-    """Vectors of some items; see :class:`adducir.core.sharding.work.Work`.
+    """Vectors of some items; see :mod:`adducir.core.chunks`.
 
     Attributes:
         encoder: The encoder itself where it is not to be as the source has it.
@@ -85,7 +84,7 @@ class EncodingWork:
         """See :class:`.Work`."""
         return described(item)
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -99,7 +98,7 @@ class EncodingWork:
             InputError: There is nothing to encode.
         """
         made.keep(folder)
-        docnos = [name for names in made.names() for name in names]
+        docnos = [name for names in made.names for name in names]
         write_docnos(folder, docnos)
         return self.counted(made, docnos)
 
@@ -124,7 +123,7 @@ class EncodingWork:
 class _Builder:
     """An encoder that makes shards of vectors."""
 
-    def __init__(self, work: EncodingWork, place: WorkerPlace) -> None:
+    def __init__(self, work: EncodingWork, place: Place) -> None:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
@@ -132,7 +131,7 @@ class _Builder:
         self._encoder: Any = (work.encoder or load_encoder(work.source)).to(device)
 
     def make(self, items: Sequence[Item], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         values = self._vectors([content for _, content in items])
         write_shard(path, [name for name, _ in items], values)
 
@@ -185,7 +184,7 @@ def encode(
     Raises:
         InputError: The model or a text cannot be read.
         ArtifactError: ``output`` holds something that is not ours to replace.
-        IncompleteError, PartMade: See :func:`adducir.models.artifacts.build_by_shards`.
+        IncompleteError: See :func:`adducir.models.artifacts.build_by_shards`.
     """
     settings = encoder.settings if encoder is not None else source.settings
     return build_by_shards(

@@ -19,8 +19,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.work import WorkerPlace
 from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.data import spans_of
 from adducir.encoders.inputs import InputReader, SideReader
@@ -82,7 +82,7 @@ class SpanExamples(ExampleWork[MaskedSpan]):
         read = [item.left, item.span, item.right, item.negatives[: self.negatives]]
         return item.id, json.dumps(read).encode("ascii")
 
-    def encode(self, place: WorkerPlace) -> Encode[MaskedSpan]:
+    def encode(self, place: Place) -> Encode[MaskedSpan]:
         """See :class:`.ExampleWork`."""
         del place
         reader = self.reader()

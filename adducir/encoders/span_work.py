@@ -1,4 +1,4 @@
-"""Vectors of tasks' candidates and contexts in shards; see :mod:`adducir.core.sharding`.
+"""Vectors of tasks' candidates and contexts in shards; see :mod:`adducir.core.chunks`.
 
 What takes long in ranking spans is encoding: texts and contexts, one task after another, are cut
 into shards of :data:`SHARD`, each a file of :mod:`.packed_files`. Ranking by them is a product of
@@ -12,11 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
+from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
-from adducir.core.sharding.made import Made
-from adducir.core.sharding.plan import digest_of
-from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.encoders.encoding import SHARD
 from adducir.encoders.items import Item, described
 from adducir.encoders.model import DualEncoder
@@ -32,7 +30,7 @@ Sides = Literal["both", "candidates", "contexts"]
 
 @dataclass(frozen=True)
 class SpanWork:
-    """Vectors of tasks' texts; see :class:`adducir.core.sharding.work.Work`.
+    """Vectors of tasks' texts; see :mod:`adducir.core.chunks`.
 
     Attributes:
         source: The encoder.
@@ -70,11 +68,13 @@ class SpanWork:
             "model": self.source.identity(),
             "options": given,
             "precision": self.precision,
-            "items": digest_of(self.items(check=True), self.describe),
             "file": self.name,
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "tasks": None}  # a worker is given its own
 
     def check(self) -> None:
         """See :class:`.Work`."""
@@ -94,7 +94,7 @@ class SpanWork:
         """See :class:`.Work`."""
         return described(item)
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -102,7 +102,7 @@ class SpanWork:
 class _Builder:
     """An encoder that makes shards of vectors."""
 
-    def __init__(self, work: SpanWork, place: WorkerPlace) -> None:
+    def __init__(self, work: SpanWork, place: Place) -> None:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
@@ -111,7 +111,7 @@ class _Builder:
         self._encoder: DualEncoder = loaded.to(device)
 
     def make(self, items: Sequence[Item], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         options: dict[str, Any] = {"tokens": self._work.tokens, "precision": self._work.precision}
         values = []
         # Candidates and contexts are read by other towers: each run of one kind by itself.
@@ -139,7 +139,7 @@ class Rows:
 
 @contextmanager
 def scored_by_shards(
-    work: SpanWork, sharding: Sharding | None = None, progress: Progress = SILENT
+    work: SpanWork, chunking: Chunking = TEMPORARY, progress: Progress = SILENT
 ) -> Iterator[Iterator[Scored]]:
     """What ranks the candidates of each task; shards are removed when the block ends well.
 
@@ -147,11 +147,10 @@ def scored_by_shards(
         sharding: Who encodes, and beside which output shards are kept.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     with (
-        sharding_or_temporary(sharding) as kept,
-        kept.made(kept.folder(work), work, progress) as made,
+        chunking.made(work, progress) as made,
     ):
         rows = Rows(work, made)
         yield (_scored(task, rows) for task in work.tasks())

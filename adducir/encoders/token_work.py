@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
+from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
-from adducir.core.sharding.made import Made
-from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.encoders.maxsim import Floats, MultiVectors
 from adducir.encoders.packed_files import PackedFiles, PackedPart, write_packed
 from adducir.models.artifacts import model_versions
@@ -118,7 +117,7 @@ class Making:
     """
 
     key: str = ""
-    sharding: Sharding | None = None
+    chunking: Chunking = TEMPORARY
     device: str = "auto"
     threads: int | None = None
     tokens: int | None = None
@@ -141,7 +140,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class VectorsWork:
-    """Vectors of texts; see :class:`adducir.core.sharding.work.Work`.
+    """Vectors of texts; see :mod:`adducir.core.chunks`.
 
     Attributes:
         texts: The texts, by name.
@@ -203,7 +202,7 @@ class VectorsWork:
         piece = "" if item.pieces == 1 else f", part {item.piece + 1} of {item.pieces}"
         return f"{item.name} {item.first:,} to {item.end - 1:,}{piece}", b""
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -211,7 +210,7 @@ class VectorsWork:
 class _Builder:
     """A network that makes shards of vectors."""
 
-    def __init__(self, work: VectorsWork, place: WorkerPlace) -> None:
+    def __init__(self, work: VectorsWork, place: Place) -> None:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
@@ -220,7 +219,7 @@ class _Builder:
         self._read = lru_cache(maxsize=1)(self._block)
 
     def make(self, items: Sequence[Block], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         write_packed(path, self._vectors(items))
 
     def _vectors(self, items: Sequence[Block]) -> Iterator[tuple[int, Floats]]:
@@ -291,9 +290,7 @@ def encoded(
     block: int = BLOCK,
     shards: int = SHARDS,
     least: int = 1,
-    *,
-    more: bool = False,
-) -> Iterator[tuple[VectorFiles, Sharding]]:
+) -> Iterator[tuple[VectorFiles, Chunking]]:
     """Encode texts by name; the files are there inside the block.
 
     Args:
@@ -303,22 +300,16 @@ def encoded(
         block: Texts in a block, whose batches are cut by themselves.
         shards: How many there are at least, as far as there are batches and texts.
         least: Texts of a shard at least, as far as there are others: short blocks share one.
-        more: Whether other shards of the output come behind these.
 
     Yields:
         The files, and where other shards can be kept.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     most = -(-sum(counts.values()) // least)
     given = how.key, how.device, how.threads, how.tokens, block, max(1, min(shards, most))
     work = VectorsWork(texts, counts, *given)
     work = replace(work, size=max(1, work.total // max(1, most)))
-    with (
-        sharding_or_temporary(how.sharding) as kept,
-        replace(kept, is_last=kept.is_last and not more).made(
-            kept.folder(work), work, how.progress
-        ) as made,
-    ):
-        yield VectorFiles.of(work, made), replace(kept, is_locked=True)
+    with how.chunking.made(work, how.progress) as made:
+        yield VectorFiles.of(work, made), replace(how.chunking, keep=True)

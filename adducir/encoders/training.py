@@ -122,7 +122,6 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
             VERSION,
             SpanExamples(recipe.data, self.folder, self.base, settings, most),
             self.sources,
-            self.text_bytes,
         )
 
     @cached_property

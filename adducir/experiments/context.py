@@ -6,67 +6,41 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from adducir.core.chunks import HERE, Chunking, Execution
 from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.execution import Execution
-from adducir.core.sharding.executors.part import Part
-from adducir.core.sharding.gathering import Sharding
 
 T = TypeVar("T")
 
 
 @dataclass
 class Resources:
-    """What of the machine, or of a cluster, steps take.
+    """What of the machine, or of a cluster, steps take: nothing of it is in a fingerprint.
 
     Attributes:
         threads: Of a search, or of torch; None for one per core, or torch's own choice.
         device: See :func:`adducir.models.machine.choose_device`.
-        workers: Processes that make the shards of one step.
-        ray: The address of a Ray cluster that makes them.
-        processes: Processes that train one model together.
         batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; None for
             what suits the device. Figures depend on it in their last digits.
-        mixed_devices: Accept shards of one step that unlike kinds of devices made.
-        part: Make this part of the shards, and no step.
-        only_finish: Make no shard: put together those that are made.
-        command: The words of the command, for ``adducir finish``.
+        execution: Who makes the chunks of a step.
 
     Raises:
-        UsageError: A number is below 1, or there are workers beside a cluster.
+        UsageError: A number is below 1.
     """
 
     threads: int | None = None
     device: str = "auto"
-    workers: int = 1
-    ray: str | None = None
-    processes: int = 1
     batch_tokens: int | None = None
-    mixed_devices: bool = False
-    part: Part | None = None
-    only_finish: bool = False
-    command: tuple[str, ...] = ()
+    execution: Execution = HERE
 
     def __post_init__(self) -> None:
-        _ = self.execution  # refuses what excludes each other
-        for count in (self.threads, self.processes, self.batch_tokens):
+        for count in (self.threads, self.batch_tokens):
             if count is not None and count < 1:
-                raise UsageError("threads, processes and tokens of a batch are 1 or more.")
+                raise UsageError("threads and tokens of a batch are 1 or more.")
 
-    @property
-    def execution(self) -> Execution:
-        """Who makes the shards of a step."""
-        return Execution(
-            self.workers, self.part, self.ray, self.mixed_devices, self.only_finish, self.command
-        )
-
-    def sharding(self, output: Path, *, is_locked: bool = False, is_last: bool = True) -> Sharding:
-        """How shards of an output are made that is no artifact of shards; see :class:`.Sharding`.
-
-        Where parts are made, whoever ends the output removes its shards, as for an artifact.
-        """
-        in_parts = self.part is not None or self.only_finish
-        return Sharding(output, self.execution, is_locked or in_parts, is_last)
+    def chunking(self, output: Path, *, keep: bool = True) -> Chunking:
+        """How the chunks of an output are made; see :class:`.Chunking`."""
+        return Chunking(output, self.execution, keep)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from adducir.core.yaml import load
 from adducir.experiments.context import Context, Resources
 from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps
-from adducir.experiments.outcome import Outcome, PartOutcome, write_findings
+from adducir.experiments.outcome import Outcome, write_findings
 from adducir.experiments.plan import Plan
 from adducir.experiments.planner import Planner
 from adducir.experiments.shown import with_steps
@@ -76,15 +76,9 @@ def plan_experiment(
 def run_experiment(
     plan: Plan,
     *,
-    threads: int | None = None,
-    device: str = "auto",
+    resources: Resources | None = None,
     rebuild: bool = False,
     jobs: int = 1,
-    workers: int = 1,
-    ray: str | None = None,
-    processes: int = 1,
-    batch_tokens: int | None = None,
-    mixed_devices: bool = False,
     allow_code: bool = False,
     progress: Progress = SILENT,
 ) -> Outcome:
@@ -95,19 +89,10 @@ def run_experiment(
 
     Args:
         plan: From :func:`plan_experiment`.
-        threads: Java's, or torch's; by default one per core, or torch's own choice. No figure
-            depends on it.
-        device: Where networks compute; see :func:`adducir.models.machine.choose_device`.
+        resources: Threads, device, batches, workers; no figure depends on them but for the last
+            digits of networks' by device and batches.
         rebuild: Make everything anew, as for a plan that says so.
         jobs: How many processes make steps that do not depend on one another.
-        workers: How many processes make the shards of one step, such as a reranked run.
-        ray: The address of a Ray cluster that makes them.
-        processes: How many processes train one model together, one per GPU.
-        batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; by default
-            2,048 on a CPU, 16,384 on a GPU (likelihoods of targets: 128 pairs). Figures depend on
-            it in their last digits.
-        mixed_devices: Accept shards of one step that unlike kinds of devices made; the manifest, or
-            the run's metadata, then says which.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
         progress: Notified of each step.
@@ -120,10 +105,15 @@ def run_experiment(
     _refuse_unread(plan)
     if rebuild:
         plan = replace(plan, rebuild=True)
-    resources = Resources(threads, device, workers, ray, processes, batch_tokens, mixed_devices)
     with (
         publishing_results(plan.output, progress) as folder,
-        _context(plan, resources, progress) as context,
+        Context(
+            **vars(resources or Resources()),
+            shown=plan.shown,
+            rebuild=plan.rebuild,
+            progress=progress,
+            steps=plan.steps,
+        ) as context,
     ):
         made = plan.prepare(progress, allow_code=allow_code)
         make_steps(plan, made, context, jobs, plan_experiment)
@@ -137,64 +127,9 @@ def run_experiment(
     )
 
 
-@checked
-def make_part_of_experiment(
-    plan: Plan,
-    resources: Resources,
-    *,
-    jobs: int = 1,
-    allow_code: bool = False,
-    progress: Progress = SILENT,
-) -> PartOutcome:
-    """Make what can be made now of one part of a plan: no tables, and nobody is waited for.
-
-    Steps that are in shards are made by all parts together, others by one part each. When the parts
-    have all ended, some steps may have become possible: then the same parts are made once more,
-    until all is there.
-
-    Args:
-        plan: From :func:`plan_experiment`.
-        resources: The part, and what of the machine it takes.
-        jobs: How many processes make steps that do not depend on one another.
-        allow_code: Whether Python code that the experiment file names may run.
-        progress: Notified of each step.
-
-    Returns:
-        What was made, and what is left.
-
-    Raises:
-        UsageError: No part is asked for, or all is to be made anew.
-        IncompleteError: Some shards cannot be made.
-        AdducirError: As :func:`run_experiment`.
-    """
-    _refuse_unread(plan)
-    if resources.part is None:
-        raise UsageError("no part is asked for.", hint="Call run_experiment, which makes all.")
-    if plan.rebuild:
-        raise UsageError(
-            "--rebuild means nothing beside --part: no part knows what the others made anew.",
-            hint="Remove what is to be made anew, and leave out --rebuild.",
-        )
-    with _context(plan, resources, progress) as context:
-        needed = plan.prepare(progress, allow_code=allow_code)
-        turns = make_steps(plan, needed, context, jobs, plan_experiment)
-    left = len(plan.needed(plan.current()))
-    return PartOutcome(resources.part, len(turns.made), len(turns.begun), left)
-
-
 def _refuse_unread(plan: Plan) -> None:
     if plan.unread is not None:
         raise UsageError(
             "this plan is of a dry run, which is for reading.",
             hint="Plan it without dry_run.",
         )
-
-
-def _context(plan: Plan, resources: Resources, progress: Progress) -> Context:
-    return Context(
-        **vars(resources),
-        shown=plan.shown,
-        rebuild=plan.rebuild,
-        progress=progress,
-        steps=plan.steps,
-    )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.files import writing_text
-from adducir.core.sharding.executors.part import Part
 from adducir.experiments.plan import Finding
 from adducir.tables.formats import TABLES, render
 from adducir.tables.table import ResultTable
@@ -32,43 +31,6 @@ class Outcome:
     def table(self) -> ResultTable:
         """The table, or the first of several."""
         return next(iter(self.tables.values()))
-
-
-@dataclass(frozen=True)
-class PartOutcome:
-    """What one part made of an experiment.
-
-    Attributes:
-        part: Which.
-        made: How many steps it made, or found made by others since it began.
-        begun: Of how many more it made shards, or left what others are at work on.
-        left: How many steps are missing.
-    """
-
-    part: Part
-    made: int
-    begun: int
-    left: int
-
-    def line(self, file: Path) -> str:
-        """How things stand, and what comes next, for the user.
-
-        Args:
-            file: The experiment file.
-        """
-        did = f"part {self.part}: {_steps(self.made)} made"
-        if self.begun:
-            did += f", its share of {self.begun} more"
-        if not self.left:
-            return f"{did}. All steps are there: adducir experiment {file} prints the table."
-        verb = "is" if self.left == 1 else "are"
-        return (
-            f"{did}. {_steps(self.left)} {verb} left: when all parts have ended, give them again."
-        )
-
-
-def _steps(count: int) -> str:
-    return "1 step" if count == 1 else f"{count:,} steps"
 
 
 def write_findings(folder: Path, findings: Sequence[Finding]) -> dict[str, Path]:

@@ -7,16 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from adducir.core.errors import AdducirError
 from adducir.core.progress import Progress
-from adducir.core.rates import Rates
 from adducir.core.recipe import Recipe
 from adducir.core.unread import NotRead, Unread, leaving_unread
 from adducir.experiments.code import require_consent
 from adducir.experiments.errors import Needs, note
-from adducir.experiments.estimates import Estimate, estimated, total
 from adducir.experiments.sections import ComparisonRecipe
-from adducir.experiments.step import MISSING, REBUILD, UNREAD, Step, Unknown, Waiting
+from adducir.experiments.step import MISSING, REBUILD, UNREAD, Step, Unknown
 from adducir.statistics.corrections import for_equivalence
 from adducir.tables.table import ResultTable
 
@@ -175,20 +172,10 @@ class Plan:
         self.needs.fetch({place for step in needed for place in step.reads}, progress)
         return needed
 
-    def lines(self, rates: Rates | None = None) -> list[str]:
-        """What running it would do, a line per artifact.
-
-        Args:
-            rates: Those of this machine: each step that is to be made is then shown with what it
-                is estimated to take, and all of them in one more line.
-        """
+    def lines(self) -> list[str]:
+        """What running it would do, a line per artifact."""
         with leaving_unread(self.unread):
-            return [f"{verb:6} {what}" for verb, what in self._lines(rates)]
-
-    @property
-    def is_made(self) -> bool:
-        """Whether nothing is to be made."""
-        return not self.needed(self.state)
+            return [f"{verb:6} {what}" for verb, what in self._lines()]
 
     def notes(self) -> list[str]:
         """What a dry run lacks or has left unread, a line each."""
@@ -197,35 +184,17 @@ class Plan:
         notes = [note(NotRead(path)).rstrip(".") for path in unread]
         return [*lines, *(one for one in notes if not any(one in line for line in lines))]
 
-    def _lines(self, rates: Rates | None) -> Iterator[tuple[str, str]]:
-        estimates: list[Estimate | None] = []
+    def _lines(self) -> Iterator[tuple[str, str]]:
         needed = set(self.needed(self.state))
         is_known = not any(isinstance(step, Unknown) for step in self.steps)
         for step in sorted(self.steps, key=lambda one: one.stage):
             why = self.state[step]
             verb, reason = (step.kept, None) if why is None else (step.verb, why)
-            to_make = why is not None and (step in needed or not is_known)
-            if why is not None and not to_make:
+            if why is not None and is_known and step not in needed:
                 verb, reason = "skip", f"every {self.study.makes[:-1]} that needs it is there"
-            lines = list(step.lines(verb, reason, self.shown))
-            if rates is not None and to_make:
-                estimates.append(_estimate(step, rates))
-                shown = f" [{estimates[-1] or 'unknown'}]"
-                lines = [(one, what + shown * (not n)) for n, (one, what) in enumerate(lines)]
-            yield from lines
+            yield from step.lines(verb, reason, self.shown)
         yield from self.study.warnings()
         yield "write", f"{self.shown(self.output)}/"
-        if rates is not None and estimates:
-            how = f"from sizes of files and rates of {rates.measured}"
-            yield "total", f"{total(estimates, rates)}; {how}"
-
-
-def _estimate(step: Step, rates: Rates) -> Estimate | None:
-    """What a step takes, as far as that is known without what is not at hand or left unread."""
-    try:
-        return estimated(step.work(), rates)
-    except (AdducirError, Waiting):
-        return None
 
 
 def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
-from adducir.core.sharding.gathering import scratch_beside
 from adducir.core.yaml import KeyPath
-from adducir.experiments.work import Work, preparing, training
 from adducir.training.artifacts import train_model
 from adducir.training.plan import TrainingPlan
 from adducir.training.preparation import Preparation
@@ -50,9 +48,6 @@ class Step(ABC):
         verb: What is done, for the plan's lines: "build", "search".
         kept: What is done where it is there.
         stage: Where its line stands in the plan.
-        trains: Whether several processes can make it together, as they train one model.
-        in_shards: Whether it is put together of shards, so that each part of an array can make its
-            own: given a part, :meth:`make` always raises.
     """
 
     path: Path
@@ -62,8 +57,6 @@ class Step(ABC):
     verb: str
     kept: str = "keep"
     stage: int = 0
-    trains: bool = False
-    in_shards: bool = False
 
     @property
     def runs_code(self) -> str | None:
@@ -74,11 +67,6 @@ class Step(ABC):
     def shared_work(self) -> Hashable | None:
         """Steps for which this is the same are made in one process: they share long work."""
         return None
-
-    @property
-    def shard_places(self) -> Sequence[Path]:
-        """The outputs beside which its shards are kept."""
-        return [self.path]
 
     @abstractmethod
     def title(self, shown: Callable[[Path], str]) -> str:
@@ -97,13 +85,8 @@ class Step(ABC):
         """Make it; what it is made from is there.
 
         Raises:
-            PartMade: The context asks for a part of its shards, and that is made.
             AdducirError: A record is malformed, the disk is full, and the like.
         """
-
-    def work(self) -> Work | None:
-        """How much there is to do, from sizes that are known without reading; None if not known."""
-        return None
 
     def lines(
         self, verb: str, why: str | None, shown: Callable[[Path], str]
@@ -154,7 +137,6 @@ class PreparationStep(Step):
     preparation: Preparation
     reads: Sequence[KeyPath] = ()
     verb = "make"
-    in_shards = True
 
     def title(self, shown: Callable[[Path], str]) -> str:
         """Its folder."""
@@ -166,10 +148,6 @@ class PreparationStep(Step):
             return MISSING
         current = self.preparation.is_current(self.path)
         return None if current else "those that are there were prepared otherwise"
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return preparing(self.preparation)
 
     def make(self, context: "Context") -> None:
         """Make it, by the workers."""
@@ -198,7 +176,6 @@ class ModelStep(Step):
     reads: Sequence[KeyPath] = ()
     prepared: PreparationStep | None = None
     verb = "train"
-    trains = True
 
     @property
     def inputs(self) -> Sequence[Step]:  # type: ignore[override]
@@ -218,10 +195,6 @@ class ModelStep(Step):
             return before
         current = self.plan().is_current(self.path)
         return None if current else "the one that is there was trained otherwise"
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return training(self.plan())
 
     def make(self, context: "Context") -> None:
         """Train it."""
@@ -294,18 +267,6 @@ class ArtifactStep(Step):
         return None if current else "the one that is there was built with other settings"
 
     def make(self, context: "Context") -> None:
-        """Build it; a part of its shards is made without its lock, so that parts do not wait."""
-        if context.part is not None:
-            with scratch_beside(self.path) as folder:
-                self.make_in(folder, context)
-            raise ValueError(f"nothing of {self.path} is made in shards")
-        self.publish(context)
-
-    def make_in(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        """Make it in an empty folder that is not published."""
-        return self.fill(folder, context)
-
-    def publish(self, context: "Context") -> None:
         """Make it and put it in its place."""
         build(
             self.path,

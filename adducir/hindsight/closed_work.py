@@ -1,4 +1,4 @@
-"""Closed sets in shards of contexts, made anywhere; see :mod:`adducir.core.sharding`.
+"""Closed sets in shards of contexts, made anywhere; see :mod:`adducir.core.chunks`.
 
 A shard's file is one of closed sets (:class:`.ClosedSets`). Each worker reads the vectors of all
 passages for every shard, which takes little beside ranking that many contexts by them.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from adducir.core.sharding.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.token_work import (
     BLOCK,
@@ -84,7 +84,7 @@ def closed_sets(
         size: Contexts in a shard.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     here = request.get(how.chosen())
     request = Loader(request.load, Local(here))
@@ -92,10 +92,10 @@ def closed_sets(
     counts = {name: len(texts.numbers) for name, texts in here.passages.items()}
     # What a frozen network made is multiplied by a matrix: no work to be divided.
     shards = 1 if here.model.retriever.network is None else SHARDS
-    with encoded(passages, counts, how, block, shards, more=True) as (vectors, kept):
+    with encoded(passages, counts, how, block, shards) as (vectors, kept):
         computing = Loader[Computing](partial(ClosedComputing, request, vectors, part))
         work = ContextWork.of(computing, names, size, "ranking", how, [vectors.names, part])
-        with kept.made(kept.folder(work), work, how.progress) as made:
+        with kept.made(work, how.progress) as made:
             return ClosedSets.joined([ClosedSets.load(path) for path in made.files])
 
 

@@ -1,4 +1,4 @@
-"""What is computed for contexts, in shards made anywhere; see :mod:`adducir.core.sharding`."""
+"""What is computed for contexts, in shards made anywhere; see :mod:`adducir.core.chunks`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.work import WorkerPlace
 from adducir.encoders.token_work import Loader, Making
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import device_kind, device_of_worker, settle_threads
@@ -24,7 +24,7 @@ class Computing(Protocol):
 
 @dataclass(frozen=True)
 class ContextWork:
-    """Something for each context; see :class:`adducir.core.sharding.work.Work`.
+    """Something for each context; see :mod:`adducir.core.chunks`.
 
     Attributes:
         computing: What computes it.
@@ -86,7 +86,7 @@ class ContextWork:
         """See :class:`.Work`: the contexts are those of the key."""
         return self.names[item], b""
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -94,12 +94,12 @@ class ContextWork:
 class _Builder:
     """What makes shards of contexts."""
 
-    def __init__(self, work: ContextWork, place: WorkerPlace) -> None:
+    def __init__(self, work: ContextWork, place: Place) -> None:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
         self._computing = work.computing.get(device)
 
     def make(self, items: Sequence[int], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         self._computing.write(np.array(items, dtype=np.int64), path)

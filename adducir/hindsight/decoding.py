@@ -16,7 +16,6 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.files import writing_text
-from adducir.core.sharding.gathering import sharding_or_temporary
 from adducir.encoders.token_work import Loader, Making
 from adducir.generators.generator import Decoding
 from adducir.hindsight.building import Problem
@@ -90,13 +89,12 @@ def write_answers(writing: Loader[Writing], names: Sequence[str], how: Making, p
         path: The file.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     computing = Loader[Computing](writing.load, writing.loaded)
     work = ContextWork.of(computing, names, SHARD, "writing", how, batch_rule(how.tokens))
     with (
-        sharding_or_temporary(how.sharding) as kept,
-        kept.made(kept.folder(work), work, how.progress) as made,
+        how.chunking.made(work, how.progress) as made,
         writing_text(path) as handle,
     ):
         for part in made.files:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.sharding.gathering import sharding_or_temporary
 from adducir.encoders.token_work import Loader, Making
 from adducir.hindsight.closed import ClosedSets
 from adducir.hindsight.context_work import Computing, ContextWork
@@ -59,13 +58,12 @@ def likelihoods(targets: Loader[Targets], names: Sequence[str], how: Making) -> 
         how: How shards are made.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     none = np.zeros((0, targets.get(how.chosen()).closed.retriever.shape[1]), dtype=np.float32)
     computing = Loader[Computing](targets.load, targets.loaded)
     work = ContextWork.of(computing, names, SHARD, "scoring targets", how, batch_rule(how.tokens))
     with (
-        sharding_or_temporary(how.sharding) as kept,
-        kept.made(kept.folder(work), work, how.progress) as made,
+        how.chunking.made(work, how.progress) as made,
     ):
         return np.concatenate([none, *(read_shard(path)["values"] for path in made.files)])

@@ -1,18 +1,15 @@
 """The two engines, by name: how each builds its index."""
 
-from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.execution import HERE, Execution
 from adducir.corpora.documents import Corpus
 from adducir.indexes import lucene_builder as lucene
 from adducir.indexes.lucene_builder import IndexSettings
 from adducir.indexes.memory import builder as memory
-from adducir.indexes.memory.work import SHARD
 
 EngineName = Literal["lucene", "memory"]
 KINDS: dict[EngineName, str] = {"lucene": lucene.KIND, "memory": memory.KIND}
@@ -35,23 +32,9 @@ class Builder(Protocol):
         """Build an index unless it is there; see the functions."""
 
 
-def builder(
-    engine: EngineName, execution: Execution = HERE, keep_parts: int | None = None
-) -> Builder:
-    """What builds an index of that engine.
-
-    Args:
-        execution: Who builds a memory index; one process builds Lucene's in any case.
-        keep_parts: Keep a memory index in parts of so many documents.
-    """
-    if engine == "lucene":
-        return lucene.build_index
-    return partial(
-        memory.build_memory_index,
-        execution=execution,
-        shard=keep_parts or SHARD,
-        keep_parts=keep_parts is not None,
-    )
+def builder(engine: EngineName) -> Builder:
+    """What builds an index of that engine."""
+    return lucene.build_index if engine == "lucene" else memory.build_memory_index
 
 
 def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> str:

@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
+from adducir.core.chunks import HERE, ArtifactWork, Execution, build_in_chunks
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
-from adducir.core.sharding.building import Order, build_sharded
-from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.work import ArtifactWork
 from adducir.models.machine import using_threads
 
 MakeByParts = Callable[[Path, Path], Mapping[str, Any]]
@@ -77,26 +75,27 @@ def build_by_shards(
     execution: Execution = HERE,
     progress: Progress = SILENT,
 ) -> Manifest:
-    """Build an artifact whose shards can be made anywhere; see :mod:`adducir.core.sharding`.
+    """Build an artifact whose shards can be made anywhere; see :mod:`adducir.core.chunks`.
 
     For the rest it is as :func:`build_by_parts`.
 
     Raises:
-        PartMade: ``execution`` asks for a part, and that is made.
         IncompleteError: Some shards cannot be made.
     """
-    order = Order(
-        output,
-        kind,
-        recipe,
-        inputs,
-        builder_version,
-        {**model_versions(), **(versions or {})},
-        sources,
-        rebuild,
-    )
     with using_threads(threads):
-        return build_sharded(order, work, execution, progress)
+        return build_in_chunks(
+            output,
+            work,
+            kind=kind,
+            recipe=recipe,
+            inputs=inputs,
+            builder_version=builder_version,
+            versions={**model_versions(), **(versions or {})},
+            sources=sources,
+            rebuild=rebuild,
+            execution=execution,
+            progress=progress,
+        )
 
 
 def model_versions() -> dict[str, str]:

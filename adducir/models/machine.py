@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
-from adducir.core.sharding.work import WorkerPlace
+from adducir.core.executors import Place
 
 if TYPE_CHECKING:
     import torch
@@ -72,7 +72,7 @@ def device_kind(device: "torch.device") -> str:
     return device.type
 
 
-def device_of_worker(name: str, place: WorkerPlace) -> "torch.device":
+def device_of_worker(name: str, place: Place) -> "torch.device":
     """The device of one of several workers: each takes the next GPU where there are some.
 
     Raises:
@@ -86,7 +86,7 @@ def device_of_worker(name: str, place: WorkerPlace) -> "torch.device":
     return device
 
 
-def settle_threads(count: int | None, place: WorkerPlace) -> None:
+def settle_threads(count: int | None, place: Place) -> None:
     """Let torch use a worker's share of the threads, for as long as its process lives.
 
     Args:

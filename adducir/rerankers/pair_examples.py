@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from adducir.core.executors import Place
 from adducir.core.files import publishing
-from adducir.core.sharding.work import WorkerPlace
 from adducir.models.loading import load_config, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
 from adducir.rerankers.examples import Counts, Example, held_out_order
@@ -84,7 +84,7 @@ class PairExamples(ExampleWork[Example]):
         (found,) = (one for one in self._kept() if isinstance(one, dict))
         return {"source": found}
 
-    def encode(self, place: WorkerPlace) -> Encode[Example]:
+    def encode(self, place: Place) -> Encode[Example]:
         """See :class:`.ExampleWork`."""
         del place
         reader = self.reader()

@@ -13,7 +13,6 @@ from adducir.core.progress import SILENT, Progress
 from adducir.core.source_digests import source_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import file_path, source_path
-from adducir.corpora.sizes import bytes_of_corpus, bytes_of_files
 from adducir.corpora.topics import load_topics
 from adducir.rerankers.document_examples import document_examples
 from adducir.rerankers.examples import (
@@ -69,14 +68,6 @@ class PairSource:
         if self.part.pairs is not None:
             return {"pairs": [file_path(self.part.pairs, self.folder)]}
         return {"corpus": [self.corpus.source]}
-
-    @property
-    def text_bytes(self) -> float | None:
-        """Of pairs, or of documents with their negatives; of judged topics it is not known."""
-        if self.part.pairs is not None:
-            return bytes_of_files([file_path(self.part.pairs, self.folder)])
-        text = None if self.part.query_field is None else bytes_of_corpus(self.corpus)
-        return None if text is None else text * (1 + self.part.negatives)
 
     @property
     def settings(self) -> dict[str, Any]:

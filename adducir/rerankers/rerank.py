@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from adducir.core.checking import checked
+from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.corpora.topics import Topics
 from adducir.rerankers.candidates import CandidateTable
 from adducir.rerankers.registry import Reranker
@@ -59,7 +59,7 @@ def rerank(
     tag: str | None = None,
     cache: Path | None = None,
     threads: int | None = None,
-    sharding: Sharding | None = None,
+    chunking: Chunking = TEMPORARY,
     progress: Progress = SILENT,
 ) -> Reranked:
     """Rerank a run to a depth.
@@ -71,24 +71,21 @@ def rerank(
         tag: The new run's; by default the old one's with the reranker's name.
         cache: The folder for scores; None for none. Scores that are there are not computed again.
         threads: Of each worker that has a process of its own.
-        sharding: Who reranks, and beside which output shards are kept, so that a kill loses
-            little; None: this process, which keeps nothing.
+        chunking: Who reranks, and beside which output chunks are kept.
 
     Raises:
         UsageError: ``depth`` is less than 1.
         InputError: A topic of the run is none of the topics, or a document is not there.
         IncompleteError: Some topics cannot be reranked, such as one with a score that is no number.
         MachineError: Memory does not suffice, or the cache cannot be written.
-        PartMade: A part of the shards was asked for, and is made.
     """
     if depth < 1:
         raise UsageError(f"the depth is at least 1, not {depth}.")
     began = time.perf_counter()
     asked = _candidates(run.top(depth), topics)
-    with sharding_or_temporary(sharding) as kept:
-        found = reorder(
-            asked, texts, reranker, kept, cache=cache, threads=threads, progress=progress
-        )
+    found = reorder(
+        asked, texts, reranker, chunking, cache=cache, threads=threads, progress=progress
+    )
     frame = _reordered(run, depth, found, "ranks" if reranker.is_listwise else "scores")
     return Reranked(
         Run(frame, tag or f"{run.tag}-{Path(reranker.name).stem}"),
@@ -144,7 +141,6 @@ def _settings(
         "passages": recipe.passages.model_dump(mode="json", exclude_none=True),
         "score scale": reranker.scale,
         "batch": {"padded tokens": reranker.batch_tokens},
-        **({"shards by device": dict(found.devices)} if len(found.devices) > 1 else {}),
         "below the depth": "the order of the candidates, scores below the lowest",
         "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
     }

@@ -7,7 +7,6 @@ import pandas as pd
 import pyterrier as pt
 
 from adducir.core.checking import checked
-from adducir.core.sharding.gathering import sharding_or_temporary
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engine import open_index
 from adducir.indexes.index import Index
@@ -73,8 +72,7 @@ class RerankingTransformer(pt.Transformer):
             for frame in groups
             for qid, query in [(str(frame[name].iloc[0]) for name in ("qid", "query"))]
         )
-        with sharding_or_temporary(None) as sharding:
-            found = reorder(asked, known, self.reranker, sharding, cache=self.cache)
+        found = reorder(asked, known, self.reranker, cache=self.cache)
         ranked = [
             frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
             for frame, (order, scores) in zip(groups, found.ranked(), strict=True)

@@ -54,11 +54,6 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
         """See :attr:`.PairSource.sources`."""
         return self.pairs.sources
 
-    @property
-    def text_bytes(self) -> float | None:
-        """See :attr:`.PairSource.text_bytes`."""
-        return self.pairs.text_bytes
-
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
@@ -82,7 +77,6 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
             VERSION,
             PairExamples(pairs, self.base, recipe.length, recipe.held_out.seed),
             self.sources,
-            self.text_bytes,
         )
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> CrossEncoderTask:

@@ -1,4 +1,4 @@
-"""Reranking in shards: some topics each, made anywhere; see :mod:`adducir.core.sharding`.
+"""Reranking in shards: some topics each, made anywhere; see :mod:`adducir.core.chunks`.
 
 A shard's file holds, for its topics one after another:
 
@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.chunks import TEMPORARY, Chunking, make_chunks
+from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.plan import digest_of
-from adducir.core.sharding.work import WorkerPlace
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
 from adducir.models.machine import device_kind, device_of_worker, settle_threads
@@ -49,7 +48,7 @@ def score_identity(reranker: Reranker) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RerankingWork:
-    """New orders of topics' documents; see :class:`adducir.core.sharding.work.Work`.
+    """New orders of topics' documents; see :mod:`adducir.core.chunks`.
 
     Attributes:
         known: The file of the scores that are known; None for none.
@@ -77,9 +76,11 @@ class RerankingWork:
         return {
             **score_identity(self.reranker),
             "passages": self.reranker.recipe.passages.model_dump(mode="json"),
-            "topics": digest_of(self.topics, self.describe),
             "size": self.size,
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "topics": ()}  # a worker is given its own
 
     def check(self) -> None:
         """See :class:`.Work`; where all is known the model need not be there."""
@@ -96,7 +97,7 @@ class RerankingWork:
         content = [item.query, item.docnos, self.texts.get(item.docnos)]
         return item.qid, json.dumps(content).encode("ascii")
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -104,7 +105,7 @@ class RerankingWork:
 class _Builder:
     """A reranker that makes shards; its model is loaded when a score is not known."""
 
-    def __init__(self, work: RerankingWork, place: WorkerPlace) -> None:
+    def __init__(self, work: RerankingWork, place: Place) -> None:
         settle_threads(work.threads, place)
         device = device_of_worker(work.reranker.device, place)
         self.device = device_kind(device)
@@ -116,7 +117,7 @@ class _Builder:
         self._known = KnownScores(**arrays)
 
     def make(self, items: Sequence[Candidates], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         asked = asking(self._reranker, self._known)
         found = list(asked.ranked((one.query, self._texts.get(one.docnos)) for one in items))
         keys, values = asked.new
@@ -140,8 +141,8 @@ class Reordered:
         sizes: (T,) how many documents each topic has.
         computed: Pairs of query and passage, or windows, that the model was asked for.
         cached: Those whose result was known.
-        seconds: How long the shards took, all together.
-        devices: How many shards each kind of device made.
+        seconds: How long the chunks took, all together.
+        device: The kind of device that computed them.
     """
 
     order: NDArray[np.int64]
@@ -150,7 +151,7 @@ class Reordered:
     computed: int
     cached: int
     seconds: float
-    devices: Mapping[str, int]
+    device: str
 
     def ranked(self) -> list[Ranked]:
         """Order and scores of each topic."""
@@ -162,7 +163,7 @@ def reorder(
     topics: CandidateTable,
     texts: Texts,
     reranker: Reranker,
-    sharding: Sharding,
+    chunking: Chunking = TEMPORARY,
     *,
     cache: Path | None = None,
     threads: int | None = None,
@@ -176,28 +177,26 @@ def reorder(
 
     Raises:
         InputError: A document is not there.
-        IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     sizes = topics.sizes
     # The windows of a topic have no part in another's batches.
     size = 1 if reranker.is_listwise else max(1, PAIRS // int(sizes.max(initial=1)))
     work = RerankingWork(reranker, topics, texts, size, threads=threads)
     kept = None if cache is None else ScoreCache(cache, score_identity(reranker), progress)
-    folder = sharding.folder(work, is_cached=kept is not None)
-    if not sharding.execution.is_here:
-        work = replace(work, topics=topics.filed(folder / _TOPICS))
-    if kept is not None:
-        # What is known when the first shard is planned is what all workers know.
-        if not (folder / _KNOWN).is_file():
-            kept.load().save(folder / _KNOWN)
-        work = replace(work, known=folder / _KNOWN)
-    with sharding.made(folder, work, progress) as made:
+    with chunking.folder(work, is_cached=kept is not None) as folder:
+        if kept is not None:
+            # What is known when the first chunk is made is what all workers know.
+            if not (folder / _KNOWN).is_file():
+                kept.load().save(folder / _KNOWN)
+            work = replace(work, known=folder / _KNOWN)
+        made = make_chunks(work, folder, chunking.execution, progress)
         found = _united(made.files)
         if kept is not None:
             kept.add(found["keys"], found["values"])
     computed, cached = found["counts"].reshape(-1, 2).sum(axis=0).tolist()
     return Reordered(
-        found["order"], found["scores"], sizes, computed, cached, made.seconds, made.devices
+        found["order"], found["scores"], sizes, computed, cached, made.seconds, made.device
     )
 
 

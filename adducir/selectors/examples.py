@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from adducir.core.sharding.work import WorkerPlace
+from adducir.core.executors import Place
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
@@ -113,7 +113,7 @@ class QuestionExamples(ExampleWork[EvidenceQuestion]):
         read = [item.question, texts, sorted(item.relevant), item.sets]
         return item.id, json.dumps(read).encode("ascii")
 
-    def encode(self, place: WorkerPlace) -> Encode[EvidenceQuestion]:
+    def encode(self, place: Place) -> Encode[EvidenceQuestion]:
         """See :class:`.ExampleWork`."""
         reader, frozen = self.reader(), self.frozen
 

@@ -68,7 +68,7 @@ class EvidencePlan(TrainingPlan[R]):
             recipe.data, self.folder, self.base, recipe.length, together, frozen
         )
         inputs = {"base": read, **recipe.data.identity(self.folder)}
-        return Preparation(KIND, settings, inputs, VERSION, work, self.sources, self.text_bytes)
+        return Preparation(KIND, settings, inputs, VERSION, work, self.sources)
 
     @cached_property
     def inputs(self) -> dict[str, str]:

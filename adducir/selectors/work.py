@@ -1,4 +1,4 @@
-"""Selection in shards: some questions each, made anywhere; see :mod:`adducir.core.sharding`.
+"""Selection in shards: some questions each, made anywhere; see :mod:`adducir.core.chunks`.
 
 A shard's file is one of selected sets (:mod:`adducir.datasets.evidence_sets.selected`).
 """
@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local
 from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError
+from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
-from adducir.core.sharding.plan import digest_of
-from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected, write_selected
 from adducir.models.artifacts import model_versions
@@ -31,7 +30,7 @@ SHARD = 64
 
 @dataclass(frozen=True)
 class SelectionWork:
-    """The sets of questions; see :class:`adducir.core.sharding.work.Work`.
+    """The sets of questions; see :mod:`adducir.core.chunks`.
 
     Attributes:
         model: A model's folder or recipe; None where the selector needs no model.
@@ -66,10 +65,12 @@ class SelectionWork:
             "model": model,
             "selection": self.selection.model_dump(mode="json"),
             "precision": self.precision,
-            "questions": digest_of(self.questions, self.describe),
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "questions": ()}  # a worker is given its own
 
     def check(self) -> None:
         """See :class:`.Work`: whoever made it has loaded the model."""
@@ -88,7 +89,7 @@ class SelectionWork:
         """See :class:`.Work`: the question and its passages."""
         return item.id, json.dumps([item.question, item.passages]).encode("ascii")
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -96,7 +97,7 @@ class SelectionWork:
 class _Builder:
     """A model that selects sets."""
 
-    def __init__(self, work: SelectionWork, place: WorkerPlace) -> None:
+    def __init__(self, work: SelectionWork, place: Place) -> None:
         settle_threads(work.threads, place)
         device = device_of_worker(work.device, place)
         self.device = device_kind(device)
@@ -108,7 +109,7 @@ class _Builder:
         )
 
     def make(self, items: Sequence[EvidenceQuestion], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         work = self._work
         found = select(
             self._model, items, work.selection, precision=work.precision, tokens=work.tokens
@@ -118,7 +119,7 @@ class _Builder:
 
 @contextmanager
 def selected_by_shards(
-    work: SelectionWork, sharding: Sharding | None = None, progress: Progress = SILENT
+    work: SelectionWork, chunking: Chunking = TEMPORARY, progress: Progress = SILENT
 ) -> Iterator[Iterator[SelectedSet]]:
     """The selected set of each question, in their order; shards go when the block ends well.
 
@@ -126,10 +127,9 @@ def selected_by_shards(
         sharding: Who selects, and beside which output shards are kept.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     with (
-        sharding_or_temporary(sharding) as kept,
-        kept.made(kept.folder(work), work, progress) as made,
+        chunking.made(work, progress) as made,
     ):
         yield (one for path in made.files for one in read_selected(path))

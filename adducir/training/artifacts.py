@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import Manifest, build, read_manifest
 from adducir.core.checking import checked
+from adducir.core.chunks import HERE, Execution
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.execution import HERE, Execution
 from adducir.models.artifacts import build_by_parts
 from adducir.models.machine import choose_device, using_threads
 from adducir.training.card import model_card

@@ -19,10 +19,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.chunks import ANY, Made
 from adducir.core.errors import ArtifactError
+from adducir.core.executors import Place
 from adducir.core.progress import Progress
-from adducir.core.sharding.made import Made
-from adducir.core.sharding.work import ANY, WorkerPlace
 from adducir.models.shards import read_shard, write_shard
 from adducir.training.store import Array, StoreWriter
 
@@ -50,7 +50,7 @@ class Encode(Generic[T]):
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleWork(ABC, Generic[T]):
-    """The arrays of examples; see :class:`adducir.core.sharding.work.ArtifactWork`.
+    """The arrays of examples; see :mod:`adducir.core.chunks`.
 
     A kind's class is a data class that can be pickled, and is small.
 
@@ -101,7 +101,7 @@ class ExampleWork(ABC, Generic[T]):
         """See :class:`.Work`: all that its arrays are made of."""
 
     @abstractmethod
-    def encode(self, place: WorkerPlace) -> Encode[T]:
+    def encode(self, place: Place) -> Encode[T]:
         """Load what makes arrays of items.
 
         Raises:
@@ -117,7 +117,7 @@ class ExampleWork(ABC, Generic[T]):
         names = dict.fromkeys((self.unit, self.makes, *self.counted))
         return {name: counts[name] for name in names}
 
-    def builder(self, place: WorkerPlace) -> "_Builder[T]":
+    def builder(self, place: Place) -> "_Builder[T]":
         """See :class:`.Work`."""
         return _Builder(self.encode(place))
 
@@ -138,8 +138,8 @@ class ExampleWork(ABC, Generic[T]):
                 totals.update({name: len(values) for name, (values, _) in columns.items()})
             examples = len(writer)
         counted = {called: totals[name] for called, name in self.counted.items()}
-        names = Order(chain.from_iterable(made.names())).digest
-        found = {self.unit: made.plan.items, self.makes: examples, **counted, **self.counts()}
+        names = Order(chain.from_iterable(made.names)).digest
+        found = {self.unit: made.items, self.makes: examples, **counted, **self.counts()}
         return {**found, _NAMES: names}
 
 
@@ -175,13 +175,13 @@ class Order:
 
 
 class _Builder(Generic[T]):
-    """Makes shards of arrays; see :class:`adducir.core.sharding.work.Builder`."""
+    """Makes shards of arrays; see :mod:`adducir.core.chunks`."""
 
     def __init__(self, encode: Encode[T]) -> None:
         self.device, self._examples = encode.device, encode.examples
 
     def make(self, items: Sequence[T], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         examples, arrays = self._examples(items), dict[str, Array]()
         for name in examples[0] if examples else ():
             values = [np.asarray(one[name]) for one in examples]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from adducir.core.artifacts import Sources, artifact_fingerprint, is_current
 from adducir.core.progress import SILENT, Progress
-from adducir.corpora.sizes import bytes_of_files
 from adducir.training.preparation import Preparation
 from adducir.training.recipe import ModelRecipe
 
@@ -74,11 +73,6 @@ class TrainingPlan(ABC, Generic[R]):
     def report(self, counts: Mapping[str, Any]) -> Sequence[str]:
         """Lines for whoever has trained a model: what was measured of it."""
         return ()
-
-    @property
-    def text_bytes(self) -> float | None:
-        """Bytes of the text that an epoch reads, by the sizes of files; None if not known."""
-        return bytes_of_files(Path(one) for named in self.sources.values() for one in named)
 
     @cached_property
     def fingerprint(self) -> str:

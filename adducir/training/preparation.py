@@ -8,10 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, is_current
+from adducir.core.chunks import HERE, Execution, build_in_chunks
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_path
-from adducir.core.sharding.building import Order, build_sharded
-from adducir.core.sharding.execution import HERE, Execution
 from adducir.training.example_work import ExampleWork
 
 _DIGITS = 16
@@ -28,7 +27,6 @@ class Preparation:
         version: Raised whenever the same settings would make something else.
         work: Makes it.
         sources: The names of its principal sources by their role.
-        text_bytes: Bytes of the text that is read, by the sizes of files; None if not known.
     """
 
     kind: str
@@ -37,7 +35,6 @@ class Preparation:
     version: int
     work: ExampleWork[Any]
     sources: Sources
-    text_bytes: float | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -67,22 +64,23 @@ class Preparation:
             device: Of a network that takes part; see :func:`adducir.models.machine.choose_device`.
 
         Raises:
-            PartMade, IncompleteError, ArtifactError, MachineError: As
-                :func:`adducir.core.sharding.building.build_sharded`.
+            IncompleteError, ArtifactError, MachineError: As
+                :func:`adducir.core.chunking.building.build_sharded`.
             InputError: The data cannot be read.
         """
-        order = Order(
+        return build_in_chunks(
             path,
-            self.kind,
-            self.recipe,
-            self.inputs,
-            self.version,
-            self.work.versions(),
-            self.sources,
-            rebuild,
+            replace(self.work, device=device, spool=parts_path(path, self.fingerprint)),
+            kind=self.kind,
+            recipe=self.recipe,
+            inputs=self.inputs,
+            builder_version=self.version,
+            versions=self.work.versions(),
+            sources=self.sources,
+            rebuild=rebuild,
+            execution=execution,
+            progress=progress,
         )
-        work = replace(self.work, device=device, spool=parts_path(path, self.fingerprint))
-        return build_sharded(order, work, execution, progress)
 
     @contextmanager
     def there(self, path: Path | None, folder: Path, progress: Progress) -> Iterator[Path]:

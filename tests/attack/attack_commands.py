@@ -87,7 +87,6 @@ COMMANDS = [
     Command("train-complementary", "train rerankers/ours.yaml --threads 1", _TRAIN_OTHER),
     Command("train-drn", "train rerankers/drn.yaml --threads 1", _TRAIN_OTHER),
     Command("train-deepct", "train deepct/weights.yaml --threads 1", _TRAIN_OTHER),
-    Command("prepare", "prepare deepct/weights.yaml -o out/p", "--set passages.length=15"),
     Command(
         "deepct-expand",
         "deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl.gz --threads 1",

@@ -1,4 +1,4 @@
-"""Cheap work in shards, with any trouble that is wanted; importable by other processes."""
+"""Cheap work in chunks, with any trouble that is wanted; importable by other processes."""
 
 import os
 import signal
@@ -6,24 +6,23 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adducir.core.chunks import HERE, build_in_chunks
 from adducir.core.cores import default_threads
 from adducir.core.errors import InputError, MachineError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.building import Order, build_sharded
-from adducir.core.sharding.execution import HERE
 
 TROUBLES = ("kill", "data", "surprise", "disk")
 
 
 @dataclass(frozen=True)
 class FakeWork:
-    """Writes the items of each shard.
+    """Writes the items of each chunk.
 
     Attributes:
-        trouble: What happens to the shard of an item, by the item's name: one of ``TROUBLES``,
+        trouble: What happens to the chunk of an item, by the item's name: one of ``TROUBLES``,
             with ``once`` behind it where it does not come again.
-        folder: Keeps what came once, and a line for each shard that is begun.
-        device_of: The kind of device by shard, where they differ.
+        folder: Keeps what came once, and a line for each chunk that is begun.
+        device_of: The kind of device by chunk, where they differ.
     """
 
     count: int = 23
@@ -66,7 +65,7 @@ class FakeWork:
 
     def finish(self, folder, made, progress):
         made.keep(folder)
-        names = [name for names in made.names() for name in names]
+        names = [name for names in made.names for name in names]
         assert names == [f"d{number}" for number in range(self.count)]
         return {"items": len(names)}
 
@@ -105,7 +104,7 @@ class _Builder:
 
 
 class CoresWork(FakeWork):
-    """Writes into each shard the threads that are taken where no number is given."""
+    """Writes into each chunk the threads that are taken where no number is given."""
 
     def builder(self, place):
         return _Cores(self)
@@ -117,9 +116,18 @@ class _Cores(_Builder):
 
 
 def build(path, work, execution=HERE, progress=None, **changes):
-    order = Order(Path(path), "fake", {"of": work.text, "count": work.count}, {}, 1, {})
-    given = () if progress is None else (progress,)
-    return build_sharded(order, work, execution, *given)
+    given = {} if progress is None else {"progress": progress}
+    return build_in_chunks(
+        Path(path),
+        work,
+        kind="fake",
+        recipe={"of": work.text, "count": work.count},
+        inputs={},
+        builder_version=1,
+        execution=execution,
+        **given,
+        **changes,
+    )
 
 
 def digest(manifest):

@@ -11,10 +11,8 @@ import torch
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.chunks import Execution
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.sharding.building import PartMade
-from adducir.core.sharding.execution import Execution
-from adducir.core.sharding.executors.part import Part
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.examples import Counts, Example
 from adducir.deepct.prepared import Prepared
@@ -46,19 +44,10 @@ def made(study: Path, folder: Path, size: int, *changes: str, **how: Any) -> dic
 
 
 @pytest.mark.parametrize("change", PARTS)
-def test_shards_and_parts_change_nothing(study: Path, change: str) -> None:
+def test_the_size_of_chunks_changes_nothing(study: Path, change: str) -> None:
     whole = made(study, study / "whole", 1000, change)
     assert made(study, study / "by-one", 1, change) == whole
     assert made(study, study / "by-five", 5, change) == whole
-    for number in (3, 1, 2):
-        with pytest.raises(PartMade):
-            made(study, study / "parts", 2, change, part=Part(number, 3))
-    assert made(study, study / "parts", 2, change, only_finish=True) == whole
-
-
-@pytest.mark.slow
-def test_workers_change_nothing(study: Path) -> None:
-    assert made(study, study / "two", 3, workers=2) == made(study, study / "one", 1000)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
 from adducir.core.recipe import validate
@@ -17,7 +16,6 @@ from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems.rerank import Rerank
 from adducir.rerankers.registry import open_reranker, read_recipe
-from adducir.rerankers.work import _Builder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
@@ -255,23 +253,6 @@ def test_metadata_and_table_tell_model_scale_and_settings(study):
     assert '"weights"' in text
     for path in (*outcome.files.values(), *(study / "runs" / "pets").glob("*.yml")):
         assert str(study) not in path.read_text(errors="replace"), path
-
-
-def test_shards_of_unlike_devices_are_accepted_where_that_is_asked_for(study, monkeypatch, capsys):
-    make = _Builder.make
-
-    def made(builder, items, path):
-        make(builder, items, path)
-        builder.device += " other"
-
-    monkeypatch.setattr("adducir.rerankers.work.PAIRS", 3)  # a shard a topic
-    monkeypatch.setattr(_Builder, "make", made)
-    given = ["experiment", str(study / "experiments" / "pets.yaml"), "--device", "cpu"]
-    assert main(given) == 5
-    assert "--mixed-devices" in capsys.readouterr().err
-    assert main([*given, "--mixed-devices"]) == 0
-    (reranking,) = metadata(study, "CE")["method"]["reranking"]
-    assert sorted(reranking["shards by device"].values()) == [1, 2]
 
 
 def test_given_fused_and_tuned_runs_are_reranked(study):

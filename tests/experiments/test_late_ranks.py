@@ -12,8 +12,7 @@ sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encod
 from some_spans import some_spans
 from tiny import tiny_bert
 
-from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.work import Local
+from adducir.core.chunks import Chunking, Local
 from adducir.datasets.spans.record import context
 from adducir.encoders.ranking import collection_task
 from adducir.encoders.token_work import Making
@@ -38,9 +37,7 @@ def test_ranks_are_those_of_all_pairs(model, tmp_path, monkeypatch, block, score
     tasks = [collection_task(spans[:15]), collection_task(spans[15:])]
     reading = Reading(24, 20, markers=None, special=False, fill=False)
     how = late.Late(model, reading, "float32", tasks.copy, known=Local(tasks))
-    kept, own = (
-        Making(name, Sharding(tmp_path / name, is_locked=True), "cpu") for name in ("a", "b")
-    )
+    kept, own = (Making(name, Chunking(tmp_path / name, keep=True), "cpu") for name in ("a", "b"))
     found = late.by_late_interaction(how, tasks, ContextRecipe(right=0), kept, own, scores)
     reranker, first = how.load(torch.device("cpu")), 0
     for task in tasks:
@@ -66,7 +63,7 @@ def test_ranks_of_other_vectors_are_other_shards(model, tmp_path, monkeypatch):
     monkeypatch.setattr(late, "ranked", lambda work, *_: works.append(work.identity()["key"]))
     for number, tokens in enumerate((2048, 2048, 64)):
         kept, own = (
-            Making("k", Sharding(tmp_path / f"{name}{number}", is_locked=True), "cpu", None, tokens)
+            Making("k", Chunking(tmp_path / f"{name}{number}", keep=True), "cpu", None, tokens)
             for name in "ab"
         )
         late.by_late_interaction(how, tasks, ContextRecipe(right=0), kept, own)

@@ -6,11 +6,9 @@ import pickle
 import pytest
 import torch
 
+from adducir.core.chunks import HERE, Execution
 from adducir.core.errors import IncompleteError, MachineError
-from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.executors.part import Part
-from adducir.core.sharding.gathering import PartMade
-from adducir.core.sharding.work import WorkerPlace
+from adducir.core.executors import Place
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import Settings
@@ -38,23 +36,13 @@ def content(folder):
     }
 
 
-def spread(make, path):
-    """Made in three parts, two of them by two processes each, in another order."""
-    for number, workers in ((3, 1), (1, 2), (2, 2)):
-        with pytest.raises(PartMade):
-            make(path, Execution(part=Part(number, 3), workers=workers))
-    return make(path, Execution(only_finish=True))
-
-
 def check(make, tmp_path):
     alone = make(tmp_path / "alone", HERE)
     beside = make(tmp_path / "beside", Execution(workers=2))
-    parts = spread(make, tmp_path / "parts")
-    assert alone.fingerprint == beside.fingerprint == parts.fingerprint
-    assert alone.counts == beside.counts == parts.counts
-    assert alone.files == beside.files == parts.files
+    assert alone.fingerprint == beside.fingerprint
+    assert alone.counts == beside.counts
+    assert alone.files == beside.files
     assert content(tmp_path / "alone") == content(tmp_path / "beside")
-    assert content(tmp_path / "alone") == content(tmp_path / "parts")
     assert len(content(tmp_path / "alone")) >= 6
 
 
@@ -109,18 +97,18 @@ def test_data_that_cannot_be_encoded_are_named(tmp_path, tiny, monkeypatch):
     from adducir.encoders.model import DualEncoder
 
     monkeypatch.setattr(read, partialmethod(odd, whole=DualEncoder.read_documents))
-    with pytest.raises(IncompleteError, match=r"shard 1 \(d2, d3\): ValueError: an odd text"):
+    with pytest.raises(IncompleteError, match=r"chunk 1 \(d2, d3\): ValueError: an odd text"):
         encode(encoder_source(str(tiny)), items, tmp_path / "v", shard=2)
 
 
 def test_each_worker_takes_the_next_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    places = [WorkerPlace(number, 3, is_alone=True) for number in range(3)]
+    places = [Place(number, 3, is_alone=True) for number in range(3)]
     found = [str(machine.device_of_worker("auto", place)) for place in places]
     assert found == ["cuda:0", "cuda:1", "cuda:0"]
     assert str(machine.device_of_worker("cuda:1", places[0])) == "cuda:1"
-    assert str(machine.device_of_worker("auto", WorkerPlace())) == "cuda"
+    assert str(machine.device_of_worker("auto", Place())) == "cuda"
 
 
 def test_a_data_set_can_be_sent_to_another_process():

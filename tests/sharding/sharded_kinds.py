@@ -13,7 +13,7 @@ from rerank_texts import QUERIES, TEXTS
 from tiny import tiny_bert
 from tiny_t5 import sharpened, tiny_t5
 
-from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
+from adducir.core.chunks import Chunking
 from adducir.corpora.topics import Topics
 from adducir.rerankers import work as reranking
 from adducir.rerankers.asking import AskedScores
@@ -28,13 +28,13 @@ class Kind:
     """A kind of work.
 
     Attributes:
-        make: Gives what comes of it, to be compared; None stands for no shards that are kept.
+        make: Gives what comes of it, to be compared; given how chunks are made.
         spoil: Lets the work of one item fail.
         named: How the error names it.
         shards: How many shards there are.
     """
 
-    make: Callable[[Sharding | None], Any]
+    make: Callable[[Chunking], Any]
     spoil: Callable[[pytest.MonkeyPatch], None]
     named: str
     shards: int
@@ -78,8 +78,8 @@ def reranked(name: str, patch: pytest.MonkeyPatch, **options: Any) -> Kind:
     patch.setattr(reranking, "PAIRS", 16)
     reranker = open_reranker(name)
 
-    def make(sharding: Sharding | None) -> Any:
-        found = rerank(*candidates(), reranker, sharding=sharding, **options)
+    def make(chunking: Chunking) -> Any:
+        found = rerank(*candidates(), reranker, chunking=chunking, **options)
         return found.run.frame.rows(), found.computed, found.cached
 
     def spoil(patch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def reranked(name: str, patch: pytest.MonkeyPatch, **options: Any) -> Kind:
 
         patch.setattr(AskedScores, "scores", scores)
 
-    return Kind(make, spoil, r"shard 2 \(q4, q5\): ValueError: an odd query", 5)
+    return Kind(make, spoil, r"chunk 2 \(q4, q5\): ValueError: an odd query", 5)
 
 
 def pointwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
@@ -109,13 +109,13 @@ def cached(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     kind = reranked(name, patch, cache=cache)
     rerank(*candidates(), open_reranker(name), depth=2, cache=before)
 
-    def make(sharding: Sharding | None) -> Any:
-        if sharding is None or not list(sharding.output.parent.glob(".*.parts-*")):
+    def make(chunking: Chunking) -> Any:
+        if chunking.output is None or not list(chunking.output.parent.glob(".*.parts-*")):
             shutil.rmtree(cache, ignore_errors=True)
             shutil.copytree(before, cache)
         else:
             rerank(*candidates(), open_reranker(name), cache=cache)
-        return kind.make(sharding)
+        return kind.make(chunking)
 
     return Kind(make, kind.spoil, kind.named, kind.shards)
 
@@ -131,14 +131,14 @@ def listwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
             raise ValueError("an odd query")
         return whole(self, query, texts)
 
-    def make(sharding: Sharding | None) -> Any:
-        found = rerank(*candidates(4), reranker, depth=3, sharding=sharding)
+    def make(chunking: Chunking) -> Any:
+        found = rerank(*candidates(4), reranker, depth=3, chunking=chunking)
         return found.run.frame.rows()
 
     def spoil(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(AskedOrders, "order", order)
 
-    return Kind(make, spoil, r"shard 2 \(q2\): ValueError: an odd query", 4)
+    return Kind(make, spoil, r"chunk 2 \(q2\): ValueError: an odd query", 4)
 
 
 def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
@@ -165,8 +165,8 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     work = selecting.SelectionWork(model, asked, settings, size=2, threads=1)
     whole = selecting.select
 
-    def make(sharding: Sharding | None) -> Any:
-        with selecting.selected_by_shards(work, sharding) as found:
+    def make(chunking: Chunking) -> Any:
+        with selecting.selected_by_shards(work, chunking) as found:
             return list(found)
 
     def select(of: Any, questions: Any, *more: Any, **options: Any) -> Any:
@@ -177,7 +177,7 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     return Kind(
         make,
         lambda patch: patch.setattr(selecting, "select", select),
-        r"shard 2 \(q0-4, q0-5\): ValueError: an odd question",
+        r"chunk 2 \(q0-4, q0-5\): ValueError: an odd question",
         5,
     )
 
@@ -203,8 +203,8 @@ def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     items = [name for name, _ in work.items(check=True)]
     odd = some_tasks()[0].spans[2]
 
-    def make(sharding: Sharding | None) -> Any:
-        with scored_by_shards(work, sharding) as scored:
+    def make(chunking: Chunking) -> Any:
+        with scored_by_shards(work, chunking) as scored:
             return run_tasks(scored, 5, tag="x").frame.rows()
 
     whole = DualEncoder.encode_contexts
@@ -217,7 +217,7 @@ def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     return Kind(
         make,
         lambda patch: patch.setattr(DualEncoder, "encode_contexts", encode),
-        rf"shard {items.index(odd.id) // 7} .*: ValueError: an odd context",
+        rf"chunk {items.index(odd.id) // 7} .*: ValueError: an odd context",
         -(-len(items) // 7),
     )
 
@@ -233,9 +233,9 @@ def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     patch.setattr(grids, "SHARD", 2)
     pool = pool_of()
 
-    def make(sharding: Sharding | None) -> Any:
+    def make(chunking: Chunking) -> Any:
         grid = {"x": list(range(1, 12)), "y": [0.5]}
-        found = tune(Toy(), grid, pool, k_fold(pool, 3, 42), "nDCG@5", sharding=sharding)
+        found = tune(Toy(), grid, pool, k_fold(pool, 3, 42), "nDCG@5", chunking=chunking)
         return found.values.tolist(), found.chosen, found.run.frame.rows()
 
     whole = Toy.run
@@ -245,7 +245,7 @@ def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
             raise ValueError("an odd setting")
         return whole(self, setting, topics)
 
-    named = r"shard 2 \(x=5 y=0.5, x=6 y=0.5\): ValueError: an odd setting"
+    named = r"chunk 2 \(x=5 y=0.5, x=6 y=0.5\): ValueError: an odd setting"
     return Kind(make, lambda patch: patch.setattr(Toy, "run", run), named, 6)
 
 
@@ -280,8 +280,8 @@ def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 
     load = partial(passages_of, models.get("encoder", tiny_bert))
 
-    def make(sharding: Sharding | None) -> Any:
-        how = Making("x", sharding, "cpu", 1)
+    def make(chunking: Chunking) -> Any:
+        how = Making("x", chunking, "cpu", 1)
         with encoded(Loader(load), {"retriever": 100}, how, 40, shards=6) as (files, _):
             found = files.read("retriever")
             return found.values.tobytes(), found.starts.tolist()
@@ -298,7 +298,7 @@ def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 
         return replace(inputs, batch=batch), batches
 
-    named = r"shard [23] \(retriever 40 to 79, part [12] of 2\): ValueError: an odd passage"
+    named = r"chunk [23] \(retriever 40 to 79, part [12] of 2\): ValueError: an odd passage"
     return Kind(make, lambda patch: patch.setattr(Readable, "block", spoilt), named, 6)
 
 
@@ -311,18 +311,15 @@ def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from adducir.hindsight.context_work import ContextWork
 
     model = models.get("encoder", tiny_bert)
-    how = Making("x", Sharding(folder / "passages" / "vectors", is_locked=True), "cpu")
+    how = Making("x", Chunking(folder / "passages" / "vectors", keep=True), "cpu")
     with encoded(Loader(partial(passages_of, model)), {"retriever": 100}, how, 40) as (files, _):
         pass
     names = [f"c{number}" for number in range(23)]
     load = partial(ClosedComputing, Loader(partial(request, model)), files, 2)
     work = ContextWork(Loader(load), names, 5, key="x", device="cpu", threads=1)
 
-    def make(sharding: Sharding | None) -> Any:
-        with (
-            sharding_or_temporary(sharding) as kept,
-            kept.made(kept.folder(work), work) as made,
-        ):
+    def make(chunking: Chunking) -> Any:
+        with chunking.made(work) as made:
             found = ClosedSets.joined([ClosedSets.load(path) for path in made.files])
             return [values.tobytes() for values in vars(found).values()]
 
@@ -336,40 +333,7 @@ def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     return Kind(
         make,
         lambda patch: patch.setattr(ranking.ClosedRequest, "ranked", spoilt),
-        r"shard 2 \(c10, c11, c12, c13, c14\): ValueError: an odd context",
-        5,
-    )
-
-
-def memory(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
-    """An index of 23 documents, five in a shard."""
-    from memory_corpus import ListCorpus
-
-    from adducir.indexes.memory import builder, filling
-
-    texts = {f"d{n}": " ".join(TEXTS[n % len(TEXTS)].split()[: n % 7]) for n in range(23)}
-
-    def make(sharding: Sharding | None) -> Any:
-        with sharding_or_temporary(sharding) as kept, pytest.MonkeyPatch.context() as inner:
-            if sharding is not None:  # one process, too, is to take shards here
-                inner.setattr(builder, "is_planned", lambda *_: True)
-            found = builder.build_memory_index(
-                ListCorpus(texts), kept.output, execution=kept.execution, shard=5
-            )
-        return found.files, dict(found.counts), found.fingerprint, found.versions, found.sources
-
-    whole = filling.fed
-
-    def fed(documents: Any, *more: Any) -> Any:
-        for document in documents:
-            if document.docno == "d12":
-                raise ValueError("an odd document")
-            yield from whole([document], *more)
-
-    return Kind(
-        make,
-        lambda patch: patch.setattr(filling, "fed", fed),
-        r"shard 2 \(d10, d11, d12, d13, d14\): ValueError: an odd document",
+        r"chunk 2 \(c10, c11, c12, c13, c14\): ValueError: an odd context",
         5,
     )
 
@@ -397,8 +361,8 @@ def targets(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     names = [f"c{number}" for number in range(0, 23, 2)]
     load = Loader(partial(some_targets, models.get("encoder", tiny_bert)))
 
-    def make(sharding: Sharding | None) -> Any:
-        return posterior.likelihoods(load, names, Making("x", sharding, "cpu", 1)).tobytes()
+    def make(chunking: Chunking) -> Any:
+        return posterior.likelihoods(load, names, Making("x", chunking, "cpu", 1)).tobytes()
 
     whole = posterior.Targets.write
 
@@ -410,7 +374,7 @@ def targets(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     return Kind(
         make,
         lambda patch: patch.setattr(posterior.Targets, "write", write),
-        r"shard 1 \(c10, c12, c14, c16, c18\): ValueError: an odd target",
+        r"chunk 1 \(c10, c12, c14, c16, c18\): ValueError: an odd target",
         3,
     )
 
@@ -435,8 +399,8 @@ def token_vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Ki
         for place, task in enumerate(some_tasks())
     }
 
-    def make(sharding: Sharding | None) -> Any:
-        how = Making("x", sharding, "cpu", 1)
+    def make(chunking: Chunking) -> Any:
+        how = Making("x", chunking, "cpu", 1)
         with encoded(Loader(found.candidates), counts, how, 4, least=7) as (files, _):
             each = [files.read(name) for name in counts]
             return [(one.values.tobytes(), one.starts.tolist()) for one in each]
@@ -451,7 +415,7 @@ def token_vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Ki
     return Kind(
         make,
         lambda patch: patch.setattr(Readable, "block", spoilt),
-        r"shard 2 \(candidates of set 2, 4 to 7, candidates of set 2, 8 to 10\): ValueError",
+        r"chunk 2 \(candidates of set 2, 4 to 7, candidates of set 2, 8 to 10\): ValueError",
         3,
     )
 
@@ -467,9 +431,8 @@ def ranking(load: Callable[[], Any], block: int, ranker: type, named: str, shard
     tasks = some_tasks()
     work = RankingWork(load, *listed_sizes(tasks), "x", threads=1, block=block)
 
-    def make(sharding: Sharding | None) -> Any:
-        with sharding_or_temporary(sharding) as kept:
-            return ranks_of(ranked(work, tasks, kept))
+    def make(chunking: Chunking) -> Any:
+        return ranks_of(ranked(work, tasks, chunking))
 
     whole = ranker.rank  # type: ignore[attr-defined]
 
@@ -492,10 +455,10 @@ def ranks(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     for side, load in of.items():
         sizes = [len(one.same.firsts if side == "candidates" else one.spans) for one in tasks]
         counts = {f"{side} of set {place + 1},": size for place, size in enumerate(sizes)}
-        how = Making(side, Sharding(folder / side / "vectors", is_locked=True), "cpu")
+        how = Making(side, Chunking(folder / side / "vectors", keep=True), "cpu")
         with encoded(Loader(load), counts, how, 5) as (vectors, _):
             files.append(vectors)
-    named = r"shard 6 \(s11 to s12\): ValueError: an odd context"
+    named = r"chunk 6 \(s11 to s12\): ValueError: an odd context"
     return ranking(partial(LateRanker, found, *files), 22, LateRanker, named, 11)
 
 
@@ -505,7 +468,7 @@ def lexical(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from adducir.experiments.known_item.system import ContextRecipe
 
     load = partial(LexicalRanker.load, some_tasks, LexicalPart(), ContextRecipe(), 1, True)
-    named = r"shard 1 \(s9 to s19\): ValueError: an odd context"
+    named = r"chunk 1 \(s9 to s19\): ValueError: an odd context"
     return ranking(load, 130, LexicalRanker, named, 2)
 
 
@@ -518,7 +481,6 @@ KINDS: dict[str, Callable[[Models, pytest.MonkeyPatch, Path], Kind]] = {
     "tuning": tuning,
     "vectors": vectors,
     "closed": closed,
-    "memory": memory,
     "targets": targets,
     "token vectors": token_vectors,
     "ranks": ranks,

@@ -12,9 +12,8 @@ from test_grounded_kills import digests, made, started, study
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.errors import IncompleteError, MachineError
-from adducir.core.sharding.execution import Execution
-from adducir.core.sharding.gathering import Sharding
+from adducir.core.chunks import TEMPORARY, Chunking, Execution
+from adducir.core.errors import MachineError
 from adducir.corpora.sources import open_corpus
 from adducir.encoders.encoding import encode
 from adducir.encoders.items import items_of_corpus
@@ -98,7 +97,7 @@ def test_every_kind_gives_the_same(cluster, tmp_path, tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             made = kind(models, patch, folder)
             how = Execution(ray=cluster.address)
-            assert made.make(Sharding(folder / "x.out", how)) == made.make(None), name
+            assert made.make(Chunking(folder / "x.out", how)) == made.make(TEMPORARY), name
 
 
 def test_a_study_on_a_cluster_is_that_of_one_process(cluster, tmp_path):
@@ -122,16 +121,6 @@ def test_a_study_on_a_cluster_is_that_of_one_process(cluster, tmp_path):
     assert len(found["alone"]) > 3
     assert found["spread"] == found["alone"]
     assert not made(spread)
-
-
-def test_bad_data_and_killed_workers_are_as_anywhere(cluster, tmp_path):
-    work = FakeWork(trouble={"d9": "data", "d17": "kill", "d1": "kill once"}, folder=tmp_path)
-    with pytest.raises(IncompleteError, match="2 of 6 shards could not be made") as caught:
-        build(tmp_path / "x", work, Execution(ray=cluster.address))
-    assert "shard 2 (d8, d9, d10, d11): d9 cannot be done." in str(caught.value)
-    assert "shard 4 (d16, d17, d18, d19): its worker died, 3 times" in str(caught.value)
-    with pytest.raises(MachineError, match="there is no model"):
-        build(tmp_path / "y", FakeWork(fails_to_load=True), Execution(ray=cluster.address))
 
 
 def test_a_cluster_that_is_not_there(tmp_path):

@@ -11,12 +11,9 @@ import torch
 from kinds_study import KINDS
 from tiny import tiny_bert
 
-from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
+from adducir.core.chunks import Execution
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.sharding.building import PartMade
-from adducir.core.sharding.execution import Execution
-from adducir.core.sharding.executors.part import Part
 from adducir.datasets.spans.record import read_spans, write_spans
 from adducir.rerankers.pair_source import PairSource
 from adducir.selectors.examples import QuestionExamples
@@ -72,15 +69,11 @@ def made(plan, folder, size, **how):
 
 
 @pytest.mark.parametrize("kind", ALL, ids=name_of)
-def test_shards_and_parts_change_nothing(study, kind):
+def test_the_size_of_chunks_changes_nothing(study, kind):
     plan = planned(study, *kind)
     whole = made(plan, study / "whole", 1000)
     assert sum(name.endswith(".values") for name in whole) >= 4
     assert made(plan, study / "by-one", 1) == whole
-    for number in (3, 1, 2):
-        with pytest.raises(PartMade):
-            made(planned(study, *kind), study / "parts", 5, part=Part(number, 3))
-    assert made(plan, study / "parts", 5, only_finish=True) == whole
     assert not [path for path in study.iterdir() if ".parts-" in path.name]
 
 
@@ -185,8 +178,6 @@ def test_pairs_are_found_once(study, monkeypatch):
     manifest = train_model(plan, study / "model", device="cpu")
     assert len(found) == 1
     assert manifest.counts["training_pairs"] + manifest.counts["held_out_pairs"] == 36
-    with pytest.raises(PartMade):
-        made(plan, study / "parts", 5, part=Part(1, 2))
     made(plan, study / "parts", 5)
     assert len(found) == 2
 
@@ -225,15 +216,3 @@ def test_states_are_those_of_one_batch_whatever_stands_beside_them(study):
         for number in range(len(some)):
             one, other = (store.get(number, ["below"])["below"] for store in (some, alone))
             np.testing.assert_allclose(one, other, atol=1e-5)
-
-
-def test_the_command_prepares_what_a_training_takes(study, capsys):
-    recipe = str(study / "cross-encoder.yaml")
-    place = str(study / "prepared")
-    assert main(["prepare", recipe, "-o", place, "--part", "1/1"]) == 0
-    assert main(["finish", place]) == 0
-    assert "24 pairs, 332 tokens" in capsys.readouterr().err
-    assert main(["train", recipe, "-o", str(study / "model"), "--prepared", place]) == 0
-    assert main(["prepare", recipe, "-o", place, "--set", "length=20"]) == 0
-    assert main(["prepare", recipe, "-o", place, "--set", "base=nowhere/at-all/no"]) == 3
-    assert "nowhere/at-all/no" in capsys.readouterr().err

@@ -176,24 +176,6 @@ def test_an_error_of_the_first_is_reported_to_the_others(hard_study):
     assert "0 spans are left to learn from" in texts[1]
 
 
-@pytest.mark.slow
-def test_the_command_starts_its_processes(hard_study):
-    command = [sys.executable, "-m", "adducir", "train", hard_study / "dual-encoder.yaml"]
-    output = hard_study / "launched"
-    options = ["--output", output, "--set=training.epochs=1", "--processes=2"]
-    for _ in range(2):  # the second time nothing is left to do
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr.count("launched: 4 steps") == 1
-    counts = read_manifest(output).counts
-    assert counts["processes"] == [2]
-    failing = [*options, "--set=training.learning_rate=1e30", "--set=training.clip=null"]
-    done = subprocess.run([*command, *failing], capture_output=True, text=True, check=False)
-    assert done.returncode == 4, done.stderr
-    assert "the training loss is nan" in done.stderr
-    assert "stopped with exit code 4, and the others were ended" in done.stderr
-
-
 def test_shares_follow_one_another_and_differ_by_one_at_most():
     for count in range(1, 6):
         for size in range(12):

@@ -1,23 +1,19 @@
 """The step that selects the sets of a round's test questions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.chunks import Local
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.work import Local
 from adducir.core.source_digests import source_digests
-from adducir.corpora.sizes import bytes_of_files
 from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Sharing
-from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
 from adducir.models.machine import Precision, choose_device, using_threads
-from adducir.selectors.bm25 import BM25Selection
 from adducir.selectors.selecting import load_evidence_model, without_model
 from adducir.selectors.selector import SELECTORS, Selector
 from adducir.selectors.work import SelectionWork, selected_by_shards
@@ -68,7 +64,6 @@ class SelectionStep(ArtifactStep):
     version: ClassVar[int] = 2
     verb = "select"
     stage = 2
-    in_shards = True
 
     def __init__(
         self, study: Opened, trial: Trial, selection: Selector, training: Sequence[ModelStep] = ()
@@ -101,23 +96,6 @@ class SelectionStep(ArtifactStep):
         model = {"model": read_manifest(self._model).fingerprint} if self._model else {}
         return {**model, "questions": fingerprint(source_digests(self._tests))}
 
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`: the questions' files count once; the search is left out.
-
-        A question is read with each of its passages, which is not counted.
-        """
-        text = bytes_of_files(self._tests)
-        if text is None:
-            return None
-        if not self.training:
-            is_bm25 = isinstance(self.selection, BM25Selection)
-            return Work(("memory",), {"memory bytes": text}) if is_bm25 else None
-        plan = self.training[-1].plan()
-        size = size_of_model(plan.recipe.base, plan.folder)
-        tokens = plan.networks * text / BYTES_PER_TOKEN
-        done = forward(size, tokens, plan.recipe.length or LONGEST / 2, self.precision)
-        return done and replace(done, memory=plan.networks * done.memory)
-
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Select, and write the sets."""
         with using_threads(context.threads):
@@ -136,8 +114,7 @@ class SelectionStep(ArtifactStep):
                 context.threads,
                 context.batch_tokens,
             )
-            sharding = context.sharding(self.path, is_locked=True)
-            with selected_by_shards(work, sharding, context.progress) as chosen:
+            with selected_by_shards(work, context.chunking(self.path), context.progress) as chosen:
                 return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import read_manifest
 from adducir.evaluation.seeds import run_name
-from adducir.experiments.grounded_generation.amounts import ranked_by_words
 from adducir.experiments.grounded_generation.loading import (
     targets_of,
     targets_with,
@@ -17,7 +16,6 @@ from adducir.experiments.grounded_generation.loading import (
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.grounded_generation.steps import ClosedStep, PartsStep, PhaseStep
 from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
-from adducir.experiments.work import Work, together
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -55,7 +53,6 @@ class AnswerStep(ClosedStep):
         super().__init__(study, path, place, before, seed, by_model=by_model)
         self.system = system
         self.is_only_ranked = study.recipe.decode is None
-        self.in_shards = by_model or not self.is_only_ranked
         self.run = place[-1] if before is None else run_name(place[-1], seed)
 
     def recipe(self) -> Mapping[str, Any]:
@@ -70,18 +67,6 @@ class AnswerStep(ClosedStep):
             "decode": decode,
             "generator": self.generator,
         }
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`; None where another package's system ranks."""
-        counts, amounts = self.study.data.counts, self.amounts
-        ranked = super().work()
-        if self.system.ranks_by == "bm25" and counts is not None:
-            ranked = ranked_by_words(counts, 2 * counts.contexts["test"])
-        elif self.system.ranks_by != "model":
-            return None
-        if self.study.recipe.decode is None:
-            return ranked
-        return together(ranked, amounts.texts() if amounts else None)
 
     def ranked(self, context: "Context") -> "ClosedSets":
         """See :meth:`ClosedStep.ranked`; or both lists by the system itself."""
@@ -109,7 +94,7 @@ class AnswerStep(ClosedStep):
         counts = super().fill_by_parts(folder, parts, context)
         if self.study.recipe.decode is None:
             return counts
-        from adducir.core.sharding.work import Local
+        from adducir.core.chunks import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.decoding import write_answers
 
@@ -130,7 +115,6 @@ class LikelihoodStep(PartsStep):
 
     kind: ClassVar[str] = "target-likelihoods"
     verb = "score"
-    in_shards = True
     stage = 2
 
     def __init__(self, study: Opened, path: Path, answer: AnswerStep) -> None:
@@ -146,14 +130,9 @@ class LikelihoodStep(PartsStep):
         """The same, and what is ranked."""
         return {**super().identities(), "answers": read_manifest(self.answer.path).fingerprint}
 
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        amounts = self.amounts
-        return None if amounts is None else amounts.likelihoods()
-
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
-        from adducir.core.sharding.work import Local
+        from adducir.core.chunks import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.posterior import likelihoods
         from adducir.models.shards import write_shard

@@ -1,7 +1,7 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,52 +16,13 @@ from adducir.core.source_digests import source_digest
 from adducir.core.text_file import TextFile
 from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.references import file_path, source_path
-from adducir.corpora.sizes import (
-    BYTES_PER_DOCUMENT,
-    bytes_of_corpus,
-    bytes_of_files,
-    documents_of,
-)
 from adducir.corpora.sources import open_corpus
 from adducir.datasets.grounded.arguments import ArgumentsRecipe, build_bed
 from adducir.datasets.grounded.contexts import GroundedContext, read_contexts
-from adducir.experiments.work import BYTES_PER_TOKEN
 from adducir.hindsight.building import Problem
 from adducir.training.recipe import Several, listed
 
 PARTS = ("train", "validation", "test")
-
-
-_BYTES_PER_CONTEXT = 500
-"""Of a file's line, with input and target."""
-_BYTES_OF_BED = 100
-"""The same of a context that is made of an argument: a conclusion and words of a sentence."""
-_BYTES_PER_WORD = 6
-_OF_CONTEXTS = 0.5
-"""The share of passages' sentences that become targets: conclusions need several passages, and
-sentences some words. Measured was .55 on Touché's arguments."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How much there is in a data set, by the sizes of its files.
-
-    Attributes:
-        passages: How many.
-        bytes: Of their texts.
-        contexts: How many, by part.
-        context_bytes: Of one's input and target.
-    """
-
-    passages: float
-    bytes: float
-    contexts: Mapping[str, float]
-    context_bytes: float = _BYTES_PER_CONTEXT
-
-    @property
-    def length(self) -> float:
-        """Tokens of a passage, on average."""
-        return self.bytes / self.passages / BYTES_PER_TOKEN
 
 
 class DataRecipe(Recipe):
@@ -140,26 +101,6 @@ class GroundedData:
     def _files(self, part: str) -> Iterator[Path]:
         for name in listed(getattr(self.recipe, part)):
             yield file_path(name, self.folder)
-
-    @property
-    def counts(self) -> Counts | None:
-        """How much there is, by the sizes of the files; None where one is not there."""
-        if self.recipe.arguments:
-            text, bed = bytes_of_files([self._arguments]), self._bed
-            if text is None:
-                return None
-            passages = max(1.0, text / BYTES_PER_DOCUMENT)
-            length = min(text / passages, bed.words * _BYTES_PER_WORD)
-            contexts = passages * bed.sentences * _OF_CONTEXTS
-            shares = {part: bed.shares.get(part, 0) * contexts for part in PARTS}
-            return Counts(passages, passages * length, shares, _BYTES_OF_BED)
-        size, count = bytes_of_corpus(self._corpus), documents_of(self._corpus)
-        named = {part: [*self._files(part)] for part in PARTS}
-        each = {part: bytes_of_files(files) for part, files in named.items() if files}
-        if size is None or count is None or None in each.values():
-            return None
-        of = {part: (each.get(part) or 0.0) / _BYTES_PER_CONTEXT for part in PARTS}
-        return Counts(count, size, of)
 
     def problem(self) -> Problem:
         """Contexts and passages, read once.

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, read_manifest
-from adducir.core.sharding.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.sources import encoder_source
-from adducir.experiments.grounded_generation.amounts import Amounts, candidates
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,
     CLOSED,
@@ -23,11 +22,10 @@ from adducir.experiments.grounded_generation.loading import (
 )
 from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
-from adducir.experiments.work import Work
 from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.artifacts import build_by_parts, model_versions
-from adducir.models.machine import choose_device, using_threads
+from adducir.models.machine import choose_device
 from adducir.models.sources import MINILM
 
 if TYPE_CHECKING:
@@ -84,13 +82,8 @@ class PartsStep(ArtifactStep):
         """See :meth:`ArtifactStep.versions`."""
         return model_versions()
 
-    def make_in(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.make_in`."""
-        with using_threads(context.threads):
-            return self.fill_by_parts(folder, folder, context)
-
-    def publish(self, context: "Context") -> None:
-        """See :meth:`ArtifactStep.publish`."""
+    def make(self, context: "Context") -> None:
+        """See :meth:`Step.make`."""
         build_by_parts(
             self.path,
             lambda folder, parts: self.fill_by_parts(folder, parts, context),
@@ -102,11 +95,6 @@ class PartsStep(ArtifactStep):
             rebuild=context.rebuild,
             progress=context.progress,
         )
-
-    @property
-    def amounts(self) -> Amounts | None:
-        """What its work is computed from; None where data or models are not here."""
-        return Amounts.of(self.study)
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Never called: parts survive a kill."""
@@ -125,14 +113,14 @@ class PartsStep(ArtifactStep):
         """How a process loads them."""
         return self.study.loading(self.before, self.seed)
 
-    def making(self, context: "Context", *, is_last: bool = True) -> "Making":
+    def making(self, context: "Context") -> "Making":
         """How its shards are made, which are kept until it is there."""
         from adducir.encoders.token_work import Making
 
         key = artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
-        sharding = context.sharding(self.path, is_locked=True, is_last=is_last)
+        chunking = context.chunking(self.path)
         return Making(
-            key, sharding, context.device, context.threads, context.batch_tokens, context.progress
+            key, chunking, context.device, context.threads, context.batch_tokens, context.progress
         )
 
 
@@ -141,7 +129,6 @@ class VectorsStep(PartsStep):
 
     kind: ClassVar[str] = "frozen-vectors"
     verb = "encode"
-    in_shards = True
 
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
@@ -151,11 +138,6 @@ class VectorsStep(PartsStep):
             "retriever": recipe.retriever.model_dump(mode="json", include=keys),
             "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
         }
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        amounts = self.amounts
-        return None if amounts is None else amounts.vectors()
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
@@ -180,11 +162,6 @@ class CandidatesStep(PartsStep):
     kind: ClassVar[str] = "closed-candidates"
     verb = "rank"
 
-    @property
-    def in_shards(self) -> bool:  # type: ignore[override]
-        """Whether vectors rank."""
-        return bool(self.study.recipe.closed.candidates == "vectors")
-
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
@@ -199,10 +176,6 @@ class CandidatesStep(PartsStep):
         if self.study.recipe.closed.candidates == "vectors":
             found["vectors"] = encoder_source(MINILM, self.study.folder).identity()
         return found
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return candidates(self.study)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
@@ -220,7 +193,6 @@ class ClosedStep(PartsStep):
 
     kind: ClassVar[str] = "closed-sets"
     verb = "rank"
-    in_shards = True
     is_only_ranked: bool = True
     parts: tuple[str, ...] = ("train", "validation")
 
@@ -256,11 +228,6 @@ class ClosedStep(PartsStep):
             "parts": self.parts,
         }
 
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        amounts, is_first = self.amounts, self.before is None
-        return None if amounts is None else amounts.closed(self.parts, is_first=is_first)
-
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
         closed = self.ranked(context)
@@ -279,8 +246,7 @@ class ClosedStep(PartsStep):
         every = self.study.data.problem().contexts
         names = tuple(every[number].id for number in request.contexts)
         load = partial(request_of, *given)
-        making = self.making(context, is_last=self.is_only_ranked)
-        return closed_sets(Loader(load, Local(request)), names, making)
+        return closed_sets(Loader(load, Local(request)), names, self.making(context))
 
     def read(self) -> "ClosedSets":
         """What stands in its file."""
@@ -327,11 +293,6 @@ class PhaseStep(PartsStep):
     def identities(self) -> Mapping[str, str]:
         """The same, and the closed sets."""
         return {**super().identities(), "closed": read_manifest(self.closed.path).fingerprint}
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        amounts = self.amounts
-        return None if amounts is None else amounts.phase(self.phase)
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""

@@ -2,21 +2,19 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
+from adducir.core.chunks import Local
 from adducir.core.recipe import Recipe
-from adducir.core.sharding.work import Local
-from adducir.corpora.sizes import BYTES_PER_DOCUMENT
 from adducir.datasets.spans.record import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
-from adducir.experiments.work import Work
 
 if TYPE_CHECKING:
     from adducir.indexes.candidates import CandidateSet
@@ -49,21 +47,11 @@ class Lexical(RankingSystem):
         bm25: Its parameters and the analysis.
     """
 
-    in_shards: ClassVar[bool] = True
     bm25: LexicalPart
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.fingerprint_inputs`."""
         return {"bm25": self.bm25.model_dump(mode="json")}
-
-    def work(self, step: Ranking) -> Work | None:
-        """See :meth:`RankingSystem.work`: every context with every candidate, twice for ties."""
-        text = step.data.bytes
-        if text is None:
-            return None
-        count = len(step.data.spans) if step.data.is_read else text / BYTES_PER_DOCUMENT
-        pairs = 2 * count * text / BYTES_PER_DOCUMENT
-        return Work(("memory",), {"memory bytes": text, "memory pairs": pairs})
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """See :meth:`RankingSystem.ranks`."""
@@ -78,8 +66,7 @@ class Lexical(RankingSystem):
             context.threads,
             LEXICAL_BLOCK,
         )
-        sharding = context.sharding(step.path, is_locked=True)
-        return ranked(work, tasks, sharding, context.progress)
+        return ranked(work, tasks, context.chunking(step.path), context.progress)
 
 
 class LexicalRanker:

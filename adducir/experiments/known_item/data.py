@@ -16,7 +16,6 @@ from adducir.core.source_digests import source_digest
 from adducir.core.text_file import TextFile
 from adducir.core.unread import may_read, stand_in
 from adducir.corpora.references import file_path
-from adducir.corpora.sizes import BYTES_PER_DOCUMENT, bytes_of_files
 from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic import spans_of_relic
 from adducir.datasets.quotations.relic_files import read_relic
@@ -79,24 +78,6 @@ class SpanData:
     spans: tuple[MaskedSpan, ...]
     identity: str
     is_read: bool = True
-
-    @property
-    def bytes(self) -> float | None:
-        """Of the text of its files; None where one is not there."""
-        return bytes_of_files(_paths(self.recipe, self.folder))
-
-    @cached_property
-    def compared(self) -> float | None:
-        """Bytes of the candidates of each context, of all contexts together.
-
-        Where the data were not read it is as if all text were candidates, one in 1,500 bytes, and
-        so many contexts; None where candidates are those of a book or a pool.
-        """
-        if self.is_read:
-            each = ((task.spans, sum(map(len, task.texts))) for task in self.tasks())
-            return float(sum(len(spans) * text for spans, text in each))
-        text = self.bytes if listed(self.recipe.spans) else None
-        return None if text is None else text * text / BYTES_PER_DOCUMENT
 
     def blocks(self, size: int) -> str:
         """How candidates are cut into blocks, where those of a context are more than so many.

@@ -6,17 +6,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
 from adducir.core.absent import gathering
+from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import validate
-from adducir.core.sharding.gathering import PartMade, Sharding
-from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.core.unread import may_read
 from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded, file_path
@@ -33,7 +32,6 @@ from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
 from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Sharing, Step
-from adducir.experiments.work import BYTES_PER_TOKEN, LONGEST, Work, forward, size_of_model
 from adducir.models.artifacts import model_versions
 from adducir.models.sources import RECIPES
 from adducir.training.recipe import Several, listed
@@ -43,8 +41,6 @@ Pooling = Literal["first", "mean", "pooler"]
 
 class _Encoder(RankingSystem):
     """A dual encoder."""
-
-    in_shards: ClassVar[bool] = True
 
     def source(self, step: Ranking) -> EncoderSource:
         """The encoder, which must be there."""
@@ -57,14 +53,6 @@ class _Encoder(RankingSystem):
     def base(self, study: Opened) -> str:
         """The model that it begins with."""
         raise NotImplementedError
-
-    def work(self, step: Ranking) -> Work | None:
-        """See :meth:`RankingSystem.work`: contexts and candidates are read."""
-        text, size = step.data.bytes, size_of_model(self.base(step.study), step.study.folder)
-        if text is None:
-            return None
-        precision = step.study.recipe.precision
-        return forward(size, text / BYTES_PER_TOKEN, LONGEST / 2, precision)
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
         """See :meth:`RankingSystem.fingerprint_inputs`."""
@@ -106,7 +94,7 @@ class _Encoder(RankingSystem):
             threads=context.threads,
             tokens=context.batch_tokens,
         )
-        own = context.sharding(step.path, is_locked=True)
+        own = context.chunking(step.path)
         with step.keeping(context) as kept:
             return by_encoder(work, tasks, kept, own, context.progress)
 
@@ -323,8 +311,8 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
 def by_encoder(
     work: SpanWork,
     tasks: Sequence[SpanTask],
-    kept: Sharding,
-    own: Sharding,
+    kept: Chunking,
+    own: Chunking,
     progress: Progress = SILENT,
 ) -> GoldRanks:
     """The ranks that a dual encoder gives.
@@ -338,17 +326,11 @@ def by_encoder(
     """
     with ExitStack() as stack:
 
-        def rows(sides: Sides, sharding: Sharding) -> Rows:
+        def rows(sides: Sides, chunking: Chunking) -> Rows:
             one = replace(work, sides=sides)
-            made = sharding.made(sharding.folder(one), one, progress)
-            return Rows(one, stack.enter_context(made))
+            return Rows(one, stack.enter_context(chunking.made(one, progress)))
 
-        try:
-            candidates = rows("candidates", kept)
-        except PartMade:
-            with suppress(PartMade):  # contexts need not wait for other parts' candidates
-                rows("contexts", own)
-            raise
+        candidates = rows("candidates", kept)
         contexts = rows("contexts", own)
         found = []
         for task in tasks:

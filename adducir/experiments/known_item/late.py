@@ -4,12 +4,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.fingerprint import fingerprint
-from adducir.core.sharding.work import NOT_LOADED, Local
 from adducir.corpora.references import expanded
 from adducir.datasets.spans.record import context
 from adducir.encoders.filed_ranks import PART as BLOCK
@@ -30,15 +30,6 @@ from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK as SCORES
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
-from adducir.experiments.work import (
-    BYTES_PER_TOKEN,
-    LONGEST,
-    PROJECTED,
-    Work,
-    forward,
-    size_of_model,
-    together,
-)
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device, device_kind
 from adducir.models.precision import computing_in
@@ -61,7 +52,6 @@ class _Late(RankingSystem):
         lengths: Tokens that are read.
     """
 
-    in_shards: ClassVar[bool] = True
     lengths: LengthPart = LengthPart()
 
     @property
@@ -98,21 +88,6 @@ class _Late(RankingSystem):
         """See :meth:`RankingSystem.versions`."""
         return model_versions()
 
-    def work(self, step: Ranking) -> Work | None:
-        """See :meth:`RankingSystem.work`: all text is read, and each token's vector compared.
-
-        Queries have as many tokens as they may, and candidates' vectors lie on the disk meanwhile.
-        """
-        text, compared = step.data.bytes, step.data.compared
-        size = size_of_model(self.model, step.study.folder)
-        if text is None or compared is None or size is None:
-            return None
-        reading, width = self.reading(), size.width if self.kind == "maxsim" else PROJECTED
-        products = 2.0 * width * reading.query_length * compared / BYTES_PER_TOKEN
-        length = min(reading.document_length or LONGEST, LONGEST / 2)
-        read = forward(size, text / BYTES_PER_TOKEN, length, step.study.recipe.precision)
-        return together(read, Work(("networks",), {"products": products}))
-
     def identities(self, step: Ranking) -> Mapping[str, str]:
         """See :meth:`RankingSystem.identities`; larger sets are cut into blocks before batches."""
         model, blocks = self._source(step.study).identity(), step.data.blocks(BLOCK)
@@ -127,7 +102,7 @@ class _Late(RankingSystem):
             late = replace(late, model=Local(late.load(choose_device(device))))
         given = device, context.threads, context.batch_tokens, context.progress
         of_system = [step.data.identity, self.fingerprint_inputs(study), self.identities(step)]
-        own = context.sharding(step.path, is_locked=True)
+        own = context.chunking(step.path)
         with step.keeping(context) as kept:
             of_candidates = Making(fingerprint(of_system), kept, *given)
             of_contexts = Making(step.key(), own, *given)
@@ -312,7 +287,7 @@ def by_late_interaction(
     read_contexts, cut = Loader(partial(late.contexts, read)), (BLOCK, SHARDS, LEAST)
     with (
         encoded(Loader(late.candidates), of_candidates, kept, *cut) as (candidates, _),
-        encoded(read_contexts, of_contexts, own, *cut, more=True) as (contexts, beside),
+        encoded(read_contexts, of_contexts, own, *cut) as (contexts, beside),
     ):
         load = partial(LateRanker, late, candidates, contexts)
         key = fingerprint([own.key, candidates.names, contexts.names])

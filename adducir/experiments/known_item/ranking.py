@@ -1,4 +1,4 @@
-"""Ranks of gold items in shards of contexts; see :mod:`adducir.core.sharding`.
+"""Ranks of gold items in shards of contexts; see :mod:`adducir.core.chunks`.
 
 Contexts are ranked in blocks with all of their candidates, as many as are ranked at a time anyway:
 which of them are together determines the last digits of scores. A shard is such a block, or several
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from adducir.core.chunks import NOT_LOADED, Chunking, Local
+from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.work import NOT_LOADED, Local, WorkerPlace
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rouge import RougeL
@@ -49,7 +49,7 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True)
 class RankingWork:
-    """Ranks of all contexts of some tasks; see :class:`adducir.core.sharding.work.Work`.
+    """Ranks of all contexts of some tasks; see :mod:`adducir.core.chunks`.
 
     Attributes:
         load: Gives the ranker; anew in every process.
@@ -105,7 +105,7 @@ class RankingWork:
         first, last = (self.names[before + one] for one in (item.first, item.end - 1))
         return first if first == last else f"{first} to {last}", b""
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         return _Builder(self, place)
 
@@ -113,30 +113,30 @@ class RankingWork:
 class _Builder:
     """What makes shards of ranks."""
 
-    def __init__(self, work: RankingWork, place: WorkerPlace) -> None:
+    def __init__(self, work: RankingWork, place: Place) -> None:
         settle_threads(work.threads, place)
         self._ranker: Ranker = work.loaded.value or work.load()
         self.device = self._ranker.device
 
     def make(self, items: Sequence[Contexts], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         write_shard(path, _joined([vars(self._ranker.rank(item)) for item in items]))
 
 
 def ranked(
-    work: RankingWork, tasks: Sequence[SpanTask], sharding: Sharding, progress: Progress = SILENT
+    work: RankingWork, tasks: Sequence[SpanTask], chunking: Chunking, progress: Progress = SILENT
 ) -> GoldRanks:
     """The ranks of all tasks.
 
     Args:
         work: What ranks them.
         tasks: What is ranked.
-        sharding: Who does so, and beside which output shards are kept.
+        chunking: Who does so, and beside which output chunks are kept.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
-    with sharding.made(sharding.folder(work), work, progress) as made:
+    with chunking.made(work, progress) as made:
         whole = _joined([read_shard(path) for path in made.files])
     ends = np.cumsum([contexts for contexts, _ in work.sizes])[:-1]
     each = {name: np.split(values, ends) for name, values in whole.items()}

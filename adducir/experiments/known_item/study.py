@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from adducir.core.artifacts import artifact_fingerprint, read_manifest
+from adducir.core.chunks import Chunking
 from adducir.core.folders import name_in_study
 from adducir.core.locks import locked
 from adducir.core.scratch import parts_of, remove_parts
-from adducir.core.sharding.gathering import Sharding
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
@@ -24,7 +24,6 @@ from adducir.experiments.packages import packages
 from adducir.experiments.plan import Finding, tests_of
 from adducir.experiments.seeds import SeededStudy
 from adducir.experiments.step import ArtifactStep, Step, Unknown
-from adducir.experiments.work import Work
 from adducir.models.machine import using_threads
 from adducir.tables.ranks import Runs
 from adducir.tables.table import ResultTable
@@ -65,11 +64,6 @@ class RankStep(ArtifactStep):
         return None if self.inputs else (self.data_name, self.system)
 
     @property
-    def in_shards(self) -> bool:  # type: ignore[override]
-        """Whether its system ranks so."""
-        return self._system.in_shards
-
-    @property
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
         return self.study.recipe.contexts[self.context_name]
@@ -79,26 +73,20 @@ class RankStep(ArtifactStep):
         return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
 
     @contextmanager
-    def keeping(self, context: "Context") -> "Iterator[Sharding]":
+    def keeping(self, context: "Context") -> "Iterator[Chunking]":
         """Who makes the candidates' vectors, and beside what they are kept; see :class:`.Ranking`.
 
         Another process may rank another context by them: whoever works with them holds a lock.
         """
-        if self.shared_work is None or context.part is not None:
-            place = self.path if self.shared_work is None else self.path.parent
-            yield context.sharding(place, is_locked=True, is_last=False)
+        if self.shared_work is None:
+            yield context.chunking(self.path)
             return
         with locked(self.path.parent, context.progress):
-            yield context.sharding(self.path.parent, is_locked=True)
+            yield context.chunking(self.path.parent)
 
-    @property
-    def shard_places(self) -> Sequence[Path]:
-        """See :attr:`Step.shard_places`: those of candidates serve all contexts of a system."""
-        return [self.path, *([self.path.parent] if self.shared_work else [])]
-
-    def publish(self, context: "Context") -> None:
-        """See :meth:`ArtifactStep.publish`; the candidates' vectors go behind the last context."""
-        super().publish(context)
+    def make(self, context: "Context") -> None:
+        """See :meth:`Step.make`; the candidates' vectors go behind the last context."""
+        super().make(context)
         of_system = self.path.parent
         if self.shared_work is None or not parts_of(of_system):
             return
@@ -130,10 +118,6 @@ class RankStep(ArtifactStep):
     def versions(self) -> Mapping[str, str]:
         """See :meth:`ArtifactStep.versions`."""
         return self._system.versions()
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        return self._system.work(self)
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Rank, and write the ranks."""

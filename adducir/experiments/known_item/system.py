@@ -4,13 +4,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import Field
 
+from adducir.core.chunks import Chunking
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.core.sharding.gathering import Sharding
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import Some
 from adducir.evaluation.gold_ranks import GoldRanks
@@ -19,7 +19,6 @@ from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.linked import SystemEntry
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
-from adducir.experiments.work import Work
 
 T = TypeVar("T")
 
@@ -78,7 +77,7 @@ class Ranking(Protocol):
     def key(self) -> str:
         """The fingerprint of all that determines the ranks."""
 
-    def keeping(self, context: Context) -> AbstractContextManager[Sharding]:
+    def keeping(self, context: Context) -> AbstractContextManager[Chunking]:
         """Who makes the candidates' vectors, which the system's other contexts need as well.
 
         When the block ends well, they are removed unless another context is to be ranked.
@@ -90,10 +89,8 @@ class RankingSystem(SystemEntry):
 
     Attributes:
         contexts: The contexts that it is ranked with; none for all.
-        in_shards: See :class:`.Step`.
     """
 
-    in_shards: ClassVar[bool] = False
     contexts: tuple[ContextName, ...] = ()
 
     def open(self, name: str, study: Opened) -> None:
@@ -120,11 +117,6 @@ class RankingSystem(SystemEntry):
     def versions(self) -> Mapping[str, str]:
         """Versions of the libraries that take part."""
         return {}
-
-    def work(self, step: Ranking) -> Work | None:
-        """How much there is to do; None where that is not known."""
-        del step
-        return None
 
     @abstractmethod
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:

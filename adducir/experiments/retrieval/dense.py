@@ -1,7 +1,6 @@
 """Dense indexes of an experiment file: ``engine: dense``, vectors of documents in FAISS."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +13,6 @@ from adducir.core.errors import ArtifactError, InputError
 from adducir.core.unread import NotRead
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
-from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.topics import Topics
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.training import EncoderPlan
@@ -25,20 +23,12 @@ from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.trained import is_recipe, open_recipe
 from adducir.experiments.step import ModelStep, Waiting
-from adducir.experiments.work import (
-    BYTES_PER_TOKEN,
-    SINGLE,
-    Work,
-    forward,
-    size_of_model,
-)
 from adducir.indexes.dense.builder import KIND, Running, build_dense_index, dense_identity
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.searching import search_topics_dense
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.search import Search as Found
 from adducir.models.machine import Precision
-from adducir.models.sizes import NetworkSize
 
 _NO_WORDS = "means nothing to a dense index, which ranks by vectors"
 
@@ -148,7 +138,6 @@ class DenseStep(IndexStep):
 
     engine = "dense"
     kind = KIND
-    in_shards = True
 
     def __init__(
         self,
@@ -213,30 +202,6 @@ class DenseStep(IndexStep):
         if not isinstance(index, DenseIndex):
             raise ArtifactError("this is no dense index.", path=self.path)
         return search_topics_dense(index, topics, tag=tag, depth=depth, threads=context.threads)
-
-    def _size(self) -> NetworkSize | None:
-        plan = self.encoder.plan
-        return size_of_model(plan.recipe.base if plan else self.encoder.name, self.encoder.folder)
-
-    def searching(self, ranker: Ranker, queries: int) -> Work | None:
-        """See :meth:`IndexStep.searching`: an exact search reads every vector."""
-        del ranker
-        size, count = self._size(), self.documents
-        if size is None or count is None:
-            return None
-        products = 2.0 * queries * count * size.width
-        vectors = SINGLE * count * size.width
-        return Work(("networks",), {"products": products}, memory=size.bytes + vectors)
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        size, count, text = self._size(), self.documents, bytes_of_corpus(self.corpus)
-        if size is None or count is None or text is None:
-            return None
-        tokens = text / BYTES_PER_TOKEN
-        done = forward(size, tokens, tokens / count, self.recipe.precision)
-        vectors = SINGLE * count * size.width
-        return done and replace(done, memory=done.memory + vectors, disk=vectors)
 
     def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""

@@ -1,7 +1,7 @@
 """Corpora with the words of another corpus weighted by DeepCT: the model and weights they need."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -13,7 +13,6 @@ from adducir.core.errors import InputError
 from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
-from adducir.corpora.sizes import bytes_of_corpus
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings
@@ -26,14 +25,6 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.trained import is_recipe, open_recipe
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import MISSING, ModelStep, Step
-from adducir.experiments.work import (
-    BYTES_PER_TOKEN,
-    LONGEST,
-    WEIGHT_BYTES,
-    Work,
-    forward,
-    size_of_model,
-)
 from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource
 
@@ -147,7 +138,6 @@ class WeightsStep(Step):
     inputs: list[ModelStep]
     reads: list[tuple[str | int, ...]]
     verb = "weight"
-    in_shards = True
 
     @property
     def path(self) -> Path:  # type: ignore[override]
@@ -163,18 +153,6 @@ class WeightsStep(Step):
         if is_current(self.path, self.corpus.weights_fingerprint):
             return None
         return "those that are there are other weights" if self.path.exists() else MISSING
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`: each token of the corpus is read once."""
-        text, base = bytes_of_corpus(self.base), str(self.model)
-        if self.inputs:
-            base = self.inputs[0].plan().recipe.base
-        if text is None:
-            return None
-        tokens = text / BYTES_PER_TOKEN
-        size = size_of_model(base, self.model.parent.parent)
-        done = forward(size, tokens, LONGEST / 2, self.recipe.precision)
-        return done and replace(done, disk=WEIGHT_BYTES * tokens)
 
     def make(self, context: Context) -> None:
         """Predict them."""

@@ -2,23 +2,20 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from adducir.core.artifacts import Manifest, read_manifest, refuse_other_artifact
-from adducir.core.errors import AdducirError, ArtifactError
+from adducir.core.errors import ArtifactError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.unread import known
 from adducir.core.verified import changes
 from adducir.corpora.documents import Corpus
-from adducir.corpora.sizes import documents_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import MISSING, Step
-from adducir.experiments.work import Work
 from adducir.indexes.engine import open_index, remark_on
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
@@ -113,20 +110,6 @@ class IndexStep(Step):
         self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
     ) -> Found:
         """Search every topic."""
-
-    def searching(self, ranker: Ranker, queries: int) -> Work | None:
-        """The work of a search, beside writing its run; None where that is not known."""
-        del ranker, queries
-        return None
-
-    @property
-    def documents(self) -> float | None:
-        """How many documents it has or will have, as far as known."""
-        with suppress(AdducirError):
-            counted = read_manifest(self.path).counts.get("documents")
-            if isinstance(counted, int):
-                return counted
-        return documents_of(self.corpus)
 
     @abstractmethod
     def build(self, context: Context) -> Manifest:

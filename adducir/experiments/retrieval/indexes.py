@@ -17,7 +17,6 @@ from adducir.core.registry import Family
 from adducir.core.unread import NotRead
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
-from adducir.corpora.sizes import bytes_of_corpus
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
@@ -26,7 +25,6 @@ from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import Name
-from adducir.experiments.work import Work
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
@@ -178,7 +176,6 @@ class InvertedStep(IndexStep):
         self.place = ("indexes", name)
         self.kind = KINDS[engine]
         self.engine = self._engine = engine
-        self.in_shards = engine == "memory"
         self._given: IndexSettings = settings
         with suppress(NotRead):  # what a dry run leaves unread is asked for when it matters
             _ = self.fingerprint
@@ -231,27 +228,9 @@ class InvertedStep(IndexStep):
             threads=context.threads,
         )
 
-    def searching(self, ranker: Ranker, queries: int) -> Work | None:
-        """See :meth:`IndexStep.searching`."""
-        count, feedback = self.documents, " feedback" if ranker.feedback is not None else ""
-        if count is None:
-            return None
-        return Work((self.engine,), {f"{self.engine}{feedback} pairs": queries * count})
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        text = bytes_of_corpus(self.corpus)
-        if text is None:
-            return None
-        amounts, shares = {f"{self.engine} bytes": text}, {self.engine: text}
-        return Work((self.engine,), amounts, shares=shares)
-
     def build(self, context: Context) -> Manifest:
         """See :meth:`IndexStep.build`."""
-        # Workers of one machine gain nothing: one process analyses texts in many threads.
-        alone = context.ray is None and context.part is None
-        execution = replace(context.execution, workers=1) if alone else context.execution
-        return builder(self._engine, execution)(
+        return builder(self._engine)(
             self.corpus,
             self.path,
             self._settings,

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,15 +14,12 @@ from adducir.experiments.retrieval.answers import Answer, Made, run_facts
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import MISSING, Step, Waiting
-from adducir.experiments.work import Work
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 
 _RUN_VERSION = 1
-LINES = 1000
-"""A topic's lines in an estimate, where the depth is `all`."""
 
 
 class RunStep(Answer):
@@ -106,20 +102,6 @@ class RunStep(Answer):
         if is_read and facts["run file"]["sha256"] != file_digest(self.path):
             return "the one that is there was changed since it was made"
         return None
-
-    @property
-    def rows(self) -> float:
-        """How many lines it has, at most."""
-        return float(len(self.topics) * (self.study.recipe.most or LINES))
-
-    def produced(self) -> Work | None:
-        """The work of :meth:`produce`; None where it is not known."""
-        return None
-
-    def work(self) -> Work | None:
-        """See :meth:`Step.work`."""
-        work = self.produced()
-        return work and replace(work, shares={**work.shares, "run row": self.rows})
 
     def make(self, context: Context) -> None:
         """Write the run with its metadata."""

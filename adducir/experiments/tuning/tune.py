@@ -20,8 +20,8 @@ from decimal import Decimal
 
 import polars as pl
 
+from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding, sharding_or_temporary
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
 from adducir.evaluation.measures import Measure, parse_measure
 from adducir.experiments.tuning.folds import Folds
@@ -43,7 +43,7 @@ def tune(
     *,
     negative: NegativeGrades = "zero",
     tag: str = "tuned",
-    sharding: Sharding | None = None,
+    chunking: Chunking = TEMPORARY,
     progress: Progress = SILENT,
 ) -> Tuning:
     """Try all settings, choose one for each fold, and pool what they rank.
@@ -60,14 +60,13 @@ def tune(
         objective: The measure; more is better.
         negative: How negative grades are treated, as in an evaluation.
         tag: The tag of the pooled run.
-        sharding: Who searches, and beside which output shards are kept; None: this process.
+        chunking: Who searches, and beside which output chunks are kept.
         progress: Notified of each shard of settings.
 
     Raises:
         UsageError: A parameter, a value or the objective makes no sense.
         IncompleteError: A setting's search fails.
         MachineError: The objective needs software that is not installed.
-        PartMade: A part of the shards was asked for, and is made.
     """
     grid = grid if isinstance(grid, Grid) else Grid.of(grid, system.hyperparameters)
     measure = parse_measure(objective)
@@ -75,8 +74,7 @@ def tune(
         system.check(setting)
     started = time.perf_counter()
     work = TuningWork(system, grid, pool, folds, measure, negative)
-    with sharding_or_temporary(sharding) as kept:
-        values = values_by_shards(work, kept, progress)
+    values = values_by_shards(work, chunking, progress)
     chosen = [_best(values, folds.train(fold)) for fold in range(len(folds))]
     return Tuning(
         pool=pool,

@@ -1,4 +1,4 @@
-"""Grids in shards: some settings each, made anywhere; see :mod:`adducir.core.sharding`.
+"""Grids in shards: some settings each, made anywhere; see :mod:`adducir.core.chunks`.
 
 A shard's file holds ``values``, (settings, topics) float64: what each setting reaches for a topic.
 """
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from adducir.core.chunks import ANY, Chunking
+from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.gathering import Sharding
-from adducir.core.sharding.work import ANY, WorkerPlace
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class TuningWork:
-    """What settings reach; see :class:`adducir.core.sharding.work.Work`.
+    """What settings reach; see :mod:`adducir.core.chunks`.
 
     Attributes:
         negative: How negative grades are treated, as in an evaluation.
@@ -96,7 +96,7 @@ class TuningWork:
         values = [f"{name}={plain(value)}" for name, value in self.grid.setting(item).items()]
         return " ".join(values), json.dumps(values).encode("ascii")
 
-    def builder(self, place: WorkerPlace) -> "_Builder":
+    def builder(self, place: Place) -> "_Builder":
         """See :class:`.Work`."""
         del place
         return _Builder(self)
@@ -135,7 +135,7 @@ class _Builder:
         self._work = work
 
     def make(self, items: Sequence[int], path: Path) -> None:
-        """See :class:`adducir.core.sharding.work.Builder`."""
+        """See :mod:`adducir.core.chunks`."""
         work = self._work
         values = np.zeros((len(items), len(work.pool)))
         for row, number in enumerate(items):
@@ -144,14 +144,14 @@ class _Builder:
         write_shard(path, {"values": values})
 
 
-def values_by_shards(work: TuningWork, sharding: Sharding, progress: Progress = SILENT) -> Floats:
+def values_by_shards(work: TuningWork, chunking: Chunking, progress: Progress = SILENT) -> Floats:
     """(settings, topics) what each setting reaches.
 
     Raises:
-        IncompleteError, MachineError, ArtifactError, PartMade: See :meth:`.Sharding.made`.
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     values = np.zeros((len(work.grid), len(work.pool)))
-    with sharding.made(sharding.folder(work), work, progress) as made:
+    with chunking.made(work, progress) as made:
         found = [read_shard(path)["values"] for path in made.files]
     values[list(work.items(check=False))] = np.concatenate(found)
     return values

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.chunks import HERE, Execution, Made
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.sharding.made import Made
 from adducir.core.system_errors import explaining_writes
 from adducir.core.text_file import nameless_file
 from adducir.corpora.documents import Corpus
@@ -147,8 +146,8 @@ class _DenseWork(EncodingWork):
     settings: DenseSettings = field(kw_only=True)
 
     def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
-        """See :class:`adducir.core.sharding.work.Work`."""
-        docnos = [name for names in made.names() for name in names]
+        """See :mod:`adducir.core.chunks`."""
+        docnos = [name for names in made.names for name in names]
         counts = self.counted(made, docnos)
         write_docnos(folder, docnos)
         with DocumentWriter(folder) as store:

@@ -1,30 +1,19 @@
-"""From a corpus to a memory index: at once by one process, or by shards."""
+"""From a corpus to a memory index."""
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import (
-    MANIFEST,
-    Manifest,
-    Sources,
-    artifact_fingerprint,
-    build,
-    read_manifest,
-)
+from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
 from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.sharding.building import Order, build_sharded, is_planned
-from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Corpus
+from adducir.indexes.documents import DocumentWriter
+from adducir.indexes.feeding import documents_with, fed
 from adducir.indexes.lucene_builder import IndexSettings, engine_versions, settled
-from adducir.indexes.memory.filling import fill_of_weights
-from adducir.indexes.memory.joining import merge
-from adducir.indexes.memory.weights import Weighted
-from adducir.indexes.memory.work import SHARD, work_of
+from adducir.indexes.memory.filling import fill, fill_of_weights
+from adducir.indexes.memory.weights import Weighted, by_term, read_weights
 
 KIND = "memory-index"
 BUILDER_VERSION = 1
@@ -38,9 +27,6 @@ def build_memory_index(
     *,
     threads: int | None = None,
     rebuild: bool = False,
-    execution: Execution = HERE,
-    shard: int = SHARD,
-    keep_parts: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
@@ -50,35 +36,33 @@ def build_memory_index(
     has document vectors and both kinds of length;
     ``accurate_length`` says which of them searches read. Where the settings name ``weights``,
     documents' terms are these; the corpus has the texts, and documents without weights are
-    counted as ``empty``. Neither ``execution`` nor ``shard`` shows in the index, and ``keep_parts``
-    not in what it finds.
-
-    Args:
-        execution: Who builds it. One process alone does so without shards, where none were planned.
-        shard: Documents in a shard.
-        keep_parts: Keep the shards as parts of the index, each searched for itself; the counts say
-            how many ``parts`` there are.
-
-    Raises:
-        PartMade: A part of the shards was asked for, and is made.
-        IncompleteError: Some shards cannot be made.
+    counted as ``empty``.
     """
     settings = settled(corpus, settings)
-    work = work_of(corpus, settings, threads, keep=keep_parts, size=shard)
-    order = Order(
+
+    def make(folder: Path) -> Mapping[str, Any]:
+        documents = documents_with(corpus, settings.fields)
+        if settings.weights is None:
+            return fill(documents, folder, settings, threads, corpus.size_hint(), progress)
+        with DocumentWriter(folder) as store:
+            docnos = {docno for docno, _ in fed(documents, settings.fields, store)}
+        weighted = by_term(read_weights(settings.weights, docnos), settings.analysis)
+        counts = fill_of_weights(weighted, folder, progress)
+        without = len(docnos) - counts["documents"]
+        return counts | {"documents": len(docnos), "empty": counts["empty"] + without}
+
+    return build(
         path,
-        KIND,
-        settings.recipe(),
-        {"corpus": fingerprint(corpus.identity())},
-        BUILDER_VERSION,
-        engine_versions(),
-        {"corpus": [corpus.source]},
-        rebuild,
+        kind=KIND,
+        recipe=settings.recipe(),
+        inputs={"corpus": fingerprint(corpus.identity())},
+        builder_version=BUILDER_VERSION,
+        make=make,
+        rebuild=rebuild,
+        versions=engine_versions(),
+        sources={"corpus": [corpus.source]},
+        progress=progress,
     )
-    if execution.is_alone and not keep_parts and not is_planned(order, work):
-        make = partial(work.at_once, progress=progress)
-        return build(make=make, progress=progress, **vars(order))
-    return build_sharded(order, work, execution, progress)
 
 
 def fingerprint_of(corpus: Corpus, settings: IndexSettings) -> str:
@@ -126,49 +110,3 @@ def build_from_weights(
         sources=sources,
         progress=progress,
     )
-
-
-def is_in_parts(path: Path) -> bool:
-    """Whether a finished memory index in parts is at ``path``."""
-    if not (path / MANIFEST).is_file():
-        return False
-    manifest = read_manifest(path)
-    return manifest.kind == KIND and "parts" in manifest.counts
-
-
-@checked
-def merge_parts(path: Path, *, progress: Progress = SILENT) -> Manifest:
-    """Merge a finished index in parts into one piece, in its place.
-
-    Every file is compared with its digest first. The index stays as it is until the merged one is
-    complete.
-
-    Raises:
-        ArtifactError: There is no such index, or it is damaged.
-        MachineError: No disk space.
-    """
-    found = open_artifact(path, KIND)
-    count = int(found.counts["parts"])
-    kept = {name: found.counts[name] for name in ("documents", "indexed", "empty")}
-    return build(
-        path,
-        kind=KIND,
-        recipe=found.recipe,
-        inputs=found.inputs,
-        builder_version=found.builder_version,
-        make=lambda folder: {**kept, **merge(path, count, folder)},
-        rebuild=True,
-        versions={
-            name: version
-            for name, version in found.versions.items()
-            if name not in ("python", "adducir")  # which are noted anyway
-        },
-        sources={"corpus": _in_full(path, found.sources.get("corpus", ()))},
-        progress=progress,
-    )
-
-
-def _in_full(path: Path, sources: Iterable[str]) -> list[str]:
-    """What an index was built of: paths in full, or ids."""
-    paths = [(path.parent / name, name) for name in sources]
-    return [str(found.resolve()) if found.exists() else name for found, name in paths]

@@ -17,7 +17,6 @@ from adducir.experiments.sections import Name
 from adducir.experiments.tuning.combining import Fusion as TunableFusion
 from adducir.experiments.tuning.combining import fusion_hyperparameters
 from adducir.experiments.tuning.grid import Hyperparameter
-from adducir.experiments.work import Work
 from adducir.runs.fuse import fuse
 from adducir.runs.fusion import FUSION, FusionMethod
 
@@ -146,10 +145,6 @@ class FusionStep(RunStep):
             "weights": list(system.weights),
             "members": [member.fingerprint for member in self.inputs],
         }
-
-    def produced(self) -> Work:
-        """See :meth:`RunStep.produced`."""
-        return Work(("runs",), {"fused rows": len(self.inputs) * self.rows})
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from adducir.core.recipe import ErrorDetail
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
-from adducir.corpora.sizes import bytes_of_corpus
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted, part_of, run_facts
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
@@ -23,13 +22,6 @@ from adducir.experiments.sections import Name, Natural
 from adducir.experiments.step import Step, Waiting
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Hyperparameter
-from adducir.experiments.work import (
-    BYTES_PER_TOKEN,
-    LONGEST,
-    QUERY_TOKENS,
-    Work,
-    forward,
-)
 from adducir.rerankers.registry import (
     is_trained,
     read_recipe,
@@ -196,7 +188,7 @@ class Rerank(TunableSystem):
     ) -> Reranked:
         """The candidates of a topic set, reranked to the greatest depth."""
         step = self.step(name, topic_set, study)
-        make = partial(step.rerank, context, is_last=False)
+        make = partial(step.rerank, context)
         return context.opened(("reranked", name, topic_set), make, lambda _: None)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
@@ -212,7 +204,6 @@ class Rerank(TunableSystem):
 class RerankStep(RunStep):
     """A run whose best documents are reranked."""
 
-    in_shards = True
     recipe: Rerank
 
     def __init__(
@@ -245,21 +236,12 @@ class RerankStep(RunStep):
             "topics": self.topics.identity(),
         }
 
-    def rerank(self, context: Context, *, is_last: bool = True) -> Reranked:
-        """The candidates, reranked; whether nothing else of the run is made in shards."""
+    def rerank(self, context: Context) -> Reranked:
+        """The candidates, reranked."""
         candidates = of_topics(self.base.read(), self.topics)
         names = self.system, self.tag
         given = candidates, self.topics, self.index, names, self.path, context
-        return self.scorer.run(*given, is_last=is_last)
-
-    def produced(self) -> Work | None:
-        """See :meth:`RunStep.produced`: each pair of query and document is read once."""
-        text, count = bytes_of_corpus(self.index.corpus), self.index.documents
-        if text is None or count is None:
-            return None
-        pairs = len(self.topics) * self.recipe.deepest
-        length = min(LONGEST, QUERY_TOKENS + text / count / BYTES_PER_TOKEN)
-        return forward(self.scorer.size, pairs * length, length, self.scorer.precision)
+        return self.scorer.run(*given)
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; how the candidates were found is handed on."""

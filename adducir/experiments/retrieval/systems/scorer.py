@@ -12,9 +12,7 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.trained import is_recipe, open_recipe
-from adducir.experiments.work import size_of_model
 from adducir.models.machine import Precision, using_threads
-from adducir.models.sizes import NetworkSize, network_size
 from adducir.rerankers.registry import (
     Reranker,
     identity_of,
@@ -61,13 +59,6 @@ class Scorer:
         return self.reranker.identity
 
     @property
-    def size(self) -> NetworkSize | None:
-        """The size of its network; None where that is not here."""
-        if self.training is not None:
-            return size_of_model(self.training.recipe.base, self.folder)
-        return network_size(self.reranker.source) if self.reranker.recipe.base else None
-
-    @property
     def precision(self) -> Precision:
         """What it computes in."""
         return (self.training or self.reranker).recipe.precision
@@ -112,8 +103,6 @@ class Scorer:
         names: tuple[str, str],
         path: Path,
         context: Context,
-        *,
-        is_last: bool = True,
     ) -> Reranked:
         """Rerank a run; scores are kept in the study, and known ones are not computed again.
 
@@ -121,7 +110,6 @@ class Scorer:
             index: Has the documents' texts.
             names: Of the system, and of its run.
             path: Of the run.
-            is_last: Whether nothing else of that run is made in shards.
 
         Raises:
             ArtifactError: The model is not the one that was planned.
@@ -150,7 +138,7 @@ class Scorer:
                 tag=names[1],
                 cache=self.folder / "rerankers" / ".scores",
                 threads=context.threads,
-                sharding=context.sharding(path, is_last=is_last),
+                chunking=context.chunking(path, keep=False),
                 progress=context.progress,
             )
         found.settings["name"] = self.by

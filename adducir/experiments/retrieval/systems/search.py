@@ -10,13 +10,12 @@ from adducir.core.recipe import ErrorDetail, ErrorsAt
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Made, counted
 from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.runs import LINES, RunStep
+from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter, hyperparameters_of
 from adducir.experiments.tuning.systems import LexicalSearch
-from adducir.experiments.work import Work
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.lucene_builder import engine_versions
 from adducir.indexes.models import MODELS, Model
@@ -169,17 +168,6 @@ class SearchStep(RunStep):
             "topics": self.topics.identity(),
             **index.search_settings(self.recipe),
         }
-
-    @property
-    def rows(self) -> float:
-        """See :attr:`RunStep.rows`: no more than the index has documents."""
-        (index,) = self.inputs
-        return min(super().rows, len(self.topics) * (index.documents or LINES))
-
-    def produced(self) -> Work | None:
-        """See :meth:`RunStep.produced`."""
-        (index,) = self.inputs
-        return index.searching(self.recipe, len(self.topics))
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`."""

@@ -2,9 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +24,6 @@ from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
 from adducir.experiments.tuning.values import plain
-from adducir.experiments.work import Work
 from adducir.indexes.lucene_builder import engine_versions
 
 
@@ -137,7 +134,6 @@ class TunedStep(RunStep):
     """The held-out rankings of one topic set; the topics of all sets are tuned together."""
 
     verb = "tune"
-    in_shards = True
     recipe: TunableSystem
 
     @classmethod
@@ -193,14 +189,6 @@ class TunedStep(RunStep):
             },
         }
 
-    def produced(self) -> Work | None:
-        """See :meth:`RunStep.produced`: the topics are searched with every setting."""
-        step = self.recipe.step(self.system, self.topic_set, self.study)
-        one, settings = step.produced(), prod(map(len, self.tuning.values.values()))
-        if one is None or self.recipe.is_tuned_at_once:
-            return one
-        return replace(one, amounts={name: settings * much for name, much in one.amounts.items()})
-
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; the tuning is done once for all topic sets."""
         tuning = context.opened(("tuning", self.system), lambda: self._tune(context), _nothing)
@@ -226,7 +214,7 @@ class TunedStep(RunStep):
             requested.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
-            sharding=context.sharding(self._first_path),
+            chunking=context.chunking(self._first_path),
             progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)

@@ -1,0 +1,572 @@
+"""Long work in chunks of fixed content that survive a kill, made here or by an executor.
+
+Items are cut, in their order, into chunks of one size. A chunk's bytes depend on its items and the
+work alone, so that neither the executor nor the number of workers nor any failure shows in what is
+put together. A chunk that was made is found again by the digest of its items: its file is called by
+its number and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of
+which items it is. Any number of processes may share the folder.
+"""
+
+import hashlib
+import json
+import os
+import pickle
+import secrets
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
+from adducir.core.errors import (
+    AdducirError,
+    ArtifactError,
+    IncompleteError,
+    InputError,
+    MachineError,
+    UsageError,
+)
+from adducir.core.executors import Executor, Place, executor_of
+from adducir.core.files import file_digest, link_or_copy
+from adducir.core.fingerprint import fingerprint
+from adducir.core.locks import locked
+from adducir.core.progress import SILENT, Progress
+from adducir.core.scratch import parts_folder, remove_parts
+from adducir.core.standard_output import is_standard_output
+from adducir.core.syncing import sync
+from adducir.core.system_errors import explaining_writes, is_disk_full, machine_error
+
+ANY = "any"
+"""The kind of device of chunks whose bytes no device determines."""
+ROUNDS = 3
+"""How often a chunk is tried whose worker died or failed without a known reason."""
+IN_A_ROW = 20
+"""So many failures without a success end the work."""
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Local:
+    """What only this process has, such as a model that is loaded: another process gets none."""
+
+    value: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Local, ()
+
+
+NOT_LOADED = Local()
+"""Nothing: each worker loads what it needs."""
+
+
+class Builder(Protocol):
+    """What makes chunks, with all that it needs (a model) loaded."""
+
+    @property
+    def device(self) -> str:
+        """The kind of device that computes, as far as it determines bytes."""
+
+    def make(self, items: Sequence[Any], path: Path) -> None:
+        """Write the file of a chunk of these items; its bytes depend on nothing else.
+
+        Raises:
+            InputError: These data cannot be processed; other chunks may be.
+            MachineError: The machine lacks memory or space: nothing more is tried.
+        """
+
+
+class Work(Protocol):
+    """Long work on a sequence of items; it can be pickled, and is small."""
+
+    @property
+    def doing(self) -> str:
+        """What is done, for the progress: ``encoding``."""
+
+    @property
+    def unit(self) -> str:
+        """What the items are called: ``texts``."""
+
+    @property
+    def size(self) -> int:
+        """Items in a chunk."""
+
+    @property
+    def name(self) -> str:
+        """What chunks' files are called in an artifact, with a place for the number."""
+
+    @property
+    def total(self) -> int | None:
+        """How many items there are; None where that is not known."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """What determines the bytes of chunks beside their items and the artifact's fingerprint."""
+
+    def check(self) -> None:
+        """Refuse what no builder could load, as far as that can be seen at little cost."""
+
+    def items(self, *, check: bool) -> Iterator[Any]:
+        """All items, anew at each call and in the same order; streamed where that is possible.
+
+        Args:
+            check: Refuse items that cannot be together, such as two of one name.
+        """
+
+    def describe(self, item: Any) -> tuple[str, bytes]:
+        """An item's name (a docno) and its content."""
+
+    def builder(self, place: Place) -> Builder:
+        """Load what is needed."""
+
+
+class ArtifactWork(Work, Protocol):
+    """Work whose chunks make an artifact."""
+
+    def finish(self, folder: Path, made: "Made", progress: Progress) -> Mapping[str, Any]:
+        """Fill an artifact's folder from the chunks; returns its counts."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Who makes chunks: nothing of it determines a byte of them.
+
+    Attributes:
+        workers: Processes on this machine; 1: this process itself.
+        ray: The address of a Ray cluster: ``auto``, or ``HOST:PORT``.
+        slurm: Settings of Slurm jobs, as submitit takes them: ``partition=gpu,timeout_min=60``.
+
+    Raises:
+        UsageError: There are no workers, or two kinds of executors.
+    """
+
+    workers: int = 1
+    ray: str | None = None
+    slurm: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise UsageError(f"--workers is {self.workers}; it must be 1 or more.")
+        if self.ray is not None and self.slurm is not None:
+            raise UsageError("--ray and --slurm exclude each other.")
+        if self.ray is not None and self.workers != 1:
+            raise UsageError("--workers has no effect with --ray: the cluster has its own.")
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process itself makes them, with what it has loaded."""
+        return self.workers == 1 and self.ray is None and self.slurm is None
+
+
+HERE = Execution()
+"""In this process."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A chunk that was made.
+
+    Attributes:
+        number: From 0 on.
+        items: The digest of its items' names and contents.
+        file: The name of its file.
+        sha256: Of that file.
+        device: The kind of device that computed it.
+        seconds: How long that took.
+    """
+
+    number: int
+    items: str
+    file: str
+    sha256: str
+    device: str
+    seconds: float
+
+
+@dataclass
+class Made:
+    """All chunks of some work, checked by their digests.
+
+    Attributes:
+        files: The file of each chunk, in order.
+        name: What the files are called in the artifact, with a place for the number.
+        names: The names of each chunk's items.
+        device: The kind of device that computed them.
+        seconds: How long making them took, all together.
+    """
+
+    files: list[Path] = field(default_factory=list)
+    name: str = ""
+    names: list[list[str]] = field(default_factory=list)
+    device: str = ANY
+    seconds: float = 0.0
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return sum(map(len, self.names))
+
+    def keep(self, folder: Path) -> None:
+        """Put the files into an artifact's folder; they stay where they are until it is there."""
+        for number, path in enumerate(self.files):
+            link_or_copy(path, folder / self.name.format(number))
+
+
+def digest_of(items: Iterable[Any], describe: Callable[[Any], tuple[str, bytes]]) -> str:
+    """The SHA-256 of the names and contents of items, in their order."""
+    digest = hashlib.sha256()
+    for name, content in map(describe, items):
+        for part in (name.encode("utf-8", "surrogatepass"), content):
+            # Its length first, so that no two lists of items give the same bytes.
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def make_chunks(
+    work: Work, folder: Path, execution: Execution = HERE, progress: Progress = SILENT
+) -> Made:
+    """Make the chunks that are missing in a folder, and check all.
+
+    Raises:
+        IncompleteError: Some cannot be made; all others are.
+        MachineError: The machine lacks space or memory, or nothing succeeds.
+        ArtifactError: Different device types made them.
+    """
+    work.check()
+    folder.mkdir(parents=True, exist_ok=True)
+    failed: dict[int, _Failure] = {}
+    sent: bytes | Work = work if execution.is_here else _pickled(work)
+    try:
+        for attempt in range(ROUNDS):
+            final = {number: one for number, one in failed.items() if one.is_final}
+            with executor_of(execution.workers, execution.ray, execution.slurm, folder) as executor:
+                task = _Task(work, sent, f"{folder} {secrets.token_hex(4)}", folder, executor)
+                made, failed = _round(task, final, progress, check=not attempt)
+            if execution.is_here or all(one.is_final for one in failed.values()):
+                break
+    finally:
+        _forget()
+    if failed:
+        raise _incomplete(failed, made, folder)
+    return made
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """How the chunks of an output that is no artifact of chunks (a run, say) are made.
+
+    Attributes:
+        output: Chunks are kept beside it, and removed when the block ends well. None, or a
+            stream: they lie in a temporary folder.
+        execution: Who makes them.
+        keep: Leave them: whoever publishes the output removes them.
+    """
+
+    output: Path | None = None
+    execution: Execution = HERE
+    keep: bool = False
+
+    @contextmanager
+    def folder(self, work: Work, **more: Any) -> Iterator[Path]:
+        """Where chunks of some work are kept; locked, where they are removed at the end.
+
+        Args:
+            more: What determines bytes beside the work's identity.
+        """
+        if self.output is None or is_stream(self.output):
+            with TemporaryDirectory(prefix="adducir-") as name:
+                yield Path(name)
+            return
+        work.check()
+        key = fingerprint([work.identity(), work.size, more])
+        with nullcontext() if self.keep else locked(self.output):
+            yield parts_folder(self.output, key)
+            if not self.keep:
+                remove_parts(self.output)
+
+    @contextmanager
+    def made(self, work: Work, progress: Progress = SILENT) -> Iterator[Made]:
+        """Make the chunks of some work; see :func:`make_chunks`."""
+        with self.folder(work) as folder:
+            yield make_chunks(work, folder, self.execution, progress)
+
+
+TEMPORARY = Chunking()
+"""In this process; nothing is kept."""
+
+
+def build_in_chunks(
+    output: Path,
+    work: ArtifactWork,
+    *,
+    kind: str,
+    recipe: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    builder_version: int,
+    versions: Mapping[str, str] | None = None,
+    sources: Sources | None = None,
+    rebuild: bool = False,
+    execution: Execution = HERE,
+    progress: Progress = SILENT,
+) -> Manifest:
+    """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`.
+
+    Raises:
+        IncompleteError, MachineError, ArtifactError: As :func:`make_chunks`.
+    """
+    wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
+    key = fingerprint([wanted, work.identity(), work.size])
+
+    def make(folder: Path) -> Mapping[str, Any]:
+        made = make_chunks(work, parts_folder(output, key), execution, progress)
+        devices = {} if made.device == ANY else {"device": made.device}
+        return {**work.finish(folder, made, progress), **devices}
+
+    return build(
+        output,
+        kind=kind,
+        recipe=recipe,
+        inputs=inputs,
+        builder_version=builder_version,
+        make=make,
+        rebuild=rebuild,
+        versions=versions,
+        sources=sources,
+        progress=progress,
+    )
+
+
+@contextmanager
+def scratch_beside(output: Path) -> Iterator[Path]:
+    """A folder beside an output, which the nodes of a cluster see, too; removed at the end."""
+    near = None if is_stream(output) else parts_folder(output, fingerprint("scratch"))
+    try:
+        with TemporaryDirectory(dir=near, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    finally:
+        with suppress(OSError):  # others are at work there, or it went with the chunks
+            if near is not None:
+                near.rmdir()
+
+
+def is_stream(path: Path) -> bool:
+    """Whether nothing can be kept beside a path: standard output, a pipe, a device."""
+    is_special = path.exists() and not path.is_file() and not path.is_dir()
+    return is_standard_output(path) or is_special
+
+
+@dataclass(frozen=True)
+class _Failure:
+    names: Sequence[str]
+    error: BaseException
+    is_final: bool
+
+    @property
+    def reason(self) -> str:
+        if isinstance(self.error, BrokenExecutor):
+            return "its worker died; the memory may not be enough for so many workers"
+        if isinstance(self.error, AdducirError):
+            return str(self.error)
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is made where; ``sent`` is the work as a worker gets it, ``key`` names it there."""
+
+    work: Work
+    sent: bytes | Work
+    key: str
+    folder: Path
+    executor: Executor
+
+
+def _round(
+    task: _Task, final: Mapping[int, _Failure], progress: Progress, *, check: bool
+) -> tuple[Made, dict[int, _Failure]]:
+    """Go over all items once; make the chunks that are neither there nor known to be impossible."""
+    work, folder, executor = task.work, task.folder, task.executor
+    made, failed, found = Made(name=work.name), dict(final), dict[int, Chunk]()
+    running: dict[Future[Chunk], int] = {}
+    in_a_row = 0
+
+    def collect(until: int) -> None:
+        nonlocal in_a_row
+        while len(running) > until:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                number = running.pop(future)
+                error = future.exception()
+                if error is None:
+                    found[number], in_a_row = future.result(), 0
+                    if not (folder / found[number].file).exists():
+                        raise MachineError(
+                            "a node of the cluster wrote a chunk that is not seen here.",
+                            path=folder,
+                            hint="Write to a folder that all nodes share.",
+                        )
+                elif _ends_all(error):
+                    raise error
+                else:
+                    failed[number] = _Failure(
+                        made.names[number], error, isinstance(error, InputError)
+                    )
+                    in_a_row += 0 if isinstance(error, InputError) else 1
+                progress.advance(len(made.names[number]))
+            if in_a_row >= max(IN_A_ROW, 2 * executor.capacity):
+                raise MachineError(
+                    f"{in_a_row} chunks failed in a row; the last: "
+                    f"{list(failed.values())[-1].reason}.",
+                    hint="What is made is kept. Give fewer workers, or smaller batches.",
+                )
+
+    progress.start(work.doing, work.total, work.unit)
+    try:
+        for number, items in enumerate(_cut(work.items(check=check), work.size)):
+            made.names.append([work.describe(one)[0] for one in items])
+            if number in failed:
+                progress.resume(len(items))
+                continue
+            digest = digest_of(items, work.describe)
+            if chunk := _there(folder, number, digest):
+                found[number] = chunk
+                progress.resume(len(items))
+            else:
+                call = executor.submit(_make, task.key, task.sent, folder, number, digest, items)
+                running[call] = number
+                # What waits is held in memory: no more than keeps the workers busy.
+                collect(executor.capacity)
+        collect(0)
+    finally:
+        for future in running:
+            future.cancel()
+        progress.finish()
+    if not failed:
+        devices = {found[number].device for number in range(len(made.names))}
+        if len(devices) > 1:
+            raise ArtifactError(
+                f"different device types made the chunks: {', '.join(sorted(devices))}. Their "
+                "figures differ in the last digits.",
+                path=folder,
+                hint="Make all on one type; delete this folder to begin anew.",
+            )
+        made.device = next(iter(devices), ANY)
+        made.files = [folder / found[number].file for number in range(len(made.names))]
+        made.seconds = sum(chunk.seconds for chunk in found.values())
+    return made, failed
+
+
+def _cut(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    while chunk := list(islice(items, size)):
+        yield chunk
+
+
+def _there(folder: Path, number: int, items: str) -> Chunk | None:
+    """The chunk with that number, if it was made of these items and its file is undamaged."""
+    try:
+        chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
+        is_whole = chunk.items == items and file_digest(folder / chunk.file) == chunk.sha256
+    except Exception:  # noqa: BLE001  (whatever hinders reading it, it is made again)
+        return None
+    return chunk if is_whole else None
+
+
+_latest: tuple[str, Builder] | None = None
+"""In a worker: what makes the chunks of the last work."""
+
+
+def _make(
+    key: str, work: bytes | Work, folder: Path, number: int, digest: str, items: Sequence[Any]
+) -> Chunk:
+    """Make a chunk and publish it; runs wherever the executor lets it."""
+    global _latest
+    if _latest is None or _latest[0] != key:
+        _latest = None  # two models at a time may not fit
+        own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
+        _latest = key, own.builder(Place.here())
+    builder = _latest[1]
+    began = time.monotonic()
+    hidden = folder / f".making-{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        with explaining_writes(folder):
+            builder.make(items, hidden)
+            content = file_digest(hidden)
+            chunk = Chunk(
+                number,
+                digest,
+                f"{number:06d}-{content[:16]}",
+                content,
+                builder.device,
+                round(time.monotonic() - began, 3),
+            )
+            _publish(hidden, folder / chunk.file)
+            hidden.write_text(json.dumps(asdict(chunk)), encoding="ascii")
+            _publish(hidden, folder / f"{number:06d}.json")
+    except Exception as error:
+        if not isinstance(error, AdducirError):
+            _latest = None  # a GPU's context may fail for every other chunk, too
+            error.add_note("".join(traceback.format_exception(error)))
+        raise
+    finally:
+        hidden.unlink(missing_ok=True)
+    return chunk
+
+
+def _publish(hidden: Path, target: Path) -> None:
+    sync(hidden)
+    hidden.replace(target)
+
+
+def _ends_all(error: BaseException) -> bool:
+    """Whether no other chunk is worth trying."""
+    if isinstance(error, InputError):
+        return False
+    is_ours = isinstance(error, AdducirError)
+    return is_ours or is_disk_full(error) or machine_error(error) is not None
+
+
+def _forget() -> None:
+    global _latest
+    _latest = None
+
+
+def _pickled(work: Work) -> bytes:
+    try:
+        return pickle.dumps(work)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"this work cannot be given to another process: {error}.",
+            hint="Let it be done here: --workers 1.",
+        ) from error
+
+
+def _incomplete(failed: Mapping[int, _Failure], made: Made, folder: Path) -> IncompleteError:
+    """The error for chunks that cannot be made; all items are named in a file."""
+    every = sorted(failed.items())
+    report = folder / "failed.jsonl"
+    lines = (
+        json.dumps({"chunk": number, "names": [*one.names], "reason": one.reason})
+        for number, one in every
+    )
+    report.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    shown = [
+        f"\n  chunk {number} ({', '.join(one.names[:5])}"
+        + (f" and {len(one.names) - 5:,} more" if len(one.names) > 5 else "")
+        + f"): {one.reason}"
+        for number, one in every[:_SHOWN]
+    ]
+    if len(every) > _SHOWN:
+        shown.append(f"\n  and {len(every) - _SHOWN:,} more")
+    error = IncompleteError(
+        f"{len(every):,} of {len(made.names):,} chunks could not be made; the others are kept."
+        + "".join(shown)
+        + "\n ",
+        hint=f"All names and reasons are in {report}.",
+    )
+    error.__cause__ = every[0][1].error
+    return error

@@ -1,0 +1,289 @@
+"""Where chunks are made: this process, local processes, Ray tasks, or Slurm jobs by submitit."""
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from typing import Any, Protocol
+
+from adducir.core.cores import cores, share_cores, sharing, start_within
+from adducir.core.errors import AdducirError, MachineError, UsageError
+
+_SECONDS = 10.0
+"""How long a cluster may take to answer."""
+_POLL = 0.5
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a worker stands among those that work side by side on one machine.
+
+    Attributes:
+        number: From 0 on: which of several GPUs it takes.
+        count: How many there are; cores are divided among them.
+        is_alone: Whether it has its process to itself, and may settle how that computes.
+    """
+
+    number: int = 0
+    count: int = 1
+    is_alone: bool = False
+
+    @classmethod
+    def here(cls) -> "Place":
+        """That of this process."""
+        return _place
+
+
+_place = Place()
+
+
+class Executor(Protocol):
+    """Makes chunks somewhere."""
+
+    @property
+    def capacity(self) -> int:
+        """How many calls are worth submitting before one is done."""
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """Call a function there."""
+
+
+@contextmanager
+def executor_of(
+    workers: int, ray: str | None, slurm: str | None, folder: Path
+) -> Iterator[Executor]:
+    """The executor that is asked for; all that it started ends with the block.
+
+    Args:
+        folder: Shared with all workers: Slurm's logs and calls lie there.
+
+    Raises:
+        MachineError: A package is not installed, or there is no such cluster.
+    """
+    if ray is not None:
+        yield RayTasks(ray)
+    elif slurm is not None:
+        with SlurmJobs(slurm, workers, folder) as jobs:
+            yield jobs
+    elif workers == 1:
+        yield Here()
+    else:
+        with Processes(workers) as processes:
+            yield processes
+
+
+class Here:
+    """Calls in this process, one after the other."""
+
+    capacity = 0
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """See :class:`Executor`."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args))
+        except Exception as error:  # noqa: BLE001  (the caller decides)
+            future.set_exception(error)
+        return future
+
+
+class Processes:
+    """Spawned processes of this machine: one per core, or one per GPU.
+
+    They share nothing with this process (threads, a GPU's context, a JVM), and end when it does.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.capacity = 2 * count
+        self._count = count
+        self._pool = self._started()
+
+    def _started(self) -> ProcessPoolExecutor:
+        spawn = get_context("spawn")
+        return ProcessPoolExecutor(
+            self._count,
+            mp_context=spawn,
+            initializer=_start_process,
+            initargs=(spawn.Value("i", 0), self._count, sharing(), str(Path.cwd())),
+        )
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """See :class:`Executor`; a pool that lost a process is replaced."""
+        try:
+            return self._pool.submit(function, *args)
+        except BrokenExecutor:
+            self._pool.shutdown(wait=False)
+            self._pool = self._started()
+            return self._pool.submit(function, *args)
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        running = list((self._pool._processes or {}).values()) if kind is not None else []
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        for process in running:
+            process.terminate()
+
+
+def _start_process(started: Any, count: int, others: int, folder: str) -> None:
+    """In a new process: take a number, and end with the parent."""
+    with started.get_lock():
+        number = started.value
+        started.value += 1
+    start_within(others)
+    _settle(Place(number % count, count, is_alone=True))
+    with suppress(OSError):
+        os.chdir(folder)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _settle(place: Place) -> None:
+    global _place
+    if _place != place:
+        _place = place
+        share_cores(place.count)
+
+
+def _end_with_parent() -> None:
+    """A killed parent cannot end its processes; what they were making is left as if killed."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+class RayTasks:
+    """Tasks of a Ray cluster whose nodes share this machine's file system.
+
+    Args:
+        address: Of the cluster: ``auto``, ``HOST:PORT`` or ``ray://HOST:PORT``.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._ray = _connected(address)
+        resources = self._ray.cluster_resources()
+        gpus = 1 if resources.get("GPU", 0) >= 1 else 0
+        # Ray's own retries are off: the caller counts attempts.
+        self._call = self._ray.remote(max_retries=0, num_cpus=1, num_gpus=gpus)(_on_node)
+        self.capacity = 2 * max(1, int(resources.get("GPU" if gpus else "CPU", 1)))
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """See :class:`Executor`."""
+        done: Future[Any] = Future()
+        called: Future[Any] = self._call.remote(True, str(Path.cwd()), function, *args).future()
+        called.add_done_callback(lambda found: self._forward(found, done))
+        return done
+
+    def _forward(self, called: "Future[Any]", done: "Future[Any]") -> None:
+        error: Any = called.exception()
+        if error is None:
+            done.set_result(called.result())
+        elif isinstance(error, self._ray.exceptions.RayTaskError):
+            done.set_exception(error.cause if isinstance(error.cause, Exception) else error)
+        elif isinstance(error, self._ray.exceptions.RayError):
+            done.set_exception(BrokenExecutor(str(error)))  # its node or process is gone
+        else:
+            done.set_exception(error)
+
+
+def _on_node(is_ray: bool, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+    # Ray gives a task one core of its node; Slurm limits the cores that a job sees.
+    _settle(Place(count=cores() if is_ray else 1, is_alone=True))
+    with suppress(OSError):  # another machine may not have it: paths may be absolute
+        os.chdir(folder)
+    return function(*args)
+
+
+def _connected(address: str) -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise MachineError(
+            "Ray is not installed.", hint="Install it: pip install ray", absent=True
+        ) from error
+    if not ray.is_initialized():
+        host, colon, port = address.removeprefix("ray://").rpartition(":")
+        try:
+            if colon and port.isdigit():  # Ray itself tries for minutes
+                socket.create_connection((host, int(port)), _SECONDS).close()
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+            what = " ".join(str(error).split())
+            raise MachineError(
+                f"there is no Ray cluster at {address}: {what}.",
+                hint="Start one (ray start --head), and give its address or 'auto'.",
+            ) from error
+    return ray
+
+
+class SlurmJobs:
+    """Slurm jobs, submitted by submitit; each makes one chunk.
+
+    Args:
+        settings: ``KEY=VALUE,…`` as submitit's ``update_parameters`` takes them;
+            ``cluster=local`` runs jobs on this machine.
+        at_once: Jobs that are queued at a time; 1 means 64.
+        folder: Shared with the nodes.
+    """
+
+    def __init__(self, settings: str, at_once: int, folder: Path) -> None:
+        try:
+            import submitit
+        except ImportError as error:
+            raise MachineError(
+                "submitit is not installed.", hint="Install it: pip install submitit", absent=True
+            ) from error
+        given: dict[str, Any] = {}
+        for one in filter(None, settings.split(",")):
+            key, is_set, value = one.partition("=")
+            if not is_set:
+                raise UsageError(f"--slurm: {one!r} is not KEY=VALUE.")
+            given[key.strip()] = int(value) if value.strip().isdigit() else value.strip()
+        cluster = given.pop("cluster", None)
+        try:
+            self._executor = submitit.AutoExecutor(folder / "slurm", cluster=cluster)
+            self._executor.update_parameters(**given)
+        except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
+            raise MachineError(
+                f"Slurm jobs cannot be submitted: {error}.",
+                hint="Run this where sbatch is, or give settings that submitit knows.",
+            ) from error
+        self.capacity = at_once if at_once > 1 else 64
+        self._jobs: dict[Any, Future[Any]] = {}
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """See :class:`Executor`."""
+        future: Future[Any] = Future()
+        self._jobs[self._executor.submit(_on_node, False, str(Path.cwd()), function, *args)] = (
+            future
+        )
+        return future
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_POLL):
+            for job in [one for one in list(self._jobs) if one.done()]:
+                future = self._jobs.pop(job)
+                try:
+                    future.set_result(job.result())
+                except AdducirError as error:
+                    future.set_exception(error)
+                except Exception as error:  # noqa: BLE001  (a lost job, or its own error as text)
+                    future.set_exception(BrokenExecutor(str(error)))
+
+    def __enter__(self) -> "SlurmJobs":
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for job in self._jobs:
+            job.cancel()
