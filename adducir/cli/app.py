@@ -75,9 +75,7 @@ def run(arguments: list[str]) -> int:
         print(f"{PROGRAM} {adducir.__version__}")
         return 0
     from adducir.cli.group import build_group
-    from adducir.cli.shards import words_of_command
 
-    words_of_command.set(tuple(arguments))
     group = build_group()
     if completing:
         group.main(arguments, prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE)

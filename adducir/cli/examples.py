@@ -8,10 +8,6 @@ EXAMPLES = {
         "adducir index bundled:arguments --fields conclusion,premise -o indexes/arguments",
         "adducir index vaswani --engine memory --output indexes/vaswani",
     ),
-    "finish": (
-        "adducir finish indexes/vaswani",
-        "adducir finish indexes/vaswani --merge",
-    ),
     "search": (
         "adducir search -i indexes/arguments -t bundled:topics -o runs/bm25.trec.gz",
         "adducir search -i indexes/arguments -t bundled:topics --feedback rm3 --k1 1.2 -o rm3.trec",

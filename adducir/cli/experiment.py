@@ -154,7 +154,6 @@ def run(
                 batch_tokens,
                 mixed_devices,
                 execution.part,
-                command=execution.command,
             )
             made = make_part_of_experiment(
                 plan, resources, jobs=jobs, allow_code=allow_code, progress=progress

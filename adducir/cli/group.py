@@ -32,7 +32,6 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
-    "finish": Entry("Put together what several jobs made by --part.", CORE),
     "search": Entry("Search an index for every topic and write a TREC run.", CORE),
     "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),

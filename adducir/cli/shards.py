@@ -1,8 +1,5 @@
-"""The options of commands whose work is made in shards, and who finishes what parts began."""
+"""The options of commands whose work is made in shards."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -14,11 +11,6 @@ from adducir.cli.parameters import Several, keyword, option
 
 if TYPE_CHECKING:
     from adducir.core.sharding.execution import Execution
-
-words_of_command: ContextVar[tuple[str, ...]] = ContextVar("the words of the command", default=())
-"""Set where a command line is run."""
-_only_finishes: ContextVar[bool] = ContextVar("only puts shards together", default=False)
-_PART = "--part"
 
 
 @dataclass(frozen=True)
@@ -32,8 +24,8 @@ class PartOptions:
     part: Annotated[
         str | None,
         option(
-            "Make only part I of N, and stop: for the jobs of an array. `adducir finish` puts the "
-            "parts together.",
+            "Make only part I of N, and stop: for the jobs of an array. The same command without "
+            "it puts the parts together.",
             metavar="I/N",
         ),
     ] = None
@@ -51,13 +43,8 @@ class PartOptions:
         from adducir.core.sharding.execution import Execution
         from adducir.core.sharding.executors.part import Part
 
-        return Execution(
-            self.workers,
-            None if self.part is None else Part.parse(self.part),
-            self.ray,
-            only_finish=_only_finishes.get(),
-            command=without_part(words_of_command.get()),
-        )
+        part = None if self.part is None else Part.parse(self.part)
+        return Execution(self.workers, part, self.ray)
 
 
 @dataclass(frozen=True)
@@ -110,24 +97,3 @@ def shards_if(effect: Effect, panel: str, **others: Effect) -> Several:
         keyword(one.name, marked(one.name, one.type), one.default) for one in fields(ShardOptions)
     ]
     return Several(tuple(parameters), ShardOptions)
-
-
-def without_part(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a command without ``--part I/N``."""
-    rest, kept = iter(words), []
-    for word in rest:
-        if word == _PART:
-            next(rest, None)
-        elif not word.startswith(f"{_PART}="):
-            kept.append(word)
-    return tuple(kept)
-
-
-@contextmanager
-def only_finishing() -> Iterator[None]:
-    """Inside the block commands make no shards: they put together those that are made."""
-    token = _only_finishes.set(True)
-    try:
-        yield
-    finally:
-        _only_finishes.reset(token)

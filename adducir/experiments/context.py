@@ -30,7 +30,6 @@ class Resources:
         mixed_devices: Accept shards of one step that unlike kinds of devices made.
         part: Make this part of the shards, and no step.
         only_finish: Make no shard: put together those that are made.
-        command: The words of the command, for ``adducir finish``.
 
     Raises:
         UsageError: A number is below 1, or there are workers beside a cluster.
@@ -45,7 +44,6 @@ class Resources:
     mixed_devices: bool = False
     part: Part | None = None
     only_finish: bool = False
-    command: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _ = self.execution  # refuses what excludes each other
@@ -56,9 +54,7 @@ class Resources:
     @property
     def execution(self) -> Execution:
         """Who makes the shards of a step."""
-        return Execution(
-            self.workers, self.part, self.ray, self.mixed_devices, self.only_finish, self.command
-        )
+        return Execution(self.workers, self.part, self.ray, self.mixed_devices, self.only_finish)
 
     def sharding(self, output: Path, *, is_locked: bool = False, is_last: bool = True) -> Sharding:
         """How shards of an output are made that is no artifact of shards; see :class:`.Sharding`.

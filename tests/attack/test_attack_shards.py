@@ -69,7 +69,7 @@ def test_parts_at_once_in_processes(bench: Callable[[Sharded], Bench], kind: Sha
             assert ended.code == 0, ended.last
         count("parts in processes of their own", parts)
         assert not (work / kind.output).exists()
-        ended = begun(["finish", kind.output], work).ended()
+        ended = begun(kind.argv(), work).ended()
         assert ended.code == 0, ended.last
         assert tried.wrong(work) == []
 

@@ -1,4 +1,4 @@
-"""``adducir index --part`` and ``adducir finish``: the index in parts is used as any other."""
+"""``adducir index --part`` and ``--keep-parts``: the index in parts is used as any other."""
 
 import json
 import subprocess
@@ -35,9 +35,9 @@ def runs_of(index: Path, topics: str, folder: Path) -> dict[str, bytes]:
 def in_parts(source: str, index: Path, count: int, size: int, *options: str) -> None:
     """Kept in parts of so many documents, which the jobs of an array make."""
     for number in range(1, count + 1):
-        part = ["--part", f"{number}/{count}", "--keep-parts", str(size), *options]
-        assert main(["index", source, "--engine", "memory", *part, "-o", str(index)]) == 0
-    assert main(["finish", str(index)]) == 0
+        words = ["index", source, "--engine", "memory", "--keep-parts", str(size), *options]
+        assert main([*words, "--part", f"{number}/{count}", "-o", str(index)]) == 0
+    assert main([*words, "-o", str(index)]) == 0
 
 
 @pytest.mark.slow
@@ -64,27 +64,15 @@ def test_parts_of_other_processes_and_what_is_said(
     command = [sys.executable, "-m", "adducir.cli.app", *parted]
     jobs = [subprocess.Popen([*command, "--part", f"{number}/3"]) for number in (1, 3)]
     assert [job.wait() for job in jobs] == [0, 0]
-    assert main(["finish", str(index)]) == 6
-    assert "1 of 3 shards are missing: 1 of part 2/3" in capsys.readouterr().err
     assert main([*parted, "--part", "2/3"]) == 0
     assert "part 2/3 is made, 1 of 3 shards" in capsys.readouterr().err
-    assert main(["finish", str(index)]) == 0
+    assert main(parted) == 0
     assert "tokens, in 3 parts" in capsys.readouterr().err
-    assert main(["finish", str(index)]) == 0
-    assert "it is finished already" in capsys.readouterr().err
     assert main([*words, "-o", str(index)]) == 0  # it is the index that this builds
     assert (index / "parts" / "3").is_dir()
     assert main([*words, "-o", str(one)]) == 0
     wanted = runs_of(one, "bundled:topics", one.parent)
     assert runs_of(index, "bundled:topics", tmp_path) == wanted
-    capsys.readouterr()
-    assert main(["finish", str(index), "--merge"]) == 0
-    assert "in 3 parts" not in capsys.readouterr().err
-    same_manifest(one, index)
-    assert main(["finish", str(index), "--merge"]) == 0
-    assert "it is finished already" in capsys.readouterr().err
-    assert main(["finish", str(tmp_path / "nothing"), "--merge"]) == 5
-    assert "there are no parts of this artifact" in capsys.readouterr().err
 
 
 def same_manifest(one: Path, other: Path) -> None:
@@ -103,7 +91,7 @@ def test_parts_and_workers_make_the_index_of_one_process(
     assert main([*words, str(one)]) == 0
     for part in ("2/2", "1/2"):
         assert main([*words, str(many), "--part", part, *more]) == 0
-    assert main(["finish", str(many)]) == 0
+    assert main([*words, str(many)]) == 0
     same_manifest(one, many)
 
 

@@ -1,4 +1,4 @@
-"""Parts of the work in jobs, and the command that puts them together."""
+"""Parts of the work in jobs, put together by the command itself."""
 
 import gzip
 import json
@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.cli.shards import without_part
 from adducir.core.artifacts import read_manifest
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import Settings
@@ -42,26 +41,19 @@ def files_of(folder):
 @pytest.mark.parametrize(
     ("command", "artifact"), [(ENCODE, "{}"), (EXPAND, "{}.weights"), (INDEX, "{}")]
 )
-def test_parts_and_finish_make_what_the_command_makes(
-    study, command, artifact, monkeypatch, capsys
-):
+def test_parts_make_what_the_command_makes(study, command, artifact, monkeypatch, capsys):
     monkeypatch.chdir(study)
     name = f"of-{command[0]}"
     ending = ".jsonl.gz" if command == EXPAND else ""
     whole, parts = f"{name}-whole", f"{name}-parts"
     assert main([*command, "-o", whole + ending]) == 0
-    assert main(["finish", parts + ending]) == 5
-    assert "there are no parts of this artifact" in capsys.readouterr().err
     assert main([*command, "-o", parts + ending, "--part", "2/2"]) == 0
     assert "part 2/2 has nothing to make: there is 1 shard, and none falls to this part. When " in (
         capsys.readouterr().err
     )
     assert not Path(artifact.format(parts)).exists()
-    assert main(["finish", parts + ending]) == 6
-    assert "1 of 1 shards are missing: 1 of part 1/2." in capsys.readouterr().err
     assert main([*command, "-o", parts + ending, "--part=1/2"]) == 0
-    monkeypatch.chdir(study.parent)  # as a job elsewhere would
-    assert main(["finish", str(study / (parts + ending))]) == 0
+    assert main([*command, "-o", parts + ending]) == 0
     made, wanted = (study / artifact.format(one) for one in (parts, whole))
     assert files_of(made) == files_of(wanted)
     if ending:
@@ -70,9 +62,6 @@ def test_parts_and_finish_make_what_the_command_makes(
         )
         assert lines == others
         assert lines
-    capsys.readouterr()
-    assert main(["finish", artifact.format(study / parts)]) == 0
-    assert "it is finished already" in capsys.readouterr().err
 
 
 def test_a_model_that_is_not_there_makes_no_part(study, monkeypatch, capsys):
@@ -94,6 +83,14 @@ def test_options_that_mean_nothing(study, monkeypatch, capsys):
     assert not list(study.glob("*never*"))
 
 
-def test_the_words_without_the_part():
-    words = ("encode", "--part", "1/2", "-o", "x", "--part=2/2")
-    assert without_part(words) == ("encode", "-o", "x")
+def test_no_command_is_taken_from_a_shared_folder(tmp_path, monkeypatch):
+    """Whoever may write into the folder must not have others run a command of theirs."""
+    monkeypatch.chdir(tmp_path)
+    Path("victim.md").write_text("mine")
+    Path(".x.parts-0123456789abcdef").mkdir()
+    words = ["evaluate", "--force", "bundled:bm25", "-q", "bundled:qrels", "-o", "victim.md"]
+    note = {"command": ["--debug", *words, "x"], "folder": str(tmp_path)}
+    Path(".x.parts-0123456789abcdef/part-1-of-2.json").write_text(json.dumps(note))
+    assert main(["finish", "x"]) == 2
+    assert main(["index", "bundled:arguments", "--engine", "memory", "-o", "x"]) == 0
+    assert Path("victim.md").read_text() == "mine"

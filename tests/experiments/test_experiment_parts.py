@@ -251,7 +251,5 @@ def test_a_part_makes_no_table(tmp_path, shards, monkeypatch, capsys):
     given = ["experiment", file, "--threads", "1"]
     assert main([*given, "--part", "2/7"]) == 0
     assert "left: when all parts have ended" in capsys.readouterr().err
-    assert main(["finish", "indexes/dense"]) == 5
-    assert f"adducir experiment {file}" in capsys.readouterr().err
     with pytest.raises(UsageError, match="no part"):
         make_part_of_experiment(plan_experiment(FILE), Resources())

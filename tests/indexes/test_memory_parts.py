@@ -24,7 +24,6 @@ from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index, open
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import FEEDBACK, RM3, Rocchio
 from adducir.indexes.memory import merging, work
-from adducir.indexes.memory.builder import merge_parts
 from adducir.indexes.memory.files import DOCNOS, TERMS, TOTALS
 from adducir.indexes.memory.packing import unpack
 from adducir.indexes.models import BM25, MODELS, QLD
@@ -303,8 +302,6 @@ def test_separate_fields(tmp_path: Path) -> None:
             assert same_hits(one, many, QUERIES, BM25(), fields=fields, depth=depth) > 5
     assert same_hits(one, many, QUERIES, BM25()) > 5
     same_files(one, in_parts(ListCorpus(documents), tmp_path / "m", 30, merge=True, **kept))
-    merge_parts(many.path)
-    same_files(one, MemoryIndex(many.path))
 
 
 def test_a_merged_index_is_the_one_that_is_built_at_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Commands whose work is in shards: their parts, and `adducir finish`."""
+"""Commands whose work is in shards: their parts, and the command that ends them."""
 
 from pathlib import Path
 
@@ -31,15 +31,13 @@ def words(output, *more):
     return [*given, "-o", output, "--no-cache", *more]
 
 
-def test_parts_of_a_run_are_finished(study, capsys):
+def test_parts_of_a_run_are_put_together(study, capsys):
     assert main(words("alone.trec", "--tag", "x")) == 0
     assert main(words("b.trec", "--tag", "x", "--part", "2/3", "--corpus", "corpus.jsonl")) == 0
     assert "b.trec: part 2/3 is made, 1 of 4 shards" in capsys.readouterr().err
-    assert main(["finish", "b.trec"]) == 6
-    assert "3 of 4 shards are missing: 2 of part 1/3, 1 of part 3/3" in capsys.readouterr().err
     for part in ("3/3", "1/3"):
         assert main(words("b.trec", "--tag", "x", "--part", part, "--corpus", "corpus.jsonl")) == 0
-    assert main(["finish", "b.trec"]) == 0
+    assert main(words("b.trec", "--tag", "x", "--corpus", "corpus.jsonl")) == 0
     assert Path("b.trec").read_bytes() == Path("alone.trec").read_bytes()
 
 
@@ -50,7 +48,7 @@ def test_workers_give_the_same_run(study):
     assert Path("b.trec").read_bytes() == Path("alone.trec").read_bytes()
 
 
-def test_parts_of_a_grid_are_finished(study):
+def test_parts_of_a_grid_are_put_together(study):
     Path("judged.qrels").write_text("".join(f"{n} 0 d{n % 7} 1\n" for n in range(8)))
     given = ["tune", "-i", "index", "-t", "topics.tsv", "-q", "judged.qrels", "--folds", "2"]
     given += ["-m", "nDCG@5", "--grid", "k1=0.4,0.8,1.2,1.6", "--grid", "b=0.2,0.4,0.6,0.8"]
@@ -58,7 +56,7 @@ def test_parts_of_a_grid_are_finished(study):
     for part in ("2/2", "1/2"):
         assert main([*given, "-o", "spread", "--part", part]) == 0
         assert not Path("spread").exists()
-    assert main(["finish", "spread"]) == 0
+    assert main([*given, "-o", "spread"]) == 0
     for name in ("grid.csv", "held-out.csv", "folds.json"):
         assert Path("spread", name).read_bytes() == Path("alone", name).read_bytes()
     runs = [read_run(Path(name, "held-out.trec.gz")).frame for name in ("alone", "spread")]

@@ -231,7 +231,7 @@ def test_the_command_prepares_what_a_training_takes(study, capsys):
     recipe = str(study / "cross-encoder.yaml")
     place = str(study / "prepared")
     assert main(["prepare", recipe, "-o", place, "--part", "1/1"]) == 0
-    assert main(["finish", place]) == 0
+    assert main(["prepare", recipe, "-o", place]) == 0
     assert "24 pairs, 332 tokens" in capsys.readouterr().err
     assert main(["train", recipe, "-o", str(study / "model"), "--prepared", place]) == 0
     assert main(["prepare", recipe, "-o", place, "--set", "length=20"]) == 0

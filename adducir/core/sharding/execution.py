@@ -19,7 +19,6 @@ class Execution:
         ray: The address of a Ray cluster that makes them: ``auto``, or ``HOST:PORT``.
         mixed_devices: Accept shards that unlike kinds of devices made.
         only_finish: Make no shard: put together those that are made.
-        command: The words of the command, for ``adducir finish``.
 
     Raises:
         UsageError: There are no workers, or some beside a cluster.
@@ -30,7 +29,6 @@ class Execution:
     ray: str | None = None
     mixed_devices: bool = False
     only_finish: bool = False
-    command: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.workers < 1:

@@ -14,7 +14,6 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder, remove_parts
-from adducir.core.sharding.commands import note_part, part_of
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.core.sharding.made import Made
 from adducir.core.sharding.making import make_shards, unlike_devices
@@ -158,7 +157,6 @@ def made_part(job: Job, output: Path, execution: Execution, progress: Progress) 
     part = execution.part
     if part is None:
         raise ValueError("no part was asked for")
-    note_part(job.folder, part, execution.command)
     plan = plan_of(job, progress)
     wanted = list(part.of(plan.shards))
     _make(job, plan, wanted, execution, progress)
@@ -167,7 +165,7 @@ def made_part(job: Job, output: Path, execution: Execution, progress: Progress) 
     if not wanted:
         there = "there is 1 shard" if count == 1 else f"there are {count:,} shards"
         made = f"part {part} has nothing to make: {there}, and none falls to this part."
-    made = f"{output}: {made} When all parts are made: adducir finish {output}"
+    made = f"{output}: {made} When all parts are made, the same command without --part ends it."
     parts = Parts(job.folder)
     return PartMade(made, is_whole=all(parts.outcome(shard) for shard in plan.shards))
 
@@ -230,17 +228,13 @@ def _outcomes(job: Job, plan: Plan, execution: Execution, progress: Progress) ->
 def _missing(job: Job, plan: Plan, missing: Sequence[Shard]) -> IncompleteError:
     """The error for shards that nobody made yet."""
     parts = Parts(job.folder)
-    by_part = Counter(part_of(job.folder, shard) for shard in missing)
     reasons = [
         f"\n  shard {shard.number}: {reason}"
         for shard in missing[:10]
         if (reason := parts.failure(shard)) is not None
     ]
-    named = ", ".join(f"{count:,} of {part}" for part, count in sorted(by_part.items()) if part)
     return IncompleteError(
-        f"{len(missing):,} of {len(plan.shards):,} shards are missing"
-        + (f": {named}." if named else ".")
-        + "".join(reasons),
+        f"{len(missing):,} of {len(plan.shards):,} shards are missing." + "".join(reasons),
         path=job.folder,
         hint="Make them: give the same command again with their --part, or without any part.",
     )

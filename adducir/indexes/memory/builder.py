@@ -6,23 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import (
-    MANIFEST,
     Manifest,
     Sources,
     artifact_fingerprint,
     build,
-    read_manifest,
 )
 from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.sharding.building import Order, build_sharded, is_planned
 from adducir.core.sharding.execution import HERE, Execution
-from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Corpus
 from adducir.indexes.lucene_builder import IndexSettings, engine_versions, settled
 from adducir.indexes.memory.filling import fill_of_weights
-from adducir.indexes.memory.joining import merge
 from adducir.indexes.memory.weights import Weighted
 from adducir.indexes.memory.work import SHARD, work_of
 
@@ -126,49 +122,3 @@ def build_from_weights(
         sources=sources,
         progress=progress,
     )
-
-
-def is_in_parts(path: Path) -> bool:
-    """Whether a finished memory index in parts is at ``path``."""
-    if not (path / MANIFEST).is_file():
-        return False
-    manifest = read_manifest(path)
-    return manifest.kind == KIND and "parts" in manifest.counts
-
-
-@checked
-def merge_parts(path: Path, *, progress: Progress = SILENT) -> Manifest:
-    """Merge a finished index in parts into one piece, in its place.
-
-    Every file is compared with its digest first. The index stays as it is until the merged one is
-    complete.
-
-    Raises:
-        ArtifactError: There is no such index, or it is damaged.
-        MachineError: No disk space.
-    """
-    found = open_artifact(path, KIND)
-    count = int(found.counts["parts"])
-    kept = {name: found.counts[name] for name in ("documents", "indexed", "empty")}
-    return build(
-        path,
-        kind=KIND,
-        recipe=found.recipe,
-        inputs=found.inputs,
-        builder_version=found.builder_version,
-        make=lambda folder: {**kept, **merge(path, count, folder)},
-        rebuild=True,
-        versions={
-            name: version
-            for name, version in found.versions.items()
-            if name not in ("python", "adducir")  # which are noted anyway
-        },
-        sources={"corpus": _in_full(path, found.sources.get("corpus", ()))},
-        progress=progress,
-    )
-
-
-def _in_full(path: Path, sources: Iterable[str]) -> list[str]:
-    """What an index was built of: paths in full, or ids."""
-    paths = [(path.parent / name, name) for name in sources]
-    return [str(found.resolve()) if found.exists() else name for found, name in paths]

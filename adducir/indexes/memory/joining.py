@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from adducir.core.files import link_or_copy
 from adducir.core.progress import Progress
 from adducir.core.sharding.made import Made
 from adducir.indexes.documents import FILES, TEXTS, DocumentWriter
@@ -61,23 +60,6 @@ def join(
     if not keep:
         shutil.rmtree(folder / PARTS)
     return {name: counts[name] for name in _ADDED} | whole
-
-
-def merge(source: Path, parts: int, folder: Path) -> dict[str, int]:
-    """Fill a folder with the index of one piece, from a finished one in parts.
-
-    Args:
-        source: The folder of that index.
-        parts: How many it has.
-
-    Returns:
-        Its ``terms``, ``tokens`` and ``postings``.
-    """
-    for name in FILES:
-        if (source / name).is_file():  # earlier versions wrote no table of docnos
-            link_or_copy(source / name, folder / name)
-    folders = [source / PARTS / str(number) for number in range(1, parts + 1)]
-    return _write_all(folder, folders, merge=True)
 
 
 def _unpack(path: Path, part: Path, docnos: Sequence[str], store: DocumentWriter) -> dict[str, int]:
