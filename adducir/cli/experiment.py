@@ -71,7 +71,7 @@ def experiment(
         without("dry_run"),
     ] = False,
     allow_code: Annotated[
-        bool, option("Let Python code that the file names run; once a study."), without("dry_run")
+        bool, option("Let Python code that the file names run, as it is now."), without("dry_run")
     ] = False,
     format_name: Annotated[options.TableFormat, without("dry_run"), without("part")] = None,
     output: Annotated[options.Output, without("part")] = None,

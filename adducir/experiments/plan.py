@@ -170,7 +170,7 @@ class Plan:
         if kept:
             share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
             progress.note(f"{share} {self.study.makes} are there and kept")
-        code = [step.runs_code for step in needed if step.runs_code is not None]
+        code = dict(step.runs_code for step in needed if step.runs_code is not None)
         require_consent(code, self.folder, allow_code)
         self.needs.fetch({place for step in needed for place in step.reads}, progress)
         return needed

@@ -66,8 +66,8 @@ class Step(ABC):
     in_shards: bool = False
 
     @property
-    def runs_code(self) -> str | None:
-        """The code of the experiment's author that runs while it is made."""
+    def runs_code(self) -> tuple[str, str] | None:
+        """The code of the experiment's author that runs while it is made: its digest and name."""
         return None
 
     @property
