@@ -112,6 +112,7 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
     assert "Runs of a system: marginal 2, elbo 2." in " ".join(table["footer"])
     check_runs(place, table)
+    assert len(table["provenance"]["epochs kept"]) == 2 * 2 * 4
     texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
     groups = ["answers", "msmarco", "knowledge", "grounding"]
     assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
