@@ -11,8 +11,8 @@ from adducir.core.sharding.execution import HERE, Execution
 from adducir.corpora.documents import Corpus
 from adducir.indexes import lucene_builder as lucene
 from adducir.indexes.lucene_builder import IndexSettings
-from adducir.indexes.memory import builder as memory
-from adducir.indexes.memory.work import SHARD
+from adducir.indexes.memory import files as memory
+from adducir.indexes.memory.files import SHARD
 
 EngineName = Literal["lucene", "memory"]
 KINDS: dict[EngineName, str] = {"lucene": lucene.KIND, "memory": memory.KIND}
@@ -46,8 +46,10 @@ def builder(
     """
     if engine == "lucene":
         return lucene.build_index
+    from adducir.indexes.memory.builder import build_memory_index  # with compiled kernels
+
     return partial(
-        memory.build_memory_index,
+        build_memory_index,
         execution=execution,
         shard=keep_parts or SHARD,
         keep_parts=keep_parts is not None,
@@ -56,8 +58,7 @@ def builder(
 
 def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> str:
     """The fingerprint of the index that :func:`builder` would build."""
-    settings = lucene.settled(corpus, settings)
-    if engine == "memory":
-        return memory.fingerprint_of(corpus, settings)
+    recipe = lucene.settled(corpus, settings).recipe()
+    version = memory.BUILDER_VERSION if engine == "memory" else lucene.BUILDER_VERSION
     inputs = {"corpus": fingerprint(corpus.identity())}
-    return artifact_fingerprint(lucene.KIND, settings.recipe(), inputs, lucene.BUILDER_VERSION)
+    return artifact_fingerprint(KINDS[engine], recipe, inputs, version)

@@ -8,7 +8,6 @@ from typing import Any
 from adducir.core.artifacts import (
     Manifest,
     Sources,
-    artifact_fingerprint,
     build,
 )
 from adducir.core.checking import checked
@@ -18,12 +17,10 @@ from adducir.core.sharding.building import Order, build_sharded, is_planned
 from adducir.core.sharding.execution import HERE, Execution
 from adducir.corpora.documents import Corpus
 from adducir.indexes.lucene_builder import IndexSettings, engine_versions, settled
+from adducir.indexes.memory.files import BUILDER_VERSION, KIND, SHARD
 from adducir.indexes.memory.filling import fill_of_weights
 from adducir.indexes.memory.weights import Weighted
-from adducir.indexes.memory.work import SHARD, work_of
-
-KIND = "memory-index"
-BUILDER_VERSION = 1
+from adducir.indexes.memory.work import work_of
 
 
 @checked
@@ -75,16 +72,6 @@ def build_memory_index(
         make = partial(work.at_once, progress=progress)
         return build(make=make, progress=progress, **vars(order))
     return build_sharded(order, work, execution, progress)
-
-
-def fingerprint_of(corpus: Corpus, settings: IndexSettings) -> str:
-    """The fingerprint of the index that :func:`build_memory_index` would build.
-
-    Args:
-        settings: With the fields named.
-    """
-    inputs = {"corpus": fingerprint(corpus.identity())}
-    return artifact_fingerprint(KIND, settings.recipe(), inputs, BUILDER_VERSION)
 
 
 def build_from_weights(

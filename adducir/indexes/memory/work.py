@@ -20,12 +20,10 @@ from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes.documents import DocumentWriter, line_of
 from adducir.indexes.feeding import documents_with, fed
 from adducir.indexes.lucene_builder import IndexSettings, engine_versions
+from adducir.indexes.memory.files import SHARD
 from adducir.indexes.memory.filling import fill, fill_of_weights
 from adducir.indexes.memory.joining import join, pack_part
 from adducir.indexes.memory.weights import by_term, read_weights
-
-SHARD = 100_000
-"""Documents in a shard."""
 
 
 @dataclass(frozen=True)
