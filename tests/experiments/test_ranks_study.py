@@ -100,7 +100,7 @@ def test_a_study_from_one_file(place, capsys, monkeypatch):
         *(("1/1", name) for name in ("random", "BM25", "zero")),
     ]
     kept = table["provenance"]["epochs kept"]
-    assert kept == {f"encoders/study/ours/{name}": "2 of 2" for name in ("L", "L-1")}
+    assert kept == {f"encoders/study/ours/{name}": "1 of 1" for name in ("L", "L-1")}
     ranks = read_ranks(place / "runs/study/A/ours/L/ranks.tsv", "x")["ours"]
     assert set(ranks.candidates) == {31}
     means = [cell["mean"] for cell in table["rows"][4]["cells"]]
