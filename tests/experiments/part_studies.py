@@ -143,7 +143,7 @@ def retrieval(folder: Path) -> None:
     (folder / "deepct" / "tiny.yaml").write_text(
         "kind: deepct\ncorpus: {source: pets.jsonl}\ntext: premise\nreference: conclusion\n"
         "base: base\npassages: {length: 20}\nheld_out: {share: 0}\n"
-        "training: {epochs: 1, batch_size: 4}\n"
+        "training: {epochs: 1, batch_size: 4, patience: null}\n"
     )
 
 
