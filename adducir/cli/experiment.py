@@ -33,7 +33,7 @@ def experiment(
         without("dry_run"),
     ] = 1,
     allow_code: Annotated[
-        bool, option("Let Python code that the file names run; once a study."), without("dry_run")
+        bool, option("Let Python code that the file names run, as it is now."), without("dry_run")
     ] = False,
     format_name: Annotated[options.TableFormat, without("dry_run")] = None,
     output: options.Output = None,

@@ -52,6 +52,14 @@ def search(
     show_expansion: Annotated[
         bool, option("Print the terms that feedback added."), with_any("feedback")
     ] = False,
+    encoder: Annotated[
+        str | None,
+        option(
+            "The encoder of a dense index, where it is not found.",
+            metavar="NAME",
+            shown="as the index was built",
+        ),
+    ] = None,
     depth: options.Depth = 1000,
     threads: options.Threads = None,
     tag: options.Tag = None,
@@ -68,8 +76,10 @@ def search(
     if is_dense(index):
         given = {"model": model, "feedback": feedback, "field_weights": field_weights}
         _refuse_lexical({**given, **hyperparameters})
-        search_dense(index, topics, output, topic_field, depth, threads, tag)
+        search_dense(index, topics, output, topic_field, depth, threads, tag, encoder)
         return
+    if encoder is not None:
+        raise UsageError("--encoder has no effect without a dense index.")
 
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics

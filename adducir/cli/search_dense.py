@@ -20,6 +20,7 @@ def search_dense(
     depth: int | None,
     threads: int | None,
     tag: str | None,
+    encoder: str | None,
 ) -> None:
     """Search a dense index for every topic and write the run."""
     from adducir.cli.console import open_progress
@@ -32,7 +33,7 @@ def search_dense(
     with open_progress() as progress:
         queries = load_topics(topics, field=topic_field, progress=progress)
         found = search_topics_dense(
-            DenseIndex(index),
+            DenseIndex(index, encoder=encoder),
             queries,
             tag=options.tag_of(output, tag),
             depth=depth,

@@ -1,15 +1,17 @@
 """The folders and first files of a study, made all at once or not at all."""
 
+import os
+import secrets
 import shutil
-import tempfile
 from pathlib import Path
 
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.core.writable import umask
+from adducir.core.processes import here, is_alive
 
 FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
 STARTER = Path(__file__).parent / "starter"
 _HARMLESS = frozenset({".git"})
+_STAGING = f".adducir-new-{here()}-"
 
 
 def make_study(folder: Path) -> None:
@@ -21,6 +23,8 @@ def make_study(folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file.", hint="Name a folder that does not exist yet.")
+    beside = folder if folder.is_dir() else folder.resolve().parent
+    _remove_left_behind(beside)
     held = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     strange = [name for name in held if name not in _HARMLESS]
     if strange:
@@ -31,15 +35,14 @@ def make_study(folder: Path) -> None:
             hint="Name a folder that is empty or does not exist yet.",
         )
     existed = folder.is_dir()
-    beside = folder if existed else folder.resolve().parent
     beside.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".adducir-new-", dir=beside))
+    staging = beside / f"{_STAGING}{os.getpid()}-{secrets.token_hex(4)}"
     try:
+        staging.mkdir()
         _fill(staging, folder.resolve().name)
         if existed:
             _move_in(staging, folder)
         else:
-            staging.chmod(0o777 & ~umask())  # mkdtemp makes it for its owner alone
             staging.rename(folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -67,3 +70,11 @@ def _move_in(staging: Path, folder: Path) -> None:
         for target in moved:
             target.rename(staging / target.name)
         raise
+
+
+def _remove_left_behind(beside: Path) -> None:
+    """Remove the hidden folders of processes of this machine that were killed."""
+    for left in beside.glob(f"{_STAGING}*"):
+        pid = left.name.removeprefix(_STAGING).split("-")[0]
+        if pid.isdigit() and not is_alive(int(pid)):
+            shutil.rmtree(left, ignore_errors=True)

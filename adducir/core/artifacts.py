@@ -101,7 +101,7 @@ def build(
     wanted = order.fingerprint
     current = None if rebuild else _current(target, wanted)
     if current is not None:
-        _clear_up_if_free(target)
+        clear_up_if_free(target)
         return current
     refuse_unwritable(target)
     with explaining_writes(target), locked(target, progress):
@@ -282,8 +282,11 @@ def _built(target: Path, order: _Order, make: Make) -> Manifest:
     return read_manifest(target)
 
 
-def _clear_up_if_free(target: Path) -> None:
-    """Remove what killed builds left beside an artifact that needs no building itself."""
+def clear_up_if_free(path: Path) -> None:
+    """Remove what killed processes left beside an output that needs no making itself."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        return
     left = siblings(target, "building") or siblings(target, "old") or parts_of(target)
     if holder_of(target).exists() or left:
         with locked_if_free(target) as is_held, suppress(OSError):

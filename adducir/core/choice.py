@@ -30,10 +30,11 @@ def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
         names = [key for key in value if key in family]
         if len(names) != 1:
             raise ValueError(refusal)
-        strange = [key for key in value if key not in keys_of(family, names[0])]
-        known = {key for name in family if name != names[0] for key in keys_of(family, name)}
-        if known & set(strange):
-            listed = ", ".join(f"`{key}`" for key in sorted(known & set(strange)))
+        strange = {key for key in value if key not in keys_of(family, names[0])}
+        # Only for this message: other kinds may have to import much to be asked for their keys.
+        known = {key for name in family for key in keys_of(family, name)} if strange else set()
+        if known & strange:
+            listed = ", ".join(f"`{key}`" for key in sorted(known & strange))
             raise ValueError(f"{listed} means nothing beside `{names[0]}`")
         return entry(family.kind, names[0], value)
 

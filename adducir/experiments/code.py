@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,17 +50,44 @@ class Code:
     folder: Path
     root: Path
 
+    @property
+    def is_of_study(self) -> bool:
+        """Whether it lies in the study's folder."""
+        return self.root.is_relative_to(self.folder)
+
     def identity(self) -> dict[str, str]:
-        """What shows this code from any other: the version of an installed package, or bytes."""
-        if self.module is not None and not self.root.is_relative_to(self.folder):
-            top = self.module.partition(".")[0]
-            for package in packages_distributions().get(top, ()):
+        """What tells this code from any other: an installed package's version, else its bytes.
+
+        The version of a package that is installed in place (editable) does not show its changes.
+        """
+        known = {"function": self.name}
+        if self.module is not None and not self.is_of_study:
+            for package in packages_distributions().get(self.module.partition(".")[0], ()):
                 with suppress(PackageNotFoundError):
-                    return {"function": self.name, "package": package, "version": version(package)}
-        files = sorted(self.root.rglob("*.py")) if self.root.is_dir() else [self.root]
-        names = [path.relative_to(self.root.parent).as_posix() for path in files]
-        contents = dict(zip(names, map(file_digest, files), strict=True))
-        return {"function": self.name, "sha256": fingerprint(contents)}
+                    found = distribution(package)
+                    known |= {"package": package, "version": found.version}
+                    site = Path(os.path.realpath(str(found.locate_file(""))))
+                    if self.root.resolve().is_relative_to(site):
+                        return known
+                    break
+        start = self.root.parent
+        contents = {
+            Path(os.path.relpath(path, start)).as_posix(): file_digest(path)
+            for path in self._files()
+        }
+        return {**known, "sha256": fingerprint(contents)}
+
+    def _files(self) -> list[Path]:
+        """The code's files, and those of the study's modules that it imports, also indirectly."""
+        found = dict.fromkeys(_sources(self.root))
+        unread = list(found)
+        while unread:
+            for top in _imports(unread.pop()) - {"adducir"}:
+                for base in (self.folder / top, self.folder / f"{top}.py"):
+                    new = [path for path in _sources(base) if path not in found]
+                    found.update(dict.fromkeys(new))
+                    unread += new
+        return sorted(found)
 
     def load(self) -> Callable[..., Any]:
         """Import it: this runs the code.
@@ -118,6 +145,25 @@ def find_code(name: str, folder: Path) -> Code:
         code = Code(name, function, place, path, folder, root)
     _refuse_unknown_name(code)
     return code
+
+
+def _sources(root: Path) -> list[Path]:
+    """The Python files of a package's folder, or a module's file."""
+    if root.is_dir():
+        return [path for path in root.rglob("*.py") if path.is_file()]
+    return [root] if root.is_file() else []
+
+
+def _imports(path: Path) -> set[str]:
+    """The top names of the modules that a file imports by statements."""
+    found: set[str] = set()
+    with suppress(OSError, SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found
 
 
 def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
@@ -180,32 +226,36 @@ def called(code: Code, arguments: Mapping[str, Any]) -> Any:
         raise InputError(f"{code.name} raised {error!r}.", path=code.path) from error
 
 
-def require_consent(names: list[str], folder: Path, allowed: bool) -> None:
-    """Refuse to run the code of a study that the user has not allowed to run, now or before.
+def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> None:
+    """Refuse to run code of a study that the user has not allowed to run, as it is, now or before.
 
-    That a study may run its code is remembered in the user's own folder, not in the study's.
+    What was allowed is remembered in the user's own folder, not in the study's.
+
+    Args:
+        code: What is to run: digests, with their names.
 
     Raises:
-        UsageError: It was never allowed.
+        UsageError: It was never allowed, or was changed since.
     """
-    if not names:
-        return
     cache, study = cache_folder(), os.path.realpath(folder)
+    wanted = {fingerprint([study, digest]): name for digest, name in code.items()}
     path = None if cache is None else cache / _CONSENTS
     known: set[str] = set()
     if path is not None:
         with suppress(OSError, ValueError, TypeError):
             known = set(json.loads(path.read_text(encoding="utf-8")))
-    if study in known:
+    asked = {name: None for key, name in wanted.items() if key not in known}
+    if not asked:
         return
     if not allowed:
         raise UsageError(
-            f"this experiment runs Python code of its author: {', '.join(dict.fromkeys(names))}.",
-            hint="Read that code; if you trust it, run this with --allow-code, once per study.",
+            f"this experiment runs Python code that you have not allowed yet, or that was changed "
+            f"since: {', '.join(asked)}.",
+            hint="Read that code; if you trust it, run this with --allow-code.",
         )
     if path is not None:
         with suppress(OSError), writing_text(path) as handle:
-            handle.write(json.dumps(sorted(known | {study}), indent=1) + "\n")
+            handle.write(json.dumps(sorted(known | wanted.keys()), indent=1) + "\n")
 
 
 @contextmanager

@@ -20,9 +20,11 @@ from adducir.core.yaml import load
 from adducir.experiments.context import Context, Resources
 from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps
+from adducir.experiments.names import Names
 from adducir.experiments.outcome import Outcome, write_findings
 from adducir.experiments.plan import Plan
 from adducir.experiments.planner import Planner
+from adducir.experiments.sections import comparison_errors
 from adducir.experiments.shown import with_steps
 from adducir.experiments.tasks import task_of
 
@@ -64,6 +66,7 @@ def plan_experiment(
         errors.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
     planner = Planner(document, reading.data, folder, overrides, errors, progress)
+    errors.extend(comparison_errors(recipe.comparison, recipe.table, Names(planner.data)))
     with leaving_unread(unread):
         study = recipe.study(planner)
         planner.refuse_files_for_folders()

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from adducir.core.artifacts import clear_up_if_free
 from adducir.core.progress import Progress
 from adducir.core.recipe import Recipe
 from adducir.core.unread import NotRead, Unread, leaving_unread
@@ -167,7 +168,11 @@ class Plan:
         if kept:
             share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
             progress.note(f"{share} {self.study.makes} are there and kept")
-        code = [step.runs_code for step in needed if step.runs_code is not None]
+        at_work = {place for step in needed for place in (step.path, *step.chunk_places)}
+        done = {place for step in self.steps for place in (step.path, *step.chunk_places)}
+        for place in done - at_work:
+            clear_up_if_free(place)
+        code = dict(step.runs_code for step in needed if step.runs_code is not None)
         require_consent(code, self.folder, allow_code)
         self.needs.fetch({place for step in needed for place in step.reads}, progress)
         return needed

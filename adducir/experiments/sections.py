@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from adducir.core.errors import UsageError
 from adducir.core.recipe import ErrorDetail, Recipe
 from adducir.core.texts import repeated
+from adducir.core.yaml import KeyPath
+from adducir.experiments.names import Names
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
@@ -125,6 +127,11 @@ class ComparisonRecipe(Recipe):
         return (self.baseline,) if isinstance(self.baseline, str) else self.baseline
 
     @property
+    def named(self) -> set[str]:
+        """The systems that it names."""
+        return {*self.baselines, self.against} - {"best"}
+
+    @property
     def differences(self) -> bool:
         """Whether differences are tested."""
         return bool(self.baselines) or self.family == "pairs"
@@ -149,6 +156,37 @@ def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
         by_preset = comparison.preset and key in ("test", "correction")
         place = "preset" if by_preset else key
         yield ErrorDetail(("comparison", place), f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")
+
+
+def comparison_errors(
+    comparison: ComparisonRecipe | None, table: "TableRecipe", names: Names
+) -> Iterator[ErrorDetail]:
+    """What of a comparison, and of its details in the table, cannot be made of any task's file."""
+    if comparison is not None:
+        key: KeyPath = ("comparison", "baseline")
+        is_one = isinstance(comparison.baseline, str)
+        named = {key if is_one else (*key, n): one for n, one in enumerate(comparison.baselines)}
+        if comparison.against != "best":
+            named["comparison", "against"] = comparison.against
+        for place, name in named.items() if names.of.get("systems") else ():
+            yield from names.check(place, "systems", name)
+        if comparison.equivalence is None:
+            for option in ("against", "equivalence_test", "non_inferiority"):
+                if option in comparison.model_fields_set:
+                    yield ErrorDetail(("comparison", option), "has no effect without `equivalence`")
+            is_plain = comparison.best != "set" and comparison.topics_for is None
+            if not comparison.differences and is_plain:
+                ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
+                yield ErrorDetail(("comparison",), f"nothing is compared: {ways}")
+    for number, detail in enumerate(table.show):
+        is_there = comparison is not None and comparison.differences
+        needed = "`baseline` or `family: pairs`"
+        if detail == "equivalence_p":
+            is_there = comparison is not None and comparison.equivalence is not None
+            needed = "`equivalence`"
+        if not is_there:
+            what = f"`{detail}` needs {needed} in `comparison`"
+            yield ErrorDetail(("table", "show", number), what)
 
 
 class TableRecipe(Recipe):

@@ -10,6 +10,7 @@ from adducir.experiments.context import Context
 from adducir.experiments.plan import Finding
 from adducir.experiments.step import ModelStep, Step
 from adducir.tables.material import Curve
+from adducir.training.history import kept_epoch
 
 
 def with_steps(finding: Finding, context: Context) -> Finding:
@@ -23,7 +24,13 @@ def with_steps(finding: Finding, context: Context) -> Finding:
     models = {context.shown(step.path): step for step in trained}
     curves = {name: curve(training_log(step.path)) for name, step in models.items()}
     material = replace(finding.table.material, plan=graph, curves=curves)
-    return replace(finding, table=replace(finding.table, material=material))
+    kept = {
+        context.shown(step.path): epoch
+        for step in context.steps
+        if (epoch := kept_epoch(training_log(step.path)))
+    }
+    provenance = {**finding.table.provenance, **({"epochs kept": kept} if kept else {})}
+    return replace(finding, table=replace(finding.table, material=material, provenance=provenance))
 
 
 def training_log(folder: Path) -> Mapping[str, Any]:

@@ -59,14 +59,19 @@ class Step(ABC):
     stage: int = 0
 
     @property
-    def runs_code(self) -> str | None:
-        """The code of the experiment's author that runs while it is made."""
+    def runs_code(self) -> tuple[str, str] | None:
+        """The code of the experiment's author that runs while it is made: its digest and name."""
         return None
 
     @property
     def shared_work(self) -> Hashable | None:
         """Steps for which this is the same are made in one process: they share long work."""
         return None
+
+    @property
+    def chunk_places(self) -> Sequence[Path]:
+        """Other places than its own beside which chunks of it are kept."""
+        return ()
 
     @abstractmethod
     def title(self, shown: Callable[[Path], str]) -> str:

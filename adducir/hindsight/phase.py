@@ -95,9 +95,14 @@ class Phase:
             found = replace(found, guide=found.guide.detach())
         return loss_of(name, found, kl_weight=recipe.kl_weight, forward_kl=recipe.forward_kl)
 
+    @property
+    def validates(self) -> bool:
+        """Whether there are validation contexts."""
+        return len(self._validation) > 0
+
     def validate(self) -> float | None:
         """The mean loss of the validation contexts."""
-        return self._mean(self.recipe.loss) if len(self._validation) else None
+        return self._mean(self.recipe.loss) if self.validates else None
 
     def _mean(self, name: LossName) -> float:
         total = sum(float(self._loss(name, batch).sum()) for batch in self._pieces())

@@ -9,7 +9,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.indexes import lucene_builder as lucene
 from adducir.indexes.lucene_builder import IndexSettings
-from adducir.indexes.memory import builder as memory
+from adducir.indexes.memory import files as memory
 
 EngineName = Literal["lucene", "memory"]
 KINDS: dict[EngineName, str] = {"lucene": lucene.KIND, "memory": memory.KIND}
@@ -34,13 +34,16 @@ class Builder(Protocol):
 
 def builder(engine: EngineName) -> Builder:
     """What builds an index of that engine."""
-    return lucene.build_index if engine == "lucene" else memory.build_memory_index
+    if engine == "lucene":
+        return lucene.build_index
+    from adducir.indexes.memory.builder import build_memory_index  # with compiled kernels
+
+    return build_memory_index
 
 
 def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> str:
     """The fingerprint of the index that :func:`builder` would build."""
-    settings = lucene.settled(corpus, settings)
-    if engine == "memory":
-        return memory.fingerprint_of(corpus, settings)
+    recipe = lucene.settled(corpus, settings).recipe()
+    version = memory.BUILDER_VERSION if engine == "memory" else lucene.BUILDER_VERSION
     inputs = {"corpus": fingerprint(corpus.identity())}
-    return artifact_fingerprint(lucene.KIND, settings.recipe(), inputs, lucene.BUILDER_VERSION)
+    return artifact_fingerprint(KINDS[engine], recipe, inputs, version)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adducir.training.history import History
+from adducir.training.history import History, kept_epoch
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,11 @@ def model_card(name: str, card: Card, counts: Mapping[str, Any], history: Histor
 
 
 def _steps(history: History) -> list[str]:
-    best = "the last" if history.best_loss is None else f"step {history.best_step:,}"
-    stop = ", stopped early" if history.stopped_early else ""
+    best = "the last step" if history.best_loss is None else f"step {history.best_step:,}"
+    kept = kept_epoch(vars(history))
     lines = [
-        f"{history.steps:,} steps in {history.seconds:,.0f} s{stop}; the weights are of {best}.",
+        f"{history.steps:,} steps in {history.seconds:,.0f} s; the weights are of {best}"
+        + (f" (epoch {kept})." if kept else "."),
         *_processes(history),
         *_devices(history),
         "",

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from adducir.core.errors import MachineError
+from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import SILENT, Progress
 from adducir.models.machine import device_kind, device_of, seed_of, using_threads
 from adducir.models.precision import computing_in
@@ -29,7 +29,7 @@ from adducir.training.checkpoints import (
     save_weights,
     weights_of,
 )
-from adducir.training.history import History
+from adducir.training.history import History, kept_epoch
 from adducir.training.parameters import RATE, adamw, checkpointing, freeze
 from adducir.training.processes import current
 from adducir.training.recipe import TrainingRecipe, listed
@@ -49,10 +49,15 @@ class Trainee(Protocol):
     Attributes:
         model: The network, on its device.
         unit: What an example is called in the progress.
+        validates: Whether there is anything to validate with.
     """
 
     model: "torch.nn.Module"
     unit: str
+
+    @property
+    def validates(self) -> bool:
+        """See the class."""
 
     def batches(self, epoch: int) -> Sequence[Any]:
         """The batches of an epoch (from 0), the same whenever asked, as many in each epoch.
@@ -89,8 +94,16 @@ def train(
         progress: Notified of each step, and the losses of each validation.
 
     Raises:
+        InputError: It is to stop early, and nothing is held out.
         MachineError: The loss is not a number, or a snapshot cannot be written.
     """
+    if recipe.patience is not None and not task.validates:
+        raise InputError(
+            f"nothing is held out, so `training.patience: {recipe.patience}` cannot stop the "
+            "training early.",
+            hint="Name validation files, hold out a larger share (or use another seed of the "
+            "division), or train all epochs by `patience: null` in the recipe's `training`.",
+        )
     with using_threads(recipe.threads):
         freeze(task.model, listed(recipe.freeze))
         with checkpointing(task.model, recipe.gradient_checkpointing):
@@ -136,6 +149,7 @@ class _Training:
             self.progress.finish()
         self.history.seconds = self._seconds()
         self._take_best()
+        self.progress.note(f"the weights are of epoch {kept_epoch(vars(self.history))}")
         return self.history
 
     def _is_over(self, epoch: int) -> bool:

@@ -132,6 +132,11 @@ class TrainingTask(ABC):
     def losses_of(self, examples: list[dict[str, Array]]) -> "tuple[torch.Tensor, int]":
         """The sum of the losses of some examples, and how many losses these are."""
 
+    @property
+    def validates(self) -> bool:
+        """Whether anything is held out."""
+        return len(self.held_out) > 0
+
     def validate(self) -> float | None:
         """The mean of all held-out losses, of which each process computes some."""
         if not len(self.held_out):

@@ -349,7 +349,7 @@ def test_options_without_effect(folder, capsys, words, message):
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_that_writes_knows_force(name):
     options = [param.name for param in load_command(name).params]
-    assert ("force" in options) == ("output" in options or name in ("demo", "finish")), options
+    assert ("force" in options) == ("output" in options or name == "demo"), options
 
 
 def test_where_nothing_can_be_kept_force_is_asked_for(folder, monkeypatch):

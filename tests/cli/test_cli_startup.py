@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,13 @@ def test_help_imports_no_command():
 
 def test_version_needs_not_even_typer():
     assert not modules_after("--version").intersection({"typer", "click", "rich", *HEAVY})
+
+
+def test_the_plan_of_a_lexical_experiment_imports_no_network():
+    file = Path(__file__).parents[2] / "experiments" / "demo.yaml"
+    loaded = modules_after("experiment", str(file), "--dry-run")
+    heavy = {"torch", "transformers", "sentence_transformers", "faiss", "numba", "pyterrier"}
+    assert not heavy & loaded
 
 
 def test_help_without_a_terminal_has_no_escape_sequences():

@@ -383,3 +383,14 @@ def test_a_pooler_is_trained_with_the_tower_and_kept(study):
     base = DualEncoder.load(training_plan(study).base, pooling="pooler").query.network
     assert loaded.pooling == "first"
     assert not torch.equal(loaded.dense[0][0].weight, base.dense[0][0].weight)
+
+
+def test_early_stopping_needs_something_held_out(study, monkeypatch, capsys):
+    monkeypatch.chdir(study)
+    words = ["train", "encoders/tiny.yaml", "-o", "model", "--set", "data.shares={train: 1}"]
+    assert main([*words, "--set", "training.patience=2"]) == 3
+    assert "training.patience" in capsys.readouterr().err
+    assert not (study / "model").exists()
+    assert main(words) == 0
+    assert "epoch 3 of 3" in capsys.readouterr().err
+    assert "(epoch 3 of 3)" in (study / "model" / "README.md").read_text()

@@ -44,7 +44,7 @@ reference: title
 base: tiny
 passages: {length: 20}
 held_out: {share: 0}
-training: {epochs: 1, batch_size: 4}
+training: {epochs: 1, batch_size: 4, patience: null}
 """
 KNOWN_ITEM = """task: known-item
 data:

@@ -154,7 +154,10 @@ def test_names_meet_neither_seeds_nor_folders(place, capsys, monkeypatch):
         ("train: c.jsonl, validation: v", "train: c.jsonl, validation: d", "test questions are in"),
         ("test: a.jsonl", "test: b.jsonl", "test questions are in it"),
         ("recipe: {A: rerankers/ours.yaml, B: rerankers/ours.yaml}", "recipe: {A: x}", "for 'B'"),
-        ("baseline: ranker", "baseline: other", "'other' is no system"),
+        ("baseline: ranker", "baseline: other", "`comparison.baseline`"),
+        ("baseline: ranker", "equivalence: 0.1, against: NOBODY", "`comparison.against`"),
+        ("baseline: ranker", "non_inferiority: true", "`comparison.non_inferiority`"),
+        ("{baseline: ranker", "{alpha: 0.1", "`comparison`: nothing is compared"),
         ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
         ("seeds: [3, 5]", "seeds: []", "seeds"),
         (

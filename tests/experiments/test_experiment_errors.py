@@ -97,7 +97,7 @@ SINGLE = [
         "sets test and correction to wilcoxon and bh, and cannot be combined with t",
         "comparison",
     ),
-    (("{baseline: BM25}", "{baseline: BM25, against: QLD}"), "nothing without `equiv", None),
+    (("{baseline: BM25}", "{baseline: BM25, against: QLD}"), "`comparison.against`", None),
     (("{baseline: BM25}", "{baseline: BM25, seed: -1}"), "should be at least 0", None),
     (("[nDCG@5, P@1, Judged@3]", "[]"), "at `measures`: at least one is needed", "measures"),
 ]

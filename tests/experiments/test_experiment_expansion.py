@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
     (study / "deepct" / "tiny.yaml").write_text(
         "kind: deepct\ncorpus: {source: pets.jsonl}\ntext: premise\nreference: conclusion\n"
         f"base: {base.name}\npassages: {{length: 20}}\nheld_out: {{share: 0}}\n"
-        "training: {epochs: 1, batch_size: 4}\n"
+        "training: {epochs: 1, batch_size: 4, patience: null}\n"
     )
     (study / "experiments" / "pets.yaml").write_text(EXPERIMENT)
     return study

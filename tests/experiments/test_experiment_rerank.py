@@ -94,7 +94,7 @@ def study(tmp_path, models):
     (tmp_path / "rerankers" / "trained.yaml").write_text(
         "kind: cross-encoder\nbase: bert\nfields: [title, text]\n"
         "examples: {topics: topics.tsv, qrels: q.qrels, corpus: {source: pets.jsonl}}\n"
-        "held_out: {share: 0}\ntraining: {epochs: 1, batch_size: 2}\n"
+        "held_out: {share: 0}\ntraining: {epochs: 1, batch_size: 2, patience: null}\n"
     )
     (tmp_path / "experiments" / "pets.yaml").write_text(EXPERIMENT)
     return tmp_path

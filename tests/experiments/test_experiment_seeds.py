@@ -54,7 +54,9 @@ measures: [nDCG@5, AP]
 comparison: {baseline: BM25}
 table: {system_names: {DeepCT: Deep CT}}
 """
-TRAINED = "held_out: {share: 0}\ntraining: {epochs: 2, batch_size: 2, learning_rate: 1e-2}\n"
+TRAINED = """held_out: {share: 0}
+training: {epochs: 2, patience: null, batch_size: 2, learning_rate: 1e-2}
+"""
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, c
     assert main(["experiment", file]) == 2
     out, err = capsys.readouterr()
     assert "imported" not in out
-    assert "runs Python code of its author: mine:Searcher" in err
+    assert "mine:Searcher" in err
     assert "--allow-code" in err
     assert not study.path("Mine").exists()
     assert main(["experiment", file, "--allow-code"]) == 0
@@ -157,11 +157,48 @@ def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, c
     study.path("Mine").unlink()
     assert main(["experiment", file]) == 0
     assert not list(study.folder.rglob("allowed-code.json"))
+    # What was changed is asked for again: the code, and what of the study it imports.
+    (study.folder / "helper.py").write_text("print('imported')\n")
+    code = study.folder / "mine.py"
+    code.write_text("import helper\n" + code.read_text())
+    assert main(["experiment", file]) == 2
+    assert main(["experiment", file, "--allow-code"]) == 0
+    (study.folder / "helper.py").write_text("print('imported', 'again')\n")
+    assert main(["experiment", file]) == 2
+    assert main(["experiment", file, "--allow-code"]) == 0
+    capsys.readouterr()
     # Another study asks again, unless all its runs are there.
     other = shutil.copytree(study.folder, study.folder.parent / "other") / "experiments/pets.yaml"
     assert run_experiment(plan_experiment(other)).runs == []
     with pytest.raises(UsageError):
         run_experiment(plan_experiment(other, rebuild=True))
+
+
+def test_the_code_of_a_package_installed_in_place_determines_its_runs(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its version does not change when its code does."""
+    for name, is_editable in (("inplace", True), ("plain", False)):
+        site = tmp_path / f"site-{name}"
+        info = site / f"{name}_dist-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Name: {name}-dist\nVersion: 1.0\n")
+        (info / "top_level.txt").write_text(f"{name}\n")
+        package = (tmp_path / "sources" if is_editable else site) / name
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+        (package / "code.py").write_text(MINE)
+        for path in {site, package.parent}:
+            monkeypatch.syspath_prepend(str(path))
+        change = f"systems.Reversed.python={name}.code:Reversed"
+
+        def wanted(change: str = change) -> str:
+            steps = study.plan(change).goals
+            return next(one for one in steps if one.path.name == "Reversed.t.trec.gz").fingerprint
+
+        before = wanted()
+        (package / "other.py").write_text("x = 1\n")
+        assert (wanted() != before) == is_editable
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,7 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
     assert "Runs of a system: marginal 2, elbo 2." in " ".join(table["footer"])
     check_runs(place, table)
+    assert len(table["provenance"]["epochs kept"]) == 2 * 2 * 4
     texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
     groups = ["answers", "msmarco", "knowledge", "grounding"]
     assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
@@ -258,7 +259,10 @@ def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
     [
         ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled of closed sets of 6"),
         ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
-        ("baseline: marginal", "baseline: other", "'other' is no system"),
+        ("baseline: marginal", "baseline: other", "`comparison.baseline`"),
+        ("baseline: marginal", "equivalence: 0.1, against: NOBODY", "`comparison.against`"),
+        ("baseline: marginal", "non_inferiority: true", "`comparison.non_inferiority`"),
+        ("{baseline: marginal", "{alpha: 0.1", "`comparison`: nothing is compared"),
         ("  arguments: arguments.jsonl", "  passages: a.jsonl", "`bed` stands beside"),
         ("  arguments: arguments.jsonl", "  arguments: none.jsonl", "none.jsonl"),
         ("adapter: 2", "adapter: none", "nothing is trained"),

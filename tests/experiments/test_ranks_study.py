@@ -99,6 +99,8 @@ def test_a_study_from_one_file(place, capsys, monkeypatch):
         *(("L", name) for name in ("random", "BM25", "zero", "late", "ours")),
         *(("1/1", name) for name in ("random", "BM25", "zero")),
     ]
+    kept = table["provenance"]["epochs kept"]
+    assert kept == {f"encoders/study/ours/{name}": "1 of 1" for name in ("L", "L-1")}
     ranks = read_ranks(place / "runs/study/A/ours/L/ranks.tsv", "x")["ours"]
     assert set(ranks.candidates) == {31}
     means = [cell["mean"] for cell in table["rows"][4]["cells"]]
@@ -178,7 +180,10 @@ def test_what_is_nearest_to_the_mask_is_read(place):
         ("groups: [a book]", "groups: [no book]", "no group 'no book'"),
         ("sentences: [1, 2]", "sentences: [5]", "none of its 4 contexts"),
         ("contexts: [L]}\n  ours", "contexts: [R]}\n  ours", "names no context 'R'"),
-        ("baseline: BM25", "baseline: other", "'other' is no system"),
+        ("baseline: BM25", "baseline: other", "`comparison.baseline`"),
+        ("baseline: BM25", "equivalence: 0.1, against: NOBODY", "`comparison.against`"),
+        ("baseline: BM25", "non_inferiority: true", "`comparison.non_inferiority`"),
+        ("{baseline: BM25", "{alpha: 0.1", "`comparison`: nothing is compared"),
         ("[encoders/tiny.yaml, ", "[encoders/none.yaml, ", "none.yaml"),
         ("set: [training.epochs=1]", "set: [training.epochs=0]", "epochs"),
         ("  1/1: {left", "  1_1: {}\n  1/1: {left", "one folder"),

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 
 from tiny import tiny_bert
 
+from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import Silent
@@ -167,7 +168,7 @@ def test_files_that_came_apart_are_refused(flat, tiny, tmp_path):
         DenseIndex(tmp_path / "mixed")
 
 
-def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path):
+def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypatch):
     model = tmp_path / "model"
     shutil.copytree(tiny, model)
     path = tmp_path / "indexes" / "x"
@@ -179,6 +180,19 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path):
         shutil.move(tmp_path / name, tmp_path / "moved" / name)
     index = DenseIndex(tmp_path / "moved" / "indexes" / "x")
     assert index.search(["cat"], depth=3).counts.tolist() == [3]
+    # So may the index alone: the encoder is found from the study's folder, or is named.
+    copy = tmp_path / "else" / "where"
+    shutil.copytree(tmp_path / "moved" / "indexes" / "x", copy)
+    with pytest.raises(ArtifactError, match="--encoder"):
+        DenseIndex(copy).search(["cat"])
+    with monkeypatch.context() as there:
+        there.chdir(tmp_path / "moved")
+        assert DenseIndex(copy).search(["cat"], depth=3).counts.tolist() == [3]
+    (tmp_path / "topics.tsv").write_text("1\tcat\n")
+    words = ["search", "-i", str(copy), "-t", str(tmp_path / "topics.tsv"), "-o"]
+    assert main([*words, str(tmp_path / "a.trec")]) == 5
+    named = ["--encoder", str(tmp_path / "moved" / "model")]
+    assert main([*words, str(tmp_path / "a.trec"), *named]) == 0
     tiny_bert(tmp_path / "moved" / "model", layers=1)
     with pytest.raises(ArtifactError, match="is not the one"):
         DenseIndex(tmp_path / "moved" / "indexes" / "x").search(["cat"])

@@ -12,6 +12,7 @@ from adducir.core.progress import Silent
 from adducir.models.machine import using_threads
 from adducir.training import loop
 from adducir.training.card import Card, model_card
+from adducir.training.history import kept_epoch
 from adducir.training.loop import train
 from adducir.training.recipe import TrainingRecipe
 
@@ -31,7 +32,7 @@ class Line:
         draw = torch.Generator().manual_seed(epoch)
         return [torch.randn(4, 1, generator=draw) for _ in range(self.steps)]
 
-    unit = "examples"
+    unit, validates = "examples", True
 
     def losses(self, batch):
         if self.stop_at == self.done:
@@ -108,6 +109,7 @@ def test_patience_ends_it_and_the_best_weights_come_back(tmp_path):
     history = train(training_task, recipe)
     assert (history.stopped_early, history.steps, history.best_step) == (True, 32, 16)
     assert history.best_loss == 3.0
+    assert kept_epoch(vars(history)) == "2 of 4, stopped early"
     assert torch.equal(weights(best), weights(training_task))
     # The weights after two of six epochs are those of the best validation.
     two = Line(stop_at=16)

@@ -65,7 +65,4 @@ class EvidenceSets(Task):
                     raise ValueError(
                         f"the system {name!r} has no {system.lacks(data)} for {data!r}"
                     )
-        unknown = set(self.comparison.baselines if self.comparison else ()) - set(self.systems)
-        if unknown:
-            raise ValueError(f"the baseline {min(unknown)!r} is no system")
         return self

@@ -13,7 +13,7 @@ from adducir.experiments.grounded_generation.opened import Opened
 def testing(study: Opened, scores: Sequence[Scores]) -> dict[str, Any]:
     """The arguments of a comparison; none where a baseline or a second query is not there."""
     requested, names = study.recipe.comparison, {one.system for one in scores}
-    if requested is None or not set(requested.baselines) <= names:
+    if requested is None or not requested.named <= names:
         return {}
     return requested.model_dump(exclude_none=True) if len(scores[0].qids) > 1 else {}
 

@@ -4,7 +4,7 @@ There are no qrels, and no runs are kept: what a system leaves is the rank of ea
 all candidates.
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
@@ -71,10 +71,6 @@ class KnownItem(Task):
             unknown = set(system.contexts) - set(self.contexts)
             if unknown:
                 raise ValueError(f"the system {name!r} names no context {min(unknown)!r}")
-        baselines: tuple[Any, ...] = self.comparison.baselines if self.comparison else ()
-        unknown = set(baselines) - set(self.systems)
-        if unknown:
-            raise ValueError(f"the baseline {min(unknown)!r} is no system")
         if self.random and "random" in self.systems:
             raise ValueError("a system is called 'random', as the row of `random: true` is")
         return self

@@ -64,6 +64,11 @@ class RankStep(ArtifactStep):
         return None if self.inputs else (self.data_name, self.system)
 
     @property
+    def chunk_places(self) -> Sequence[Path]:
+        """See :attr:`Step.chunk_places`: the candidates' serve all contexts of a system."""
+        return [self.path.parent] if self.shared_work else []
+
+    @property
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
         return self.study.recipe.contexts[self.context_name]

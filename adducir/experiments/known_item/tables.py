@@ -28,7 +28,7 @@ def rank_tables(sections: Sections, study: KnownItem, layout: Layout) -> ResultT
     tables: dict[str, ResultTable] = {}
     for name, systems in sections.items():
         testing: dict[str, Any] = {}
-        if requested is not None and set(requested.baselines) <= set(systems):
+        if requested is not None and requested.named <= set(systems):
             testing = requested.model_dump(exclude_none=True)
         tables[name] = rank_table(
             systems,

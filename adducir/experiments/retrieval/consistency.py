@@ -6,10 +6,9 @@ Every check gives an error for its place and goes on, so that one message can ho
 from collections.abc import Iterator
 
 from adducir.core.recipe import ErrorDetail
-from adducir.core.yaml import KeyPath
-from adducir.experiments.retrieval.names import Names
+from adducir.experiments.names import Names
 from adducir.experiments.retrieval.study import Entries
-from adducir.experiments.sections import ComparisonRecipe, on_disk
+from adducir.experiments.sections import on_disk
 
 
 def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
@@ -21,44 +20,13 @@ def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     """
     for name, index in recipe.indexes.items():
         yield from names.check(("indexes", name, "corpus"), "corpora", index.corpus)
-    if recipe.comparison is not None:
-        yield from _comparison(recipe.comparison, names)
     yield from _table(recipe, names)
     yield from clashing_files(recipe)
-
-
-def _comparison(comparison: ComparisonRecipe, names: Names) -> Iterator[ErrorDetail]:
-    for number, baseline in enumerate(comparison.baselines):
-        place: KeyPath = ("comparison", "baseline")
-        if not isinstance(comparison.baseline, str):
-            place = (*place, number)
-        yield from names.check(place, "systems", baseline)
-    if comparison.against != "best":
-        yield from names.check(("comparison", "against"), "systems", comparison.against)
-    if comparison.equivalence is None:
-        for key in ("against", "equivalence_test", "non_inferiority"):
-            if key in comparison.model_fields_set:
-                yield ErrorDetail(("comparison", key), "means nothing without `equivalence`")
-        is_plain = comparison.best != "set" and comparison.topics_for is None
-        if not comparison.differences and is_plain:
-            ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
-            what = f"nothing is compared: {ways}"
-            yield ErrorDetail(("comparison",), what)
 
 
 def _table(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     for name in recipe.table.system_names:
         yield from names.check(("table", "system_names", name), "systems", name)
-    comparison = recipe.comparison
-    for number, detail in enumerate(recipe.table.show):
-        is_there = comparison is not None and comparison.differences
-        needed = "`baseline` or `family: pairs`"
-        if detail == "equivalence_p":
-            is_there = comparison is not None and comparison.equivalence is not None
-            needed = "`equivalence`"
-        if not is_there:
-            what = f"`{detail}` needs {needed} in `comparison`"
-            yield ErrorDetail(("table", "show", number), what)
 
 
 def clashing_files(recipe: Entries) -> Iterator[ErrorDetail]:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Protocol
 
 from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
+from adducir.experiments.names import Names
 from adducir.experiments.plan import tests_of
 from adducir.experiments.planner import Planner
 from adducir.experiments.retrieval.answers import Answer, GivenRun
 from adducir.experiments.retrieval.index_step import IndexStep, index_path
-from adducir.experiments.retrieval.names import Names
 from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
 from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
 from adducir.experiments.seeds import SeededStudy

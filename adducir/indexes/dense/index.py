@@ -76,20 +76,28 @@ class DenseIndex(Index):
         """The encoder of the documents, as it is named.
 
         Raises:
-            ArtifactError: What has that name now is another encoder.
+            ArtifactError: It is not there, or what has that name now is another encoder.
         """
         details = json_document(self.path / DETAILS)
-        name, folder = self._named or details["encoder"], None
-        if self._named is None and (self.path / name).is_dir():
-            folder = self.path
-        found = encoder_source(name, folder)
-        if found.identity() != details["identity"]:
-            raise ArtifactError(
-                f"the encoder {found.name} is not the one that made these vectors.",
-                path=self.path,
-                hint="Build the index again, or name the right encoder.",
-            )
-        return found
+        name = self._named or details["encoder"]
+        names = [name]
+        if self._named is None and Path(name).parts[:1] == ("..",):
+            # A folder, as it lay from the index. Where one of the two was moved or copied, it is
+            # looked for below the current folder and below those around the index.
+            path = self.path.resolve()
+            below = Path(*(part for part in Path(name).parts if part != ".."))
+            places = [path / name, *(around / below for around in (Path.cwd(), *path.parents))]
+            names = [str(place) for place in dict.fromkeys(places) if place.is_dir()]
+        for found in map(encoder_source, names):
+            if found.identity() == details["identity"]:
+                return found
+        what = "is not the one that made these vectors" if names else "is not there"
+        raise ArtifactError(
+            f"the encoder {name} {what}.",
+            path=self.path,
+            hint="Work in the folder of its study, name it (--encoder; in Python `encoder`), or "
+            "build the index again.",
+        )
 
     @cached_property
     def encoder(self) -> Encoder:

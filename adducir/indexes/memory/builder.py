@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
+from adducir.core.artifacts import Manifest, Sources, build
 from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
@@ -12,11 +12,9 @@ from adducir.corpora.documents import Corpus
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feeding import documents_with, fed
 from adducir.indexes.lucene_builder import IndexSettings, engine_versions, settled
+from adducir.indexes.memory.files import BUILDER_VERSION, KIND
 from adducir.indexes.memory.filling import fill, fill_of_weights
 from adducir.indexes.memory.weights import Weighted, by_term, read_weights
-
-KIND = "memory-index"
-BUILDER_VERSION = 1
 
 
 @checked
@@ -63,16 +61,6 @@ def build_memory_index(
         sources={"corpus": [corpus.source]},
         progress=progress,
     )
-
-
-def fingerprint_of(corpus: Corpus, settings: IndexSettings) -> str:
-    """The fingerprint of the index that :func:`build_memory_index` would build.
-
-    Args:
-        settings: With the fields named.
-    """
-    inputs = {"corpus": fingerprint(corpus.identity())}
-    return artifact_fingerprint(KIND, settings.recipe(), inputs, BUILDER_VERSION)
 
 
 def build_from_weights(

@@ -19,8 +19,8 @@ from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
 from adducir.indexes.java_errors import translated
 from adducir.indexes.memory import engine_backend
-from adducir.indexes.memory.builder import KIND
 from adducir.indexes.memory.feedback import Feedback
+from adducir.indexes.memory.files import KIND
 from adducir.indexes.memory.opened import Opened
 from adducir.indexes.memory.searching import Ranked, Terms
 from adducir.indexes.models.model import Model

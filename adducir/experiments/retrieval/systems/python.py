@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from adducir.core.errors import AdducirError, InputError
+from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import ErrorDetail
 from adducir.core.yaml import KeyPath
 from adducir.experiments.code import Code, called, find_code
@@ -116,9 +117,10 @@ class PythonStep(RunStep):
         self.base, self.indexes, self.code = base, indexes, code
 
     @property
-    def runs_code(self) -> str:
-        """The code that it runs."""
-        return self.code.name
+    def runs_code(self) -> tuple[str, str]:
+        """The code that it runs; what others wrote can do anything by its arguments."""
+        arguments = None if self.code.is_of_study else self.recipe.arguments
+        return fingerprint([self.code.identity(), arguments]), self.code.name
 
     @property
     def shares(self) -> object:
