@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError, UsageError
+from adducir.core.progress import SILENT, Progress
 from adducir.core.source_digests import source_digests
 from adducir.core.unread import is_small, reads_all, refuse_large
 from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import choose_files, format_of, is_packed
+from adducir.corpora.formats import choose_files, format_of, is_packed, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat
 from adducir.corpora.readers.text import docno_of
 from adducir.corpora.values import default_fields_of
@@ -117,8 +118,9 @@ def open_local(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
+    progress: Progress = SILENT,
 ) -> LocalCorpus:
-    """The corpus in an existing file or folder; see the module's text.
+    """The corpus in an existing file or folder; files of the folder that are not read are noted.
 
     Raises:
         InputError: No readable file, or files of several formats.
@@ -137,6 +139,8 @@ def open_local(
             )
         return LocalCorpus(source, (path,), format or format_of(path), docno_field)
     kind, chosen, skipped = choose_files(path, format)
+    if skipped:
+        progress.note(skipped_note(path, why_skipped(skipped, kind)))
     return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped), path)
 
 
