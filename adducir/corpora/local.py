@@ -17,6 +17,7 @@ from adducir.core.unread import is_small, reads_all, refuse_large
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import choose_files, format_of, is_packed, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat
+from adducir.corpora.readers.jsonl import holds_array
 from adducir.corpora.readers.text import docno_of
 from adducir.corpora.values import default_fields_of
 
@@ -80,14 +81,14 @@ class LocalCorpus:
     def size_hint(self) -> int | None:
         """The number of records, counted by their ends.
 
-        None where a file is compressed, and in a dry run where they are large.
+        None where a file is compressed or one array, and in a dry run where they are large.
         """
         ending = self._reader.record_end
         if not ending:
             return len(self.paths)
         if not reads_all() and not is_small(*self.paths):
             return None
-        if any(is_packed(path) for path in self.paths):
+        if any(is_packed(path) or holds_array(path) for path in self.paths):
             return None
         return sum(_count(path, ending) for path in self.paths)
 
