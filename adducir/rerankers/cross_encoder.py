@@ -8,7 +8,7 @@ sentence-transformers shows its sigmoid by default, which orders alike until it 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adducir.core.errors import InputError
 from adducir.models.batches import padded
@@ -40,6 +40,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         training: How to train.
     """
 
+    classes: ClassVar[tuple[str, ...]] = ("ForSequenceClassification",)
     kind: Literal["cross-encoder"] = "cross-encoder"  # type: ignore[assignment]
     model: Literal["cross-encoder"] = "cross-encoder"
     length: Length | None = None
