@@ -5,12 +5,15 @@ gzip and bz2 modules' files, because these lose the bytes before an error, and s
 reached. Whatever is read anywhere passes through here: no other module opens a compressed file.
 """
 
+import os
+import stat
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
+from adducir.core.errors import InputError
 from adducir.core.system_errors import reading_error
 from adducir.core.unread import refuse_large
 
@@ -145,6 +148,7 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
     refuse_large(path)
     try:
         with path.open("rb") as handle:
+            _refuse_endless(handle, path)
             first = handle.read(BLOCK)
             _refuse_unreadable(first, path)
             codec = _codec_of(first)
@@ -159,6 +163,14 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
                     first = handle.read(BLOCK)
     except OSError as error:
         raise reading_error(error, path) from error
+
+
+def _refuse_endless(handle: BinaryIO, path: Path) -> None:
+    """Refuse a device such as ``/dev/zero``; a terminal and ``/dev/null`` end."""
+    status = os.fstat(handle.fileno())
+    ends = handle.isatty() or os.path.samestat(status, Path(os.devnull).stat())
+    if stat.S_ISCHR(status.st_mode) and not ends:
+        raise InputError("this is a device, not a file.", path=path)
 
 
 def _refuse_unreadable(first: bytes, path: Path) -> None:

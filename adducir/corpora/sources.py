@@ -51,7 +51,7 @@ def resolve(source: str | Path) -> Path | str:
         raise InputError(f"cannot be looked up: {error.strerror}.", path=path) from error
     if there:
         return path
-    if isinstance(source, Path) or _reads_like_a_path(text):
+    if isinstance(source, Path) or _reads_like_a_path(text) or path.is_symlink():
         raise InputError(
             "there is no such file or folder.",
             path=path,

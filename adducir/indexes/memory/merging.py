@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adducir.indexes.arrays import Array
+from adducir.indexes.arrays import Array, save
 from adducir.indexes.memory.files import POSTINGS, Arrays
 from adducir.indexes.memory.forward import LONGEST_CODE, decode_all, encode
 from adducir.indexes.memory.inverting import gather
@@ -81,8 +81,8 @@ def write_merged(folder: Path, parts: Sequence[Numbered], offsets: Array) -> Non
             for code, ends in _merged_documents(parts, len(offsets) - 1):
                 starts.append(starts[-1][-1] + ends)
                 spool.append(code)
-        np.save(code_name, spool.close())
-    np.save(starts_name, np.concatenate(starts))
+        save(code_name, spool.close())
+    save(starts_name, np.concatenate(starts))
 
 
 def _merged_documents(parts: Sequence[Numbered], terms: int) -> Iterator[tuple[Array, Array]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from adducir.indexes.arrays import Array
+from adducir.indexes.arrays import Array, save
 from adducir.indexes.memory.files import DOCNOS, PLACES, TERMS, TOTALS, Arrays, lines_of
 from adducir.indexes.memory.merging import Numbered, merged_postings, write_merged
 from adducir.indexes.memory.writing import write_lines
@@ -37,13 +37,13 @@ def write_whole(
     norms = _spread([part.norms for part in parts], docs)
     collection = _collection(numbered, offsets, lengths.dtype)
     for name, array in zip(TOTALS, (offsets, lengths, norms, collection), strict=True):
-        np.save(folder / f"{name}.npy", array)
+        save(folder / f"{name}.npy", array)
     if folders is None:
         write_merged(folder, numbered, offsets)
     for target, part in zip(folders or (), numbered, strict=folders is not None):
         places = (part.docs, part.terms, _inverse(part.terms, len(collection)))
         for name, array in zip(PLACES, places, strict=True):
-            np.save(target / f"{name}.npy", array)
+            save(target / f"{name}.npy", array)
     counts = (len(collection), lengths.sum(), offsets[-1])
     return dict(zip(("terms", "tokens", "postings"), map(int, counts), strict=True))
 
