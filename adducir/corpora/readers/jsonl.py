@@ -49,7 +49,9 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
         InputError: A line is not a JSON object in UTF-8, or has no usable docno.
     """
     key = docno_field
-    for number, record in read_objects(path, wrapped=True) if holds_array(path) else _lines(path):
+    records: Iterator[tuple[int, dict[Any, Any]]]
+    records = read_objects(path, wrapped=True) if holds_array(path) else _lines(path)
+    for number, record in records:
         if key is None:
             key = next((name for name in DOCNO_FIELDS if name in record), None)
         docno = record.pop(key, None)
