@@ -49,12 +49,11 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
         InputError: A line is not a JSON object in UTF-8, or has no usable docno.
     """
     key = docno_field
-    records: Iterator[tuple[int, dict[Any, Any]]]
     records = read_objects(path, wrapped=True) if holds_array(path) else _lines(path)
     for number, record in records:
         if key is None:
             key = next((name for name in DOCNO_FIELDS if name in record), None)
-        docno = record.pop(key, None)
+        docno = None if key is None else record.pop(key, None)
         if type(docno) is not str:
             docno = _as_docno(docno, key, record, path, number)
         if docno.split() != [docno] or "\0" in docno or len(docno) > SHORT_DOCNO:
@@ -70,7 +69,7 @@ def holds_array(path: Path) -> bool:
     return _ONE_VALUE.match(next(read_pieces(path), "")) is not None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[Any, Any]]]:
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     loads = orjson.loads
     for number, line in read_lines(path):
         try:
