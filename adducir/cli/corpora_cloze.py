@@ -30,7 +30,7 @@ def corpora_cloze(
     with open_progress() as progress:
         progress.start("Masking sentences", None, "masks")
         found = mask_sentences(
-            read_texts(sources, None if form == "auto" else form),
+            read_texts(sources, None if form == "auto" else form, progress=progress),
             every=every,
             longest=longest,
             words=words,

@@ -37,7 +37,7 @@ def corpora_examples(
     tally, skipped = Tally(), Counter[str]()
     with open_progress() as progress:
         progress.start("Taking examples", None, "units")
-        texts = read_texts(sources, None if form == "auto" else form, skipped)
+        texts = read_texts(sources, None if form == "auto" else form, skipped, progress)
         found = extract_examples(
             texts, tally, words=words, min_words=min_words, max_words=max_words, rules=rules
         )

@@ -5,6 +5,7 @@ The rule: a run's name is its file's name without the endings ``.gz``, ``.trec``
 by as many of the folders above them as it takes to distinguish them: ``2020/bm25``, ``2021/bm25``.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def system_names(runs: Sequence[Path]) -> dict[Path, str]:
         UsageError: A file is given twice.
     """
     # What a pipe resolves to is another name each time.
-    places = [path.resolve() if path.is_file() else path.absolute() for path in runs]
+    places = [Path(os.path.realpath(path) if path.is_file() else path.absolute()) for path in runs]
     for path, place in zip(runs, places, strict=True):
         if places.count(place) > 1:
             raise UsageError(f"the run {path} is given twice.", hint="Give each run once.")
@@ -53,5 +54,5 @@ def find_system(wanted: str, names: dict[Path, str]) -> str | None:
     """The name of the system that a user means by a name or by a run's path."""
     if wanted in names.values():
         return wanted
-    place = Path(wanted).resolve()
-    return next((name for path, name in names.items() if path.resolve() == place), None)
+    place = os.path.realpath(wanted)
+    return next((name for path, name in names.items() if os.path.realpath(path) == place), None)

@@ -1,5 +1,6 @@
 """Where commands write, and what they may replace there (:mod:`adducir.core.origins`)."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,6 +119,8 @@ def check_name(option: str, path: Path, writes: Writes, values: Mapping[str, Any
             raise UsageError(f"{option} is a folder here: it cannot be standard output.")
         return
     if not writes.is_file:
+        if os.path.realpath(path) == os.path.realpath(path.anchor or os.sep):
+            raise UsageError(f"{option} is the root of the file system: name a folder in it.")
         return
     if path.is_dir():
         raise InputError("this is a folder, where a file is to be written.", path=path)
@@ -161,7 +164,7 @@ def refuse_one_for_several(outputs: Mapping[str, Path]) -> None:
     """
     options: dict[Path, str] = {}
     for option, path in outputs.items():
-        other = options.setdefault(path.resolve(), option)
+        other = options.setdefault(Path(os.path.realpath(path)), option)
         if other != option:
             raise UsageError(f"{other} and {option} are one file.", hint="Name two.")
 

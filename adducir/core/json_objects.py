@@ -15,23 +15,36 @@ _CUT_OFF = 32
 """An error so near to the end of what has been read may be that the rest is not there yet."""
 
 
-def read_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each object of a file, plain or compressed, with the 1-based line where it begins.
 
     The file holds one array of objects (as HotpotQA's and ELI5-Category's own files), or objects
     with white space between them (JSONL). In memory is the object that is being read, and some
     hundred kilobytes around it.
 
+    Args:
+        path: The file.
+        wrapped: The array is the only member of an object, as in args.me's own files.
+
     Raises:
         InputError: It cannot be read, is no such JSON, or holds something else than objects.
     """
     text = JsonText(path)
+    wrapped = wrapped and text.next_is("{")
+    if wrapped:
+        text.skip(1)
+        text.at_end()
+        text.decode()
+        text.skip(int(text.next_is(":")))
     is_array = text.next_is("[")
     if is_array:
         text.skip(1)
     while not text.at_end():
         if is_array and text.next_is("]"):
             text.skip(1)
+            if wrapped and text.at_end():
+                break
+            text.skip(int(wrapped and text.next_is("}")))
             if not text.at_end():
                 raise InputError(
                     "something follows the end of the array.", path=path, line=text.line

@@ -5,6 +5,8 @@ gzip and bz2 modules' files, because these lose the bytes before an error, and s
 reached. Whatever is read anywhere passes through here: no other module opens a compressed file.
 """
 
+import os
+import stat
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
+from adducir.core.errors import InputError
 from adducir.core.system_errors import reading_error
 from adducir.core.unread import refuse_large
 
@@ -165,14 +168,14 @@ def reading_once(*, hashing: bool) -> Iterator[None]:
 def open_input(path: Path) -> BufferedReader | BytesIO:
     """Open a file to read it; a pipe that was read before is not opened again."""
     taken = inputs.get()
-    if taken is None:
-        return path.open("rb")
-    if path not in taken.pipes:
-        handle = path.open("rb")
-        if handle.seekable():
-            return handle
-        with handle:
-            taken.pipes[path] = handle.read()
+    if taken is not None and path in taken.pipes:
+        return BytesIO(taken.pipes[path])
+    handle = path.open("rb")
+    _refuse_endless(handle, path)
+    if taken is None or handle.seekable():
+        return handle
+    with handle:
+        taken.pipes[path] = handle.read()
     return BytesIO(taken.pipes[path])
 
 
@@ -218,6 +221,14 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
             taken.digests[path] = digest.hexdigest()
     except OSError as error:
         raise reading_error(error, path) from error
+
+
+def _refuse_endless(handle: BinaryIO, path: Path) -> None:
+    """Refuse a device such as ``/dev/zero``; a terminal and ``/dev/null`` end."""
+    status = os.fstat(handle.fileno())
+    ends = handle.isatty() or os.path.samestat(status, Path(os.devnull).stat())
+    if stat.S_ISCHR(status.st_mode) and not ends:
+        raise InputError("this is a device, not a file.", path=path)
 
 
 def _refuse_unreadable(first: bytes, path: Path) -> None:

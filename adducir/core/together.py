@@ -6,6 +6,7 @@ between leaves files missing, which is noticed, and never a part of one split be
 another.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,7 +25,7 @@ def publishing_together(paths: Iterable[Path]) -> Iterator[None]:
     Raises:
         MachineError: One cannot be given its place.
     """
-    waiting: dict[Path, Path | None] = {path.resolve(): None for path in paths}
+    waiting: dict[Path, Path | None] = {Path(os.path.realpath(path)): None for path in paths}
     token = _waiting.set(waiting)
     try:
         yield

@@ -1,5 +1,6 @@
 """What may be written where: refused before any work, and what a new file keeps of an old one."""
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -20,12 +21,14 @@ def refuse_unwritable(path: Path) -> None:
 
     Raises:
         MachineError: The file, the folder, or the nearest folder above it is read-only.
-        InputError: The file has several names.
+        InputError: The file has several names, or links lead in a circle.
     """
     target = Path(os.path.realpath(path))
     try:
         status = target.stat()
-    except OSError:
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputError("symbolic links lead in a circle here.", path=path) from error
         status = None
     if status is None:
         above = next(folder for folder in target.parents if folder.exists())

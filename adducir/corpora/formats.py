@@ -1,16 +1,17 @@
 """Which format a file or a folder of documents has, and which files of a folder belong to it.
 
 Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
-files are ignored; so is what has no such name, and a ``.txt`` or ``.xml`` file without
-``<DOC>`` (a README). Where there is nothing but such ``.txt`` files, each of them is a document. A
-file whose name has no suffix at all but that of its compression, such as ``wiki_00.bz2``, is
-``jsonl`` if it begins like a JSON object. Files of two formats are refused, unless the format is
-given: then those of this format are read, or where none has such a name, all (TREC's disks have
-files without a suffix), but for TREC only those with ``<DOC>``.
+files are ignored. What has no such name, and a ``.txt``, ``.md`` or ``.xml`` file without ``<DOC>``
+(a README), is not read either, and reported. Where there is nothing but such ``.txt`` and ``.md``
+files, each of them is a document. A file whose name has no suffix at all but that of its
+compression, such as ``wiki_00.bz2``, is ``jsonl`` if it begins like a JSON object. Files of two
+formats are refused, unless the format is given: then those of this format are read, or where none
+has such a name, all (TREC's disks have files without a suffix), but for TREC only those with
+``<DOC>``.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,6 +22,7 @@ from adducir.core.system_errors import reading_error
 from adducir.corpora.readers import FORMATS, CorpusFormat
 
 _HEAD = 1 << 16
+_EXAMPLES = 3
 
 
 def format_of(path: Path) -> str:
@@ -51,7 +53,7 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
     Raises:
         InputError: There is no readable file, or there are files of several formats.
     """
-    files = sorted(_visible_files(folder))
+    files = sorted(files_below(folder))
     kind, chosen = _choose(folder, files, wanted)
     taken = set(chosen)
     return kind, chosen, [file for file in files if file not in taken]
@@ -63,7 +65,7 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
     by_format: dict[str, list[Path]] = {}
     for file in files:
         kind = _format_by_name(file, formats) or _format_by_content(file)
-        if kind and FORMATS.make(kind).accepts(file):
+        if kind and not formats[kind].is_last_resort and FORMATS.make(kind).accepts(file):
             by_format.setdefault(kind, []).append(file)
     for kind, one in formats.items():
         rest = [file for file in files if suffix_of(file) in one.suffixes]
@@ -91,7 +93,36 @@ def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, l
     return kind, chosen
 
 
-def _visible_files(folder: Path) -> Iterable[Path]:
+def why_skipped(paths: Iterable[Path], kind: str) -> dict[str, list[Path]]:
+    """Why files of a folder that is read as ``kind`` are not read, and which."""
+    formats = FORMATS.kinds()
+    found: dict[str, list[Path]] = {}
+    for path in paths:
+        known = [name for name, one in formats.items() if suffix_of(path) in one.suffixes]
+        rest = next((name for name in known if formats[name].is_last_resort), None)
+        if not known:
+            reason = f"no format has such a name ({suffix_of(path) or 'without an ending'})"
+        elif rest is not None and rest != kind:
+            reason = f"beside documents of the format {kind} (--format {rest} reads it)"
+        else:
+            reason = f"not of the format {kind}"
+        found.setdefault(reason, []).append(path)
+    return found
+
+
+def skipped_note(folder: Path, reasons: Mapping[str, Sequence[Path]]) -> str:
+    """What to tell users of files of a folder that are not read: how many, examples, why."""
+    parts = []
+    for reason, paths in reasons.items():
+        shown = [path.relative_to(folder).as_posix() for path in paths[:_EXAMPLES]]
+        dots = ", …" if len(paths) > _EXAMPLES else ""
+        parts.append(f"{len(paths):,} {reason}: {', '.join(shown)}{dots}")
+    count = sum(map(len, reasons.values()))
+    are = "file is" if count == 1 else "files are"
+    return f"{folder}: {count:,} {are} not read: {'; '.join(parts)}"
+
+
+def files_below(folder: Path) -> Iterable[Path]:
     """The files below a folder that are not hidden; linked folders are followed, each once."""
     seen: set[Path] = set()
     for where, folders, names in os.walk(folder, onerror=_forbidden, followlinks=True):

@@ -6,13 +6,14 @@ Python's logging under ``adducir.ir_datasets``. A data set that cannot be downlo
 """
 
 import difflib
+import io
 import logging
 import tarfile
 import textwrap
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -125,12 +126,14 @@ def records(dataset: Any, name: str, part: str, progress: Progress = SILENT) -> 
     """
     with quietly(progress) as notes:
         try:
-            iterator = iter(getattr(dataset, f"{part}_iter")())
+            with redirect_stdout(io.StringIO()):
+                iterator = iter(getattr(dataset, f"{part}_iter")())
         except _ERRORS as error:
             raise _unavailable(name, part, error, notes) from error
         while True:
             try:
-                record = next(iterator)
+                with redirect_stdout(io.StringIO()):  # its Touché prints a debug line
+                    record = next(iterator)
             except StopIteration:
                 return
             except _ERRORS as error:
@@ -153,6 +156,11 @@ def _unavailable(name: str, part: str, error: Exception, notes: _Notes) -> Machi
         what = f"the {_PARTS[part]} of {name}, which ir_datasets downloads."
         return MachineError(what, absent=True)
     text = textwrap.shorten(str(error), 200, placeholder=" ...")
+    if isinstance(error, ImportError):
+        return MachineError(
+            f"the {_PARTS[part]} of {name} need a package that is not installed: {text}",
+            hint="Install it, or name a local file instead of the id.",
+        )
     reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
     hint = f"{notes.hint}; " if notes.hint else "Check the network, "
     return MachineError(

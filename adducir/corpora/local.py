@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError, UsageError
+from adducir.core.progress import SILENT, Progress
 from adducir.core.source_digests import source_digests
 from adducir.core.unread import is_small, reads_all, refuse_large
 from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import choose_files, format_of, is_packed
+from adducir.corpora.formats import choose_files, format_of, is_packed, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat
+from adducir.corpora.readers.jsonl import holds_array
 from adducir.corpora.readers.text import docno_of
 from adducir.corpora.values import default_fields_of
 
@@ -79,14 +81,14 @@ class LocalCorpus:
     def size_hint(self) -> int | None:
         """The number of records, counted by their ends.
 
-        None where a file is compressed, and in a dry run where they are large.
+        None where a file is compressed or one array, and in a dry run where they are large.
         """
         ending = self._reader.record_end
         if not ending:
             return len(self.paths)
         if not reads_all() and not is_small(*self.paths):
             return None
-        if any(is_packed(path) for path in self.paths):
+        if any(is_packed(path) or holds_array(path) for path in self.paths):
             return None
         return sum(_count(path, ending) for path in self.paths)
 
@@ -117,8 +119,9 @@ def open_local(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
+    progress: Progress = SILENT,
 ) -> LocalCorpus:
-    """The corpus in an existing file or folder; see the module's text.
+    """The corpus in an existing file or folder; files of the folder that are not read are noted.
 
     Raises:
         InputError: No readable file, or files of several formats.
@@ -137,6 +140,8 @@ def open_local(
             )
         return LocalCorpus(source, (path,), format or format_of(path), docno_field)
     kind, chosen, skipped = choose_files(path, format)
+    if skipped:
+        progress.note(skipped_note(path, why_skipped(skipped, kind)))
     return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped), path)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
 
 _DATA_SUFFIXES = frozenset(
-    {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".trec", ".sgml", ".sgm", ".xml"}
+    {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".md", ".trec", ".sgml", ".sgm", ".xml"}
     | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".zip"}
 )
 
@@ -51,7 +51,7 @@ def resolve(source: str | Path) -> Path | str:
         raise InputError(f"cannot be looked up: {error.strerror}.", path=path) from error
     if there:
         return path
-    if isinstance(source, Path) or _reads_like_a_path(text):
+    if isinstance(source, Path) or _reads_like_a_path(text) or path.is_symlink():
         raise InputError(
             "there is no such file or folder.",
             path=path,
@@ -82,6 +82,7 @@ def open_corpus(
         docno_field: The field that holds the docno, where it has none of the usual names
             (local files only).
         format: A kind of :data:`adducir.corpora.readers.FORMATS`, if the name does not show it.
+        progress: Notified of downloads, and of files of a folder that are not read.
 
     Raises:
         InputError: The source is nothing that can be read.
@@ -91,7 +92,9 @@ def open_corpus(
     if isinstance(found, Path):
         from adducir.corpora.local import open_local
 
-        return open_local(found, str(source), docno_field=docno_field, format=format)
+        return open_local(
+            found, str(source), docno_field=docno_field, format=format, progress=progress
+        )
     from adducir.corpora.irds_corpus import IrdsCorpus
 
     return IrdsCorpus.open(found, progress)

@@ -1,6 +1,7 @@
 """Arrays in files, which are mapped, not read."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,15 @@ def damaged(path: Path) -> ArtifactError:
         path=path,
         hint="Build it again with 'adducir index --rebuild'.",
     )
+
+
+def save(path: Path, array: Array) -> None:
+    """Write an array as ``np.save`` does, but notice a full disk.
+
+    numpy writes to a plain file through a copy of its handle, whose last error it does not look at.
+    """
+    with path.open("wb") as file:
+        np.lib.format.write_array(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
 
 def mapped(path: Path) -> Array:

@@ -1,4 +1,4 @@
-"""Free prompts against one book: the passages that answer best, by words, by meaning, or both.
+"""Free prompts against books: the passages that answer best, by words, by meaning, or both.
 
 RELiC's authors found that scholars may put prompts of their own to such a retriever ("Elizabeth
 displays frustration towards her mother"; Thai et al., 2022, section 5). Several rankings become one
@@ -8,6 +8,7 @@ by reciprocal rank fusion (Cormack et al., SIGIR 2009): a passage's score is the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,15 @@ class Passage:
     """A passage that was found.
 
     Attributes:
+        book: The title of its book.
+        start: Its first sentence in that book.
         text: Its sentences, joined by blanks.
         place: Where it begins, as a share of the book.
         chapter: The heading above it.
         ranks: Its rank in each ranking; None where a prompt and it share no word.
     """
 
+    book: str
     start: int
     text: str
     place: float
@@ -52,23 +56,24 @@ class Passage:
     ranks: Mapping[str, int | None]
 
 
-class SearchableBook:
-    """A book that can be asked: its passages, ready for each ranking.
+class SearchableBooks:
+    """Books that can be asked: their passages, ready for each ranking, ranked all together.
 
     Args:
+        books: At least one.
         length: Sentences in a passage.
         encoders: Encoders that rank, by the names to show.
         keep: A folder for the passages' vectors, which the next prompts then need not wait for.
         precision: What encoders compute passages in.
 
     Raises:
-        UsageError: Nothing ranks, or the book is shorter than a passage.
+        UsageError: Nothing ranks, or every book is shorter than a passage.
         MachineError: No Java for BM25's analysis.
     """
 
     def __init__(
         self,
-        book: Book,
+        books: Sequence[Book],
         length: int,
         *,
         words: bool = True,
@@ -77,17 +82,24 @@ class SearchableBook:
         precision: "Precision" = "float32",
         progress: Progress = SILENT,
     ) -> None:
-        self.book, self.length = book, length
-        self.starts = book.passages(length)
+        self.length = length
+        self.starts = [(book, start) for book in books for start in book.passages(length)]
         if not self.starts:
-            raise UsageError(f"the book has no passage of {length} sentences.")
+            raise UsageError(f"there is no passage of {length} sentences.")
         if not words and not encoders:
             raise UsageError("name at least one ranking.")
-        texts = [book.text_of(start, length) for start in self.starts]
+        by_book = [[book.text_of(n, length) for n in book.passages(length)] for book in books]
+        texts = list(chain.from_iterable(by_book))
         self._set = CandidateSet.of_texts(texts) if words else None
         self._encoders = {name: encoder for name, (_, encoder) in (encoders or {}).items()}
         self._vectors = {
-            name: _vectors(texts, source, encoder, keep, precision, progress)
+            name: np.concatenate(
+                [
+                    _vectors(own, source, encoder, keep, precision, progress)
+                    for own in by_book
+                    if own
+                ]
+            )
             for name, (source, encoder) in (encoders or {}).items()
         }
 
@@ -101,20 +113,21 @@ class SearchableBook:
         ranks = {name: _ranks(scores) for name, scores in self._scores(prompt).items()}
         total = sum(np.where(one > 0, 1 / (_EVENING + one), 0.0) for one in ranks.values())
         found: list[Passage] = []
-        taken: list[int] = []
+        taken: list[tuple[Book, int]] = []
         for number in np.argsort(-np.asarray(total), kind="stable"):
-            start = self.starts[number]
+            book, start = self.starts[number]
             if len(found) == top or not np.asarray(total)[number]:
                 break
-            if any(abs(start - other) < self.length for other in taken):
+            if any(book is other and abs(start - first) < self.length for other, first in taken):
                 continue
-            taken.append(start)
+            taken.append((book, start))
             found.append(
                 Passage(
+                    book.title,
                     start,
-                    self.book.text_of(start, self.length),
-                    self.book.places[start],
-                    self.book.chapter_of(start),
+                    book.text_of(start, self.length),
+                    book.places[start],
+                    book.chapter_of(start),
                     {name: int(one[number]) or None for name, one in ranks.items()},
                 )
             )

@@ -21,7 +21,7 @@ from adducir.core.checking import checked
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.name_table import NameTable, digest_of
 from adducir.corpora.documents import Document
-from adducir.indexes.arrays import damaged, is_rising, mapped
+from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
 TEXTS = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"
@@ -76,8 +76,8 @@ class DocumentWriter:
         self._file.close()
         offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
         np.cumsum(self._lengths, out=offsets[1:])
-        np.save(self._folder / OFFSETS, offsets)
-        np.save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
+        save(self._folder / OFFSETS, offsets)
+        save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
 
     def __enter__(self) -> "DocumentWriter":
         return self

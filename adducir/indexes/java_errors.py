@@ -29,7 +29,7 @@ def translated(path: Path) -> Iterator[None]:
     except AdducirError:
         raise
     except Exception as error:
-        if type(error).__name__ != "JavaException":
+        if type(error).__name__ != "JavaException" and not isinstance(error, UnicodeEncodeError):
             raise
         raise _meaning(error, path) from error
 
@@ -48,6 +48,12 @@ def _meaning(error: Exception, path: Path) -> AdducirError:
         )
     if any(sign in text for sign in _OTHER_LUCENE):
         return ArtifactError("this index was made by another Lucene.", path=path, hint=_REBUILD)
+    if "InvalidPathException" in text or isinstance(error, UnicodeEncodeError):
+        return MachineError(
+            "Java cannot read this path: the locale's encoding lacks a character of it.",
+            path=path,
+            hint="Set a locale of UTF-8, such as LC_ALL=C.UTF-8.",
+        )
     if "IndexNotFoundException" in text:
         return ArtifactError("this folder holds no Lucene index.", path=path, hint=_REBUILD)
     return ArtifactError(f"Lucene cannot use this index: {text.strip()}.", path=path, hint=_REBUILD)

@@ -10,6 +10,7 @@ pyserini is imported: pyserini then uses the machine that runs.
 import contextlib
 import functools
 import importlib.util
+import locale
 import os
 import re
 import shutil
@@ -277,6 +278,10 @@ def start() -> Java:
     os.environ["JVM_PATH"] = str(java.library)
     jnius_config.add_classpath(str(anserini_jar()), str(BRIDGE_JAR))
     jnius_config.add_options(*_options(java))
+    if sys.getfilesystemencoding() == "utf-8" and locale.getencoding().lower() != "utf-8":
+        # Python writes paths in UTF-8 where the locale is C (as in containers); Java, which has no
+        # option for that, follows the locale alone.
+        os.environ["LC_ALL"] = "C.UTF-8"
     try:
         import jnius  # noqa: F401  (importing it starts the machine)
     except Exception as error:

@@ -170,7 +170,7 @@ class LuceneIndex(Index):
                 similarity,
                 None if rm3 is None else self._rm3(rm3),
                 0 if rm3 is None else rm3.fb_docs,
-                depth or max(1, len(self)),
+                min(depth or len(self), max(1, len(self))),
                 threads or default_threads(),
             )
         return np.frombuffer(jvm.bytes_of(packed), dtype="<i4")

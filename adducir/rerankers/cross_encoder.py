@@ -11,7 +11,7 @@ of two without names that of the last. A classifier of anything else is refused.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
@@ -50,6 +50,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         training: How to train.
     """
 
+    classes: ClassVar[tuple[str, ...]] = ("ForSequenceClassification",)
     kind: Literal["cross-encoder"] = "cross-encoder"  # type: ignore[assignment]
     model: Literal["cross-encoder"] = "cross-encoder"
     length: Length | None = None

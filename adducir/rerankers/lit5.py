@@ -54,6 +54,7 @@ class LiT5Recipe(RerankerRecipe):
     is_listwise: ClassVar[bool] = True
     scores: ClassVar[str] = "1 / rank"
 
+    classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration", "FiD")
     model: Literal["lit5"] = "lit5"
     base: str = "castorini/LiT5-Distill-base"
     window: Length = 20

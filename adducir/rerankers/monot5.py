@@ -61,6 +61,7 @@ class MonoT5Recipe(RerankerRecipe):
         tokens: Those for "false" and "true"; by default known by the model's name.
     """
 
+    classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration",)
     scores: ClassVar[str] = "log-probability of true against false"
 
     model: Literal["monot5"] = "monot5"

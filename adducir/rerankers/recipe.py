@@ -68,6 +68,8 @@ class RerankerRecipe(Recipe):
     Attributes:
         is_listwise: Whether it puts lists in order rather than scores pairs; such a kind has the
             keys ``window`` and ``stride``.
+        classes: Endings of the classes of transformers that its weights may be of, by their
+            configuration; none where any are taken.
         scores: What :meth:`scale` says, where it is the same for all models of the kind.
         kind: What distinguishes this recipe from others.
         description: For readers.
@@ -82,6 +84,7 @@ class RerankerRecipe(Recipe):
     """
 
     is_listwise: ClassVar[bool] = False
+    classes: ClassVar[tuple[str, ...]] = ()
     scores: ClassVar[str] = ""
 
     kind: Literal["reranker"] = "reranker"

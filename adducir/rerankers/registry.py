@@ -20,6 +20,7 @@ from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.settings import as_settings, read_settings
 from adducir.models.sources import RECIPES, ModelSource, model_source
+from adducir.rerankers.checkpoints import refuse_other_classes
 from adducir.rerankers.passages import parts_of, united
 from adducir.rerankers.recipe import SETTINGS_FILE, RerankerRecipe
 from adducir.rerankers.scoring import Listwise, Pointwise
@@ -278,12 +279,16 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
     """The model that a recipe names, with its tokenizer.
 
     Raises:
+        InputError: It is of a class that the kind does not load.
         InputError, MachineError: As :func:`adducir.models.sources.model_source`.
     """
     if not recipe.base:
         return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
-    return model_source(expanded(recipe.base), folder, tokenizer)
+    source = model_source(expanded(recipe.base), folder, tokenizer)
+    if not is_trained(recipe):  # a new model may be made of a base of any class
+        refuse_other_classes(source, recipe.classes)
+    return source
 
 
 def _trained(

@@ -176,4 +176,6 @@ def write_parts(folder: Path, **parts: Sequence[int] | Numbers) -> None:
             their order.
     """
     for name, numbers in parts.items():
-        np.asarray(numbers, dtype=np.int64).tofile(folder / f"{name.replace('_', '-')}.numbers")
+        # Not by tofile(), which does not notice a disk that is full at the end.
+        path = folder / f"{name.replace('_', '-')}.numbers"
+        path.write_bytes(np.asarray(numbers, dtype=np.int64).tobytes())

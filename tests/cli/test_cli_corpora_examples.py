@@ -31,6 +31,22 @@ def test_what_it_writes_and_prints(books, capsys):
     assert rows["dropped: points to a figure, table, page or book"] == "1"
 
 
+def test_nested_folders_of_books_are_read(books, capsys):
+    """Books3 has its books in folders by letter and author."""
+    for name in ("books/A/Austen/a.txt", "books/B/a.txt", "books/B/cover.jpg"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(f"Cats purr. For example, some in {name[6]} are content.\n")
+    assert main(["corpora", "examples", "books", "-o", "x.jsonl.gz"]) == 0
+    spans = list(read_spans(Path("x.jsonl.gz")))
+    assert [(span.id, span.group) for span in spans] == [
+        ("A/Austen/a:11", "A/Austen/a"),
+        ("B/a:11", "B/a"),
+        ("a:11", "a"),
+        ("b:5", "b"),
+    ]
+    assert "B/cover.jpg" in capsys.readouterr().err
+
+
 def test_errors(books, capsys):
     assert main(["corpora", "examples", "books/a.txt", "-o", "books/a.txt"]) == 2
     assert main(["corpora", "examples", "none.txt", "-o", "x.jsonl"]) == 3

@@ -358,3 +358,18 @@ def test_where_nothing_can_be_kept_force_is_asked_for(folder, monkeypatch):
     evaluated("-o", "table.csv")
     evaluated("-o", "table.csv", code=5)
     evaluated("-o", "table.csv", "--force")
+
+
+def test_links_in_a_circle_and_the_root_are_refused(folder):
+    Path("loop").symlink_to("other")
+    Path("other").symlink_to("loop")
+    before = sorted(one.name for one in folder.iterdir())
+    adducir("evaluate", "loop", "-q", "qrels.txt", code=3)
+    adducir("evaluate", "a.trec", "-q", "loop", code=3)
+    adducir("index", "loop", "-o", "indexes/own", code=3)
+    for output in ("loop", "loop/x.trec"):
+        adducir("fuse", "a.trec", "b.trec", "-o", output, code=3)
+    for output, code in (("loop", 3), ("/", 2)):
+        indexed(output=output, code=code)
+    assert sorted(one.name for one in folder.iterdir() if one.name != "cache") == before
+    assert Path("loop").readlink() == Path("other")

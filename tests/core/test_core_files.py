@@ -384,3 +384,9 @@ def test_digest(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     assert file_digest(path).startswith("ba7816bf8f01cfea")
+
+
+def test_a_device_without_an_end_is_refused() -> None:
+    with pytest.raises(InputError):
+        next(blocks(Path("/dev/zero")))
+    assert list(blocks(Path(os.devnull))) == []

@@ -12,12 +12,13 @@ import pytest
 import tqdm
 from ir_datasets.datasets.base import Dataset
 from ir_datasets.formats import (
-    ArgsMeDoc,
+    ArgsMeDocs,
     BaseDocs,
     BaseQrels,
     BaseQueries,
     GenericDoc,
     GenericQuery,
+    ToucheQrels,
     TrecQrel,
     TrecQuery,
 )
@@ -100,7 +101,21 @@ def test_documents_of_many_fields(register):
     assert corpus.default_fields == ("default_text",)
 
 
-def test_arguments_have_the_fields_of_a_local_file(register, tmp_path):
+class Here:
+    """A file, as ir_datasets has what it downloaded."""
+
+    def __init__(self, path, text):
+        self.file = path
+        path.write_text(text)
+
+    def path(self, force=True):
+        return self.file
+
+    def stream(self):
+        return self.file.open("rb")
+
+
+def test_arguments_have_the_fields_of_a_local_file(register, tmp_path, monkeypatch):
     native = {
         "id": "S1-A1",
         "conclusion": "Ban it",
@@ -112,14 +127,28 @@ def test_arguments_have_the_fields_of_a_local_file(register, tmp_path):
             "acquisitionTime": "2019-04-18T13:32:05Z",
         },
     }
-    path = tmp_path / "argsme.jsonl"
-    path.write_text(json.dumps(native))
-    name = register("fake-argsme", Docs([ArgsMeDoc.from_json(native)], ArgsMeDoc))
-    remote, local = open_corpus(name), open_corpus(path)
+    official = Here(tmp_path / "args-me.json", json.dumps({"arguments": [native]}))
+    name = register("fake-argsme", Dataset(ArgsMeDocs(official)))
+    remote, local = open_corpus(name), open_corpus(official.file)
     assert list(remote) == list(local)
     assert remote.default_fields == local.default_fields == ("conclusion", "premise")
     assert next(iter(remote)).fields["premise"] == "One.\nTwo."
     assert next(iter(remote)).fields["stance"] == "CON"
+
+    def missing():
+        raise ImportError("This dataset requires ijson.")
+
+    monkeypatch.setattr(ir_datasets.lazy_libs, "ijson", missing)
+    with pytest.raises(MachineError) as caught:
+        list(remote)
+    assert "ijson" in caught.value.what
+    assert "network" not in caught.value.hint
+
+
+def test_what_ir_datasets_prints_is_not_on_standard_output(register, tmp_path, capfd):
+    name = register("fake-touche", ToucheQrels(Here(tmp_path / "qrels", "1 0 a 2\n"), {}))
+    assert load_qrels(name).frame.rows() == [("1", "a", 2)]
+    assert capfd.readouterr().out == ""
 
 
 def test_duplicates_without_places(register):

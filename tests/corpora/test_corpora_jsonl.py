@@ -158,11 +158,34 @@ def test_malformed_line_is_named(corpus_of, line, word):
     assert word in error.what
 
 
-@pytest.mark.parametrize("start", ["[", "{", '[{"id": "a"}]', '{"arguments": [{"id": "a"}]}'])
-def test_one_large_value_is_reported_from_lines(corpus_of, start):
-    error = problem(corpus_of(start, '"id": "a"}', name="c.json"))
-    assert "one large JSON value" in error.what
-    assert "jq -c" in error.hint
+ARRAY = '[\n {"id": "a", "text": "x"},\n\n {"id": "b", "text": "y"}]'
+
+
+@pytest.mark.parametrize(
+    "text", [ARRAY, f'{{"arguments":{ARRAY}}}', f' {{ "arguments" : {ARRAY} }}\n']
+)
+@pytest.mark.parametrize("name", ["c.json", "c.jsonl.gz"])
+def test_an_array_is_read_as_its_objects(corpus_of, text, name):
+    corpus = corpus_of(text, name=name)
+    assert list(corpus) == [Document("a", {"text": "x"}), Document("b", {"text": "y"})]
+    assert [place.line for place in corpus.places("b")] == [4]
+    assert corpus.size_hint() is None  # its lines are not its documents
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (ARRAY[:-1], 5),
+        (ARRAY[:-2], 5),
+        (f'{{"arguments":{ARRAY}', 5),
+        (f'{{"arguments":{ARRAY}, "more": 1}}', 4),
+        (ARRAY.replace('"b"', "1.5"), 4),
+        ('["a"]', 1),
+        ('{\n"id": "a"}', 1),
+    ],
+)
+def test_what_is_wrong_in_an_array_is_named(corpus_of, text, line):
+    assert problem(corpus_of(text, name="c.json")).line == line
 
 
 def test_other_encoding_is_named_with_its_line(tmp_path):

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import adducir.corpora
+from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.bundled import BUNDLED, bundled_corpus, bundled_qrels, bundled_topics
 from adducir.corpora.documents import Corpus, refuse_duplicates
@@ -219,17 +220,32 @@ def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"packed"))
     (tmp_path / "a.txt").write_text("first")
     (tmp_path / "notes.md").write_text("Notes")
+    (tmp_path / "scan.pdf").write_text("%PDF")
     corpus = open_corpus(tmp_path)
     assert corpus.format == "text"
     assert {one.docno: one.fields for one in corpus} == {
         "a.txt": {"text": "first"},
         "b.txt.gz": {"text": "packed"},
         "letters/to_a_friend.txt": {"text": "Dear\nfriend"},
+        "notes.md": {"text": "Notes"},
     }
     assert corpus.default_fields == ("text",)
-    assert corpus.size_hint() == 3
+    assert corpus.size_hint() == 4
     assert [str(one) for one in corpus.places("a.txt")] == [f"{tmp_path / 'a.txt'}:1"]
-    assert [one.name for one in corpus.skipped] == ["notes.md"]
+    assert [one.name for one in corpus.skipped] == ["scan.pdf"]
+
+
+def test_files_of_a_folder_that_are_not_read_are_reported(tmp_path, capsys):
+    folder = tmp_path / "corpus"
+    write(folder / "a.jsonl", "a")
+    for name in ("README.md", "b.tsv", *(f"scans/{n}.pdf" for n in range(40)), "page.xml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("a\tx\n")
+    words = ["index", str(folder), "-o", str(tmp_path / "index"), "--engine", "memory"]
+    assert main([*words, "--format", "jsonl"]) == 0
+    (note,) = [line for line in capsys.readouterr().err.splitlines() if "not read" in line]
+    for shown in ("43 files", "40 ", ".pdf", "scans/0.pdf", "README.md", "b.tsv", "page.xml"):
+        assert shown in note
 
 
 def test_names_of_plain_texts_decide_what_they_are(tmp_path):

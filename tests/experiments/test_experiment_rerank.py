@@ -313,6 +313,9 @@ def test_the_depth_can_be_tuned(study):
         ("systems.CE.by=rerankers/none.yaml", "no such file"),
         ("systems.CE.by=bert", "cross-encoder:bert"),
         ("systems.CE.by=colbert:./no", "neither a folder nor a name"),
+        ("systems.CE.by=cross-encoder:bert", "BertModel"),
+        ("systems.CE.by=monot5:classifier", "BertForSequenceClassification"),
+        ("systems.CE.by=rerankers/lit5-of-bert.yaml", "BertModel"),
         ("systems.CE.k1=2", "`k1` means nothing beside `rerank`"),
         ("systems.BM25.depth=2", "`depth` means nothing beside `index`"),
         ("systems.CE.fuse=[BM25, Over]", "exactly one of"),
@@ -332,6 +335,7 @@ def test_the_depth_can_be_tuned(study):
     ],
 )
 def test_errors_are_reported_before_anything_runs(study, change, what):
+    (study / "rerankers" / "lit5-of-bert.yaml").write_text("model: lit5\nbase: bert\n")
     with pytest.raises(InputError) as caught:
         planned(study, change)
     assert what in " ".join(str(caught.value).split())

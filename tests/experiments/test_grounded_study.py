@@ -329,13 +329,19 @@ def test_what_is_trained_needs_contexts_to_learn_from(place) -> None:
         plan_experiment(path)
 
 
-def test_contexts_to_learn_from_need_a_target(place) -> None:
+@pytest.mark.parametrize("wrong", ["bare", "gold", "twice"])
+def test_what_is_wrong_with_contexts_is_reported_with_their_file(place, wrong) -> None:
     _files(place)
-    write_contexts([GroundedContext("bare", "what")], place / "held.jsonl")
-    recipe = {"passages": "passages.jsonl", "train": "held.jsonl", "test": "test.jsonl"}
+    (place / "again.jsonl").write_bytes((place / "train.jsonl").read_bytes())
+    write_contexts([GroundedContext("bare", "what")], place / "bare.jsonl")
+    write_contexts([GroundedContext("gold", "what", "it", ("none",))], place / "gold.jsonl")
+    test = {"bare": "test.jsonl", "gold": "gold.jsonl", "twice": "again.jsonl"}[wrong]
+    train = "bare.jsonl" if wrong == "bare" else "train.jsonl"
+    recipe = {"passages": "passages.jsonl", "train": train, "test": test}
     data = GroundedData(DataRecipe.model_validate(recipe), place)
-    with pytest.raises(AdducirError, match="'bare' has no target"):
+    with pytest.raises(AdducirError) as caught:
         data.problem()
+    assert caught.value.path == place / (train if wrong == "bare" else test)
 
 
 def test_trained_towers_are_separate_unless_they_are_shared(place) -> None:

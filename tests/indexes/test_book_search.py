@@ -16,7 +16,7 @@ from adducir.datasets.spans.book import Book, Heading, heading_of, open_book
 from adducir.encoders import encoding
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
-from adducir.indexes.book_search import SearchableBook
+from adducir.indexes.book_search import SearchableBooks
 from adducir.models import machine
 
 TEXT = """Title: A Book of Cats
@@ -110,16 +110,16 @@ def test_a_book_without_headings_and_one_without_text(tmp_path):
 
 
 def test_words_alone(path):
-    searchable = SearchableBook(open_book(path), 1)
+    searchable = SearchableBooks([open_book(path)], 1)
     (first,) = searchable.best("a cat on the walls")
     assert first.text == "The cat slept on the warm wall."
     assert first.ranks == {"bm25": 1}
     assert first.chapter == "BOOK THE FIRST, CHAPTER I. The Cat"
     assert searchable.best("zebra") == []
     with pytest.raises(UsageError, match="no passage of 9"):
-        SearchableBook(open_book(path), 9)
+        SearchableBooks([open_book(path)], 9)
     with pytest.raises(UsageError, match="at least one"):
-        SearchableBook(open_book(path), 1, words=False)
+        SearchableBooks([open_book(path)], 1, words=False)
 
 
 def test_fused_rankings_by_hand_and_no_overlaps(tmp_path):
@@ -128,12 +128,12 @@ def test_fused_rankings_by_hand_and_no_overlaps(tmp_path):
     words = ["cat", "dog", "nuclear", "energy", "school", "fast", "slow", "clean"]
     book = Book("b", tuple(words), tuple(n / 8 for n in range(8)), (Heading("I", 0),))
     prompt = "nuclear cat"
-    searchable = SearchableBook(book, 2, encoders={"tiny": (source, encoder)})
+    searchable = SearchableBooks([book], 2, encoders={"tiny": (source, encoder)})
     found = searchable.best(prompt, top=10)
     texts = [book.text_of(start, 2) for start in range(7)]
     similar = (encoder.encode_documents(texts) @ encoder.encode_queries([prompt])[0]).tolist()
     by_meaning = sorted(range(7), key=lambda n: -similar[n])
-    by_words = [p.start for p in SearchableBook(book, 2).best(prompt, top=10)]
+    by_words = [p.start for p in SearchableBooks([book], 2).best(prompt, top=10)]
     for passage in found:
         assert passage.ranks["tiny"] == by_meaning.index(passage.start) + 1
     assert set(by_words) <= {0, 1, 2}  # those with a word of the prompt
@@ -148,12 +148,12 @@ def test_kept_vectors_are_taken_up_again(path, tmp_path, monkeypatch):
     source = encoder_source(str(tiny_bert(tmp_path / "tiny")))
     encoders = {"tiny": (source, DualEncoder.load(source))}
     book, keep = open_book(path), tmp_path / "kept"
-    first = SearchableBook(book, 2, encoders=encoders, keep=keep).best("the cat")
+    first = SearchableBooks([book], 2, encoders=encoders, keep=keep).best("the cat")
     assert len(list(keep.iterdir())) >= 1
     monkeypatch.setattr(
         DualEncoder, "read_documents", lambda *_: pytest.fail("the book was read again")
     )
-    again = SearchableBook(book, 2, encoders=encoders, keep=keep).best("the cat")
+    again = SearchableBooks([book], 2, encoders=encoders, keep=keep).best("the cat")
     assert again == first
 
 
@@ -162,7 +162,7 @@ def test_kept_vectors_are_computed_where_the_encoder_is(path, tmp_path, monkeypa
     monkeypatch.setattr(machine, "choose_device", lambda name: searchable.append(name) or CPU)
     source = encoder_source(str(tiny_bert(tmp_path / "tiny")))
     encoders = {"tiny": (source, DualEncoder.load(source))}
-    SearchableBook(open_book(path), 2, encoders=encoders, keep=tmp_path / "kept")
+    SearchableBooks([open_book(path)], 2, encoders=encoders, keep=tmp_path / "kept")
     assert searchable == ["cpu"]
 
 
@@ -205,3 +205,33 @@ def test_the_command(path, tmp_path, capsys, monkeypatch):
     assert "A storm came in the night." in capsys.readouterr().out
     assert main(["ask", str(path), " ", "-m", "bm25"]) == 2
     assert main(["ask", str(tmp_path / "none.txt"), "storm", "-m", "bm25"]) == 3
+
+
+def test_several_books_and_folders_are_books_and_no_prompts(path, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "fog.txt").write_text("The fog hid the quay. A gull cried. Nobody came.")
+    (tmp_path / "more" / "notes.pdf").write_text("Notes")
+    by_words = ["-m", "bm25", "--sentences", "1"]
+    for books in (["cats.txt", "more/fog.txt"], ["cats.txt", "more"]):
+        assert main(["ask", *books, "fog by the quay", *by_words]) == 0
+        shown = capsys.readouterr()
+        assert shown.out.count("“") == 1
+        assert "10 passages" in shown.out
+        assert "fog · 0%" in shown.out
+        assert ("notes.pdf" in shown.err) == (books[-1] == "more")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cats.txt", "fog.txt"],
+        ["cats.txt", "none.txt", "the storm"],
+        ["cats.txt", "the storm", "fog.txt"],
+    ],
+)
+def test_what_may_be_a_book_is_not_taken_for_a_prompt(words, path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fog.txt").write_text("The fog hid the quay.")
+    monkeypatch.setattr(DualEncoder, "load", lambda *_: pytest.fail("an encoder was opened"))
+    assert main(["ask", *words]) == 2

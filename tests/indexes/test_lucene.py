@@ -1,5 +1,6 @@
 """Building and searching: order, settings, expansion, and the errors a user meets."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,24 @@ def test_any_number_of_threads_gives_the_same_rankings(make_index: MakeIndex) ->
         b = three.search(queries, model, depth=100, threads=2)
         assert a.docnos.to_list() == b.docnos.to_list()
         assert a.scores.tolist() == b.scores.tolist()
+
+
+def test_a_depth_beyond_javas_integers_is_all(pets: LuceneIndex) -> None:
+    assert ranking(pets, "cats", depth=3_000_000_000) == ranking(pets, "cats", depth=100)
+
+
+def test_paths_need_no_locale(tmp_path: Path) -> None:
+    (tmp_path / "İz.jsonl").write_text('{"id": "a", "text": "cats"}\n')
+    words = ["index", str(tmp_path / "İz.jsonl"), "-o", str(tmp_path / "İ" / "index")]
+    command = [sys.executable, "-m", "adducir", *words]
+    names = {"LANG", "LC_CTYPE", "PYTHONUTF8", "PYTHONIOENCODING"}
+    bare = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(command, env=bare | {"LC_ALL": "C"}, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    lacking = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([*command, "--rebuild"], env=bare | lacking, capture_output=True)
+    assert done.returncode == 4, done.stderr
+    assert len(LuceneIndex(tmp_path / "İ" / "index")) == 1
 
 
 def test_depth_cuts_the_whole_ranking(pets: LuceneIndex) -> None:

@@ -1,6 +1,7 @@
 """Tokens with weights as an index: of a language, and ready, by dot products."""
 
 import json
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from memory_corpus import ListCorpus
 from scipy.sparse import csr_matrix
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.corpora.sources import open_corpus
@@ -258,3 +260,19 @@ def test_lucene_takes_none(tmp_path):
     settings = IndexSettings(weights=Path("w.jsonl"), analysis=READY)
     with pytest.raises(UsageError, match="take no token weights"):
         build_index(ListCorpus({"d": "x"}), tmp_path / "i", settings)
+
+
+def test_a_disk_that_is_full_at_the_end_of_a_file_is_noticed(tmp_path):
+    """What numpy's tofile() could not write is missing without an error."""
+    weights = {f"d{n}": {f"t{n * k % 997}": n + k for k in range(1, 30)} for n in range(3000)}
+    source, index = write(tmp_path / "w.jsonl", weights), tmp_path / "index"
+    words = ["index", "--weights", str(source), "-o", str(index)]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        for size in range(52_000, 70_000, 2999):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+            assert main(words) == 4
+            assert not index.exists()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert main(words) == 0

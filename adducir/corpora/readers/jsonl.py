@@ -1,10 +1,12 @@
-"""Read documents from JSONL: one JSON object a line.
+"""Read documents from JSON objects: one a line, or an array of them.
 
 The docno is the first of ``docno``, ``docid``, ``doc_id``, ``_id`` and ``id`` that the first
 object of a file has; every object of that file must have it. All other values that have text
-become fields (see :mod:`adducir.corpora.values`). Blank lines are ignored.
+become fields (see :mod:`adducir.corpora.values`). Blank lines are ignored. An array is read object
+by object, alone or as the one member of an object, called ``arguments`` (args.me's own files).
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,18 +14,20 @@ from typing import Any, ClassVar
 import orjson
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines
+from adducir.core.files import read_lines, read_pieces
 from adducir.core.json_lines import WHOLE, json_error, refuse_unusable
+from adducir.core.json_objects import read_objects
 from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno
 from adducir.corpora.readers.format import CorpusFormat
 from adducir.corpora.values import fields_of
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id")
 _ALL_TEXT = {str}
+_ONE_VALUE = re.compile(r'\s*(?:\[|\{\s*"arguments"\s*:\s*\[)')
 
 
 class JSONL(CorpusFormat):
-    """One JSON object a line."""
+    """One JSON object a line, or one array of them."""
 
     suffixes: ClassVar = (".jsonl", ".ndjson", ".json")
 
@@ -36,7 +40,7 @@ class JSONL(CorpusFormat):
 
 
 def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int, Document]]:
-    """Yield each document of a file with its 1-based line.
+    """Yield each document of a file with the 1-based line where it begins.
 
     Costs about one microsecond a document beyond reading the line and parsing it, where all
     values are strings: the parsed object then becomes the document's fields as it is.
@@ -44,21 +48,12 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
     Raises:
         InputError: A line is not a JSON object in UTF-8, or has no usable docno.
     """
-    loads = orjson.loads
     key = docno_field
-    for number, line in read_lines(path):
-        try:
-            record = loads(line)
-        except orjson.JSONDecodeError as error:
-            if not line.strip():
-                continue
-            raise _malformed(path, number, line, error) from None
-        if type(record) is not dict:
-            raise _not_an_object(path, number, record)
-        refuse_unusable(record, line, path, number)
+    records = read_objects(path, wrapped=True) if holds_array(path) else _lines(path)
+    for number, record in records:
         if key is None:
             key = next((name for name in DOCNO_FIELDS if name in record), None)
-        docno = record.pop(key, None)
+        docno = None if key is None else record.pop(key, None)
         if type(docno) is not str:
             docno = _as_docno(docno, key, record, path, number)
         if docno.split() != [docno] or "\0" in docno or len(docno) > SHORT_DOCNO:
@@ -69,14 +64,34 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
             yield number, Document(docno, fields_of(record))
 
 
+def holds_array(path: Path) -> bool:
+    """Whether a file begins as one array of objects, not as one object a line."""
+    return _ONE_VALUE.match(next(read_pieces(path), "")) is not None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    loads = orjson.loads
+    for number, line in read_lines(path):
+        try:
+            record = loads(line)
+        except orjson.JSONDecodeError as error:
+            if not line.strip():
+                continue
+            raise _malformed(path, number, line, error) from None
+        if type(record) is not dict:
+            raise InputError(
+                f"this is not a JSON object but a {type(record).__name__}.", path=path, line=number
+            )
+        refuse_unusable(record, line, path, number)
+        yield number, record
+
+
 def _as_docno(value: Any, key: str | None, record: dict[str, Any], path: Path, line: int) -> str:
     """The docno where it is not simply a string: a whole number, or an error."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None:
         raise InputError(f"the docno in {key!r} is {value!r}, not text.", path=path, line=line)
-    if "arguments" in record:
-        raise _one_value(path, line, ".arguments[]")
     wanted = f"no {key!r}" if key else "none of " + ", ".join(DOCNO_FIELDS)
     raise InputError(
         f"this document has no docno: there is {wanted} among {', '.join(record) or 'no fields'}.",
@@ -87,23 +102,11 @@ def _as_docno(value: Any, key: str | None, record: dict[str, Any], path: Path, l
 
 
 def _malformed(path: Path, number: int, line: str, error: orjson.JSONDecodeError) -> InputError:
-    if number == 1 and line.strip() in ("[", "{"):
-        return _one_value(path, number, ".[]")
+    if number == 1 and line.strip() == "{":
+        return InputError(
+            "the file is one large JSON object, not one document a line.",
+            path=path,
+            line=number,
+            hint="An array of documents is read; put them into one, or each on a line.",
+        )
     return json_error(error, path, number, WHOLE)
-
-
-def _not_an_object(path: Path, number: int, record: Any) -> InputError:
-    if isinstance(record, list) and number == 1:
-        return _one_value(path, number, ".[]")
-    return InputError(
-        f"this is not a JSON object but a {type(record).__name__}.", path=path, line=number
-    )
-
-
-def _one_value(path: Path, number: int, query: str) -> InputError:
-    return InputError(
-        "the file is one large JSON value, not one document a line.",
-        path=path,
-        line=number,
-        hint=f"Cut it into lines, for instance with: jq -c '{query}' {path.name} > corpus.jsonl",
-    )

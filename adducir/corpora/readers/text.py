@@ -17,7 +17,7 @@ from adducir.corpora.readers.format import CorpusFormat
 class PlainText(CorpusFormat):
     """Each file is one document, its path the docno."""
 
-    suffixes: ClassVar = (".txt",)
+    suffixes: ClassVar = (".txt", ".md")
     record_end: ClassVar = b""
     is_last_resort: ClassVar = True
 

@@ -23,7 +23,7 @@ def construct(
     Raises:
         InputError: A file is missing, unreadable or without text, or two have one name.
     """
-    books_at, works_at = text_files(primary), text_files(secondary)
+    books_at, works_at = text_files(primary, progress), text_files(secondary, progress)
     progress.start("Reading books", len(books_at), "books")
     books: list[Source] = []
     for path in books_at:

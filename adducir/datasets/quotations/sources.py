@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError
+from adducir.core.progress import SILENT, Progress
+from adducir.corpora.formats import skipped_note
 from adducir.datasets.quotations.citations import without_citations
 from adducir.datasets.quotations.pages import without_pages
 from adducir.datasets.quotations.segmenting import literary_sentences
@@ -30,8 +32,10 @@ class Source:
     artefacts: int = 0
 
 
-def text_files(paths: Iterable[Path]) -> list[Path]:
+def text_files(paths: Iterable[Path], progress: Progress = SILENT) -> list[Path]:
     """The text files among and directly inside ``paths``, by name.
+
+    Of a folder, what else is not hidden is reported to ``progress`` as not read.
 
     Raises:
         InputError: A path does not exist, a folder has no .txt file, or two files have one name.
@@ -40,9 +44,14 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise InputError("there is no such file or folder.", path=path)
-        inside = [path] if path.is_file() else [p for p in path.iterdir() if is_text(p)]
-        if not inside:
-            raise InputError("there is no .txt file in this folder.", path=path)
+        inside = [path]
+        if path.is_dir():
+            visible = sorted(one for one in path.iterdir() if not one.name.startswith("."))
+            inside = [one for one in visible if is_text(one)]
+            if not inside:
+                raise InputError("there is no .txt file in this folder.", path=path)
+            if others := [one for one in visible if one not in inside]:
+                progress.note(skipped_note(path, {"not a .txt file directly in it": others}))
         found += inside
     names: dict[str, Path] = {}
     for path in sorted(found, key=stem_of):

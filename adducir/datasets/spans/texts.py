@@ -23,7 +23,9 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_pieces
 from adducir.core.json_lines import WHOLE, json_values
 from adducir.core.json_objects import is_json, read_objects
+from adducir.core.progress import SILENT, Progress
 from adducir.core.streams import COMPRESSED
+from adducir.corpora.formats import files_below, skipped_note
 from adducir.datasets.spans.gutenberg import body_bounds
 from adducir.datasets.spans.plain import TEXT_ENDINGS, read_plain, stem_of
 
@@ -66,14 +68,17 @@ def read_texts(
     paths: Iterable[Path],
     format: str | None = None,  # noqa: A002  (the word users know)
     skipped: Counter[str] | None = None,
+    progress: Progress = SILENT,
 ) -> Iterator[Text]:
     """Yield the texts of files and folders, in the order of the files.
 
-    A folder stands for its ``.txt`` and ``.jsonl`` files, compressed or not, by name.
+    A folder stands for its ``.txt`` and ``.jsonl`` files, compressed or not, also in subfolders, by
+    path. A book is named after its path below that folder.
 
     Args:
         format: One of :data:`FORMATS`; by default what each file's name and first record show.
         skipped: Receives counts of records that give no text, by reason.
+        progress: Notified of files of folders that are not read.
 
     Raises:
         InputError: A file cannot be read as what it seems, or two texts have one id.
@@ -83,8 +88,8 @@ def read_texts(
         raise UsageError(f"there is no format {format!r}; the formats are {', '.join(FORMATS)}.")
     skipped = Counter() if skipped is None else skipped
     homes: dict[str, str] = {}
-    for path in _files(paths):
-        for line, text in _read(path, format or _format_of(path), skipped):
+    for folder, path in _files(paths, progress):
+        for line, text in _read(path, folder, format or _format_of(path), skipped):
             if text.id in homes:
                 raise InputError(
                     f"the text {text.id!r} has been read from {homes[text.id]} already.",
@@ -96,15 +101,20 @@ def read_texts(
             yield text
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
+def _files(paths: Iterable[Path], progress: Progress) -> Iterator[tuple[Path, Path]]:
+    """The folder that was named (of a file its own), and each file."""
     for path in paths:
         if not path.is_dir():
-            yield path
+            yield path.parent, path
             continue
-        found = sorted(each for each in path.iterdir() if each.name.endswith(_LINES + TEXT_ENDINGS))
+        every = sorted(files_below(path))
+        found = [each for each in every if each.name.endswith(_LINES + TEXT_ENDINGS)]
         if not found:
             raise InputError("there is no .txt and no .jsonl file in this folder.", path=path)
-        yield from found
+        if len(found) < len(every):
+            others = [each for each in every if not each.name.endswith(_LINES + TEXT_ENDINGS)]
+            progress.note(skipped_note(path, {"neither .txt nor .jsonl": others}))
+        yield from ((path, each) for each in found)
 
 
 def _format_of(path: Path) -> str:
@@ -136,9 +146,11 @@ def _head(path: Path) -> str:
     return next(read_pieces(path), "")
 
 
-def _read(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int | None, Text]]:
+def _read(
+    path: Path, folder: Path, form: str, skipped: Counter[str]
+) -> Iterator[tuple[int | None, Text]]:
     if form == "book":
-        yield None, _book(path)
+        yield None, _book(path, folder)
         return
     records = answered = 0
     for line, record in _records(path):
@@ -236,8 +248,8 @@ _READERS: dict[str, Callable[[dict[str, Any]], tuple[str | None, Answers]]] = {
 }
 
 
-def _book(path: Path) -> Text:
+def _book(path: Path, folder: Path) -> Text:
     text = read_plain(path)
     start, end = body_bounds(text, path)
-    name = "_".join(stem_of(path).split())
+    name = "_".join((path.parent.relative_to(folder) / stem_of(path)).as_posix().split())
     return Text(name, name, text[start:end], BOOK, path.name, None, start)

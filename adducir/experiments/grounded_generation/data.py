@@ -1,9 +1,10 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from pydantic import model_validator
@@ -127,10 +128,18 @@ class GroundedData:
         return _problem(contexts, docnos, texts, bed.relevant, self._arguments)
 
     def _of_files(self) -> Problem:
-        contexts = {
-            part: [one for path in self._files(part) for one in read_contexts(path)]
-            for part in PARTS
-        }
+        contexts: dict[str, list[GroundedContext]] = {part: [] for part in PARTS}
+        homes: dict[str, Path] = {}
+        for part, path in [(name, path) for name in PARTS for path in self._files(name)]:
+            for one in read_contexts(path):
+                if one.id in homes:
+                    raise InputError(
+                        f"the context {one.id!r} of {part} was read from {homes[one.id]} already.",
+                        path=path,
+                        hint="A context is in one part only: test on none that is learned from.",
+                    )
+                homes[one.id] = path
+                contexts[part].append(one)
         fields = ("title", "text") if self.recipe.title else ("text",)
         docnos, passages, pages = list[str](), TextFile(self.folder), dict[str, str]()
         for document in refuse_duplicates(self._corpus):
@@ -139,7 +148,7 @@ class GroundedData:
             passages.append(" | ".join(text for text in texts if text))
             if page := document.fields.get("wikipedia_id"):
                 pages[document.docno] = page
-        problem = _problem(contexts, docnos, passages, {}, Path(self.recipe.passages))
+        problem = _problem(contexts, docnos, passages, {}, Path(self.recipe.passages), homes)
         return replace(problem, pages=pages)
 
 
@@ -153,21 +162,27 @@ def _problem(
     passages: Sequence[str],
     relevant: dict[str, int],
     path: Path,
+    homes: Mapping[str, Path] = MappingProxyType({}),
 ) -> Problem:
+    """The problem; ``path`` is where passages come from, ``homes`` the files of contexts, by id."""
     every = [one for part in PARTS for one in contexts[part]]
     if len({one.id for one in every}) < len(every):
         raise InputError("a context is in two parts, or twice in one.", path=path)
-    gold = dict.fromkeys(docno for one in every for docno in one.gold)
-    lacking = {*gold}.difference(docnos)
+    lacking = {docno for one in every for docno in one.gold}.difference(docnos)
     if lacking:
-        first = next(docno for docno in gold if docno in lacking)
-        raise InputError(f"the gold passage {first!r} is not in the corpus.", path=path)
+        context = next(one for one in every if lacking.intersection(one.gold))
+        docno = next(docno for docno in context.gold if docno in lacking)
+        raise InputError(
+            f"the gold passage {docno!r} of the context {context.id!r} is not in the corpus.",
+            path=homes.get(context.id, path),
+            hint=f"The corpus is {path}.",
+        )
     if not contexts["test"]:
         raise InputError("there is no context to test on.", path=path)
     if bare := next((one.id for part in PARTS[:2] for one in contexts[part] if not one.target), ""):
         raise InputError(
             f"the context {bare!r} has no target, and is to be learned from or stopped by.",
-            path=path,
+            path=homes.get(bare, path),
             hint="Leave it out, or name its file as `test` only.",
         )
     ends = np.cumsum([0, *(len(contexts[part]) for part in PARTS)])

@@ -29,7 +29,7 @@ class Spool:
         wider = np.promote_types(self.dtype, needed)
         if wider != self.dtype:
             self._widen(wider)
-        values.astype(self.dtype).tofile(self._file)
+        self._write(values)
 
     def close(self) -> Array:
         """End writing; returns the numbers, mapped."""
@@ -51,7 +51,11 @@ class Spool:
         narrow = np.fromfile(self._path, dtype=self.dtype)
         self.dtype = dtype
         self._file = self._path.open("wb")
-        narrow.astype(dtype).tofile(self._file)
+        self._write(narrow)
+
+    def _write(self, values: Array) -> None:
+        # Not by tofile(), which does not notice a disk that is full at the end.
+        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
 
 
 def let_go(*arrays: Array) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adducir.indexes.arrays import Array
+from adducir.indexes.arrays import Array, save
 from adducir.indexes.memory.files import DOCNOS, TERMS
 from adducir.indexes.memory.forward import LONGEST_CODE, encode
 from adducir.indexes.memory.inverting import gather, scatter
@@ -85,11 +85,11 @@ def write_arrays(
     write_lines(folder / DOCNOS, [docnos[row] for row in order])
     offsets = np.zeros(len(ranked) + 1, dtype=np.int64)
     np.cumsum(frequency[ranked], out=offsets[1:])
-    np.save(folder / "postings.offsets.npy", offsets)
+    save(folder / "postings.offsets.npy", offsets)
     lengths, collection = _write_postings(folder, starts, terms, tfs, order, renumber, offsets)
-    np.save(folder / "lengths.npy", lengths)
-    np.save(folder / "norms.npy", norms_of(lengths))
-    np.save(folder / "collection.npy", collection)
+    save(folder / "lengths.npy", lengths)
+    save(folder / "norms.npy", norms_of(lengths))
+    save(folder / "collection.npy", collection)
     return {
         "indexed": arrived.count - empty,
         "empty": empty,
@@ -144,8 +144,8 @@ def _write_postings(
             forward.append(chunk.code)
             forward_offsets[first + 1 : last + 1] = forward_offsets[first] + chunk.code_ends
             let_go(terms, tfs, docs, out_tfs)
-        np.save(folder / "forward.bytes.npy", forward.close())
-    np.save(folder / "forward.offsets.npy", forward_offsets)
+        save(folder / "forward.bytes.npy", forward.close())
+    save(folder / "forward.offsets.npy", forward_offsets)
     return lengths, collection
 
 
@@ -211,7 +211,7 @@ def _chunks(sizes: Array) -> list[tuple[int, int]]:
 def new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
     """An array in a new file, mapped for writing."""
     if size == 0:  # an empty file cannot be mapped
-        np.save(path, np.empty(0, dtype=dtype))
+        save(path, np.empty(0, dtype=dtype))
         return np.empty(0, dtype=dtype)
     mapped: Array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(size,))
     return mapped
