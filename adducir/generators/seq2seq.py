@@ -7,6 +7,7 @@ is masked on both sides, so that no value depends on the batch.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 
 from adducir.core.errors import InputError
 from adducir.core.text_file import read_texts
-from adducir.generators.generator import Decoding, Generator, Numbers, Texts
+from adducir.generators.generator import OPEN, Decoding, Generator, Numbers, Texts
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
@@ -49,8 +50,6 @@ class Seq2Seq(Generator):
     def __init__(
         self, network: Any, tokenizer: Any, lengths: tuple[int, int, int], separator: str
     ) -> None:
-        from transformers import GenerationConfig
-
         super().__init__()
         self.network, self.tokenizer, self.lengths = network, tokenizer, lengths
         (self.separator,) = self._ids([f" {separator} " if separator else " "])
@@ -63,16 +62,8 @@ class Seq2Seq(Generator):
                 f"{lengths[2]}; the model reads {longest}.",
                 hint="Lower `input_length`, `passage_length` or `output_length`.",
             )
-        config = network.config
-        # Not what the checkpoint's own file says: that may ask for another decoding.
-        self._plain = GenerationConfig(  # type: ignore[no-untyped-call]
-            decoder_start_token_id=config.decoder_start_token_id,
-            eos_token_id=config.eos_token_id,
-            pad_token_id=config.pad_token_id,
-            bos_token_id=getattr(config, "bos_token_id", None),
-            forced_eos_token_id=getattr(config, "forced_eos_token_id", None),
-        )
-        network.generation_config = self._plain
+        # Until a call says otherwise, texts are written as the checkpoint's own files say.
+        self._settings = copy(network.generation_config)
 
     @classmethod
     def load(
@@ -137,7 +128,11 @@ class Seq2Seq(Generator):
     def write(
         self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
     ) -> list[list[str]]:
-        """Beam search; there are as many hypotheses as beams."""
+        """Beam search; there are as many hypotheses as beams.
+
+        What ``decoding`` leaves open is as the checkpoint's generation settings say.
+        """
+        given = {name: value for name in OPEN if (value := getattr(decoding, name)) is not None}
         inputs = self._inputs(read, contexts, passages)
         self.network.eval()
 
@@ -147,12 +142,13 @@ class Seq2Seq(Generator):
                 return self.network.generate(
                     input_ids=ids,
                     attention_mask=mask,
-                    generation_config=self._plain,
+                    generation_config=self._settings,
                     num_beams=decoding.beams,
                     num_return_sequences=decoding.beams,
                     max_length=decoding.max_length,
                     min_length=decoding.min_length,
                     do_sample=False,
+                    **given,
                 )
 
         found: list[list[str]] = [[] for _ in inputs]

@@ -1,10 +1,13 @@
 """BART and T5: likelihoods, cuts and beams, on tiny models of the real architectures."""
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 from adducir.core.errors import InputError
 from adducir.generators.generator import Decoding, Generator, Texts
@@ -88,3 +91,34 @@ def test_what_is_longer_than_the_network_reads_is_refused(checkpoints: Path) -> 
     recipe = GENERATORS.make("bart", {"bart": "bart", "passage_length": 100})
     with pytest.raises(InputError, match="the model reads 128"):
         recipe.load(checkpoints)
+
+
+def test_the_checkpoint_s_generation_settings_hold_unless_the_recipe_has_its_own(
+    checkpoints: Path, tmp_path: Path
+) -> None:
+    """bart-base's config.json has ``no_repeat_ngram_size: 3``, as older checkpoints do."""
+    folder = tmp_path / "bart"
+    shutil.copytree(checkpoints / "bart", folder)
+    (folder / "generation_config.json").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"no_repeat_ngram_size": 1, "num_beams": 7}
+    (folder / "config.json").write_text(json.dumps(config))
+
+    def written(base: Path, **settings: int) -> list[list[str]]:
+        generator = GENERATORS.make(
+            "bart", {"bart": str(base), "passage_length": 8, "output_length": 30}
+        ).load(tmp_path)
+        how = Decoding.model_validate({"beams": 2, "max_length": 30, "min_length": 20, **settings})
+        return generator.write(generator.read(TEXTS), np.arange(2), np.arange(2), how)
+
+    plain = written(checkpoints / "bart")
+    once = written(checkpoints / "bart", no_repeat_ngram_size=1)
+    assert plain != once
+    assert written(folder) == once
+    assert written(folder, no_repeat_ngram_size=0) == plain
+
+
+def test_maxima_need_as_many_texts() -> None:
+    assert Decoding(passages=2).best == 5
+    with pytest.raises(ValidationError):
+        Decoding(passages=4, best=5)

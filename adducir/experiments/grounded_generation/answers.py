@@ -58,7 +58,7 @@ class AnswerStep(ClosedStep):
     def recipe(self) -> Mapping[str, Any]:
         """See :meth:`ArtifactStep.recipe`."""
         recipe, system = self.study.recipe, self.system
-        decode = recipe.decode.model_dump(mode="json") if recipe.decode else None
+        decode = recipe.decode.model_dump(mode="json", exclude={"best"}) if recipe.decode else None
         return {
             **super().recipe(),
             **GROUNDED_SYSTEMS.origin(GROUNDED_SYSTEMS.name_of(type(system))),

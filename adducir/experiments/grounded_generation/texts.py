@@ -83,7 +83,7 @@ def _measures(
 ) -> list[TextMeasures]:
     """All that there are data for."""
     problem, decode = study.data.problem(), study.recipe.decode
-    depth = decode.passages if decode else 1
+    depth = min(decode.best, decode.passages) if decode else 1
     passages = _Passages(problem)
     right = references.values()
     are_answered = any(one.answers for one in right)
