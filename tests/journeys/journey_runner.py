@@ -1,0 +1,245 @@
+"""Journeys: commands in a scratch folder, read from YAML, run, and told as text.
+
+A journey imports nothing of the package: it types ``python -m adducir``. To be fast that runs in
+this process, its streams redirected; with ``--subprocesses``, and where a step says ``process``, it
+is a process of its own.
+"""
+
+import contextlib
+import io
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import journey_materials
+import journey_render
+import yaml
+from filelock import FileLock
+
+HERE = Path(__file__).parent
+COLLECTIONS = os.environ.get("ADDUCIR_COLLECTIONS", "")
+OUTPUTS = (".trec", ".txt", ".csv", ".tsv", ".json", ".jsonl", ".md", ".tex", ".html", ".qrels")
+
+
+@dataclass
+class Step:
+    """A command line, and what is expected of it beside its golden output."""
+
+    line: str
+    exit: int = 0
+    says: list[str] = field(default_factory=list)
+    process: bool = False
+    silent: bool = False
+
+    @classmethod
+    def of(cls, given: str | dict[str, Any]) -> Self:
+        return cls(given) if isinstance(given, str) else cls(given.pop("do"), **given)
+
+    @property
+    def words(self) -> list[str]:
+        return shlex.split(self.line, comments=True)
+
+
+@dataclass
+class Journey:
+    """Steps in one folder, in which ``uses`` names the parts that lie there already."""
+
+    name: str
+    run: list[Step]
+    uses: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    near: float = 0.0
+    slow: bool = False
+    needs: list[str] = field(default_factory=list)
+    same: list[list[str]] = field(default_factory=list)
+    ignore: list[str] = field(default_factory=list)
+
+
+def read(path: Path) -> list[Journey]:
+    """The journeys of a YAML file; an entry without ``run`` holds what others take by ``<<``."""
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    found = []
+    for name, entry in entries.items():
+        if "run" in entry:
+            run = [Step.of(step) for step in entry.pop("run")]
+            found.append(Journey(name, run, **entry))
+    return found
+
+
+def all_journeys() -> list[Journey]:
+    return [
+        one for path in sorted(HERE.glob("*.yaml")) if path.name != "parts.yaml" for one in read(path)
+    ]
+
+
+@dataclass
+class Done:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+@contextlib.contextmanager
+def _streams(folder: Path) -> Iterator[dict[str, Path]]:
+    """Both streams into files, as far as file descriptors go, which the JVM writes to."""
+    paths = {"out": folder / ".stdout", "err": folder / ".stderr"}
+    kept = sys.stdout, sys.stderr, os.dup(1), os.dup(2)
+    with paths["out"].open("wb") as out, paths["err"].open("wb") as err:
+        os.dup2(out.fileno(), 1)
+        os.dup2(err.fileno(), 2)
+        sys.stdout = io.TextIOWrapper(io.FileIO(1, "wb", closefd=False), "utf-8")
+        sys.stderr = io.TextIOWrapper(io.FileIO(2, "wb", closefd=False), "utf-8")
+        try:
+            yield paths
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            sys.stdout, sys.stderr = kept[:2]
+            for number, descriptor in zip((1, 2), kept[2:], strict=True):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+
+
+def _here(words: list[str], folder: Path) -> Done:
+    argv, place = sys.argv, Path.cwd()
+    code: Any = 0
+    with _streams(folder.parent) as paths:
+        sys.argv = ["adducir", *words]
+        os.chdir(folder)
+        try:
+            runpy.run_module("adducir", run_name="__main__")
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            sys.argv = argv
+            os.chdir(place)
+    out, err = (paths[name].read_text(encoding="utf-8") for name in ("out", "err"))
+    return Done(int(code), out, err)
+
+
+def command(step: Step, folder: Path, *, subprocesses: bool = False) -> Done:
+    """Run one step; a first word other than ``adducir`` is a program of the shell."""
+    words = [os.path.expandvars(word) for word in step.words]
+    source = None
+    if "<" in words:
+        source = folder / words[words.index("<") + 1]
+        words = words[: words.index("<")]
+    if words[0] == "adducir" and not (subprocesses or step.process or source):
+        return _here(words[1:], folder)
+    if words[0] == "adducir":
+        words = [sys.executable, "-m", *words]
+    with source.open() if source else contextlib.nullcontext(subprocess.DEVNULL) as given:
+        done = subprocess.run(words, cwd=folder, stdin=given, capture_output=True, text=True)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def _outputs(folder: Path) -> dict[str, tuple[int, int]]:
+    """Files that a reader would open, by their names; other files are artifacts' insides."""
+    found = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        suffixes = Path(name.removesuffix(".gz")).suffix
+        hidden = any(part.startswith(".") for part in Path(name).parts)
+        inside = any((folder / up / "manifest.json").exists() for up in Path(name).parents[:-1])
+        tables = (path.parent / "table.json").exists() or name.startswith("experiments/")
+        if path.is_file() and suffixes in OUTPUTS and not hidden and (tables or not inside):
+            if path.name not in ("manifest.json", "README.md"):
+                found[name] = (path.stat().st_mtime_ns, path.stat().st_size)
+    return found
+
+
+def _all_files(folder: Path) -> dict[str, int]:
+    """Every file but locks and hidden ones, with its time: what a failed command must not change."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns
+        for path in folder.rglob("*")
+        if path.is_file() and not any(x.startswith(".") for x in path.relative_to(folder).parts)
+    }
+
+
+def travel(journey: Journey, folder: Path, *, subprocesses: bool = False) -> str:
+    """Run a journey, and tell what came out; AssertionError where a step ends unexpectedly."""
+    for name, text in journey.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    told = []
+    digests: dict[str, str] = {}
+    for step in journey.run:
+        before, everything = _outputs(folder), _all_files(folder) if step.exit > 1 else {}
+        done = command(step, folder, subprocesses=subprocesses)
+        if done.code != step.exit:
+            raise AssertionError(
+                f"{step.line}\nended with {done.code}, not {step.exit}\n{done.out}\n{done.err}"
+            )
+        said = re.sub(r"\s+", " ", done.err + done.out)
+        for words in step.says:
+            assert words in said, f"{step.line}\ndid not say {words!r}:\n{said}"
+        if step.exit > 1:
+            assert "Traceback" not in said, f"{step.line}\n{said}"
+            assert _all_files(folder) == everything, f"{step.line}\nfailed, and left files behind"
+        if step.words[0] != "adducir" or step.silent:
+            continue
+        told.append(f"$ {step.line}")
+        if step.exit:
+            told.append(f"exit {step.exit}")
+        if not step.says:
+            told += journey_render.stdout(done.out, step.line, journey.near)
+        for name, state in sorted(_outputs(folder).items()):
+            if before.get(name) == state or any(Path(name).match(glob) for glob in journey.ignore):
+                continue
+            lines = journey_render.file(folder / name, journey.near)
+            told += [f"[{name}]", *lines]
+            if ".trec" in name:
+                digests[name] = "\n".join(lines)
+    _all_differ(journey, digests)
+    return "\n".join(told) + "\n"
+
+
+def _all_differ(journey: Journey, digests: dict[str, str]) -> None:
+    """Each run of a journey differs: an option that has no effect tests nothing."""
+    alike: dict[str, list[str]] = {}
+    for name, digest in digests.items():
+        alike.setdefault(digest, []).append(name)
+    groups = sorted(sorted(names) for names in alike.values() if len(names) > 1)
+    assert groups == sorted(sorted(names) for names in journey.same), f"equal runs: {groups}"
+
+
+@dataclass
+class Parts:
+    """Indexes, runs and models of the scratch studies, each made once and copied into them."""
+
+    root: Path
+    subprocesses: bool
+
+    def __post_init__(self) -> None:
+        self.recipes = {one.name: one for one in read(HERE / "parts.yaml")}
+
+    def put(self, name: str, folder: Path) -> None:
+        """Copy a part into a folder, after it was made if it is missing."""
+        if name == "data":
+            shutil.copytree(HERE / "data", folder, dirs_exist_ok=True)
+            return
+        with FileLock(self.root / f"{name}.lock"):
+            made = self.root / name
+            if not made.exists():
+                new = self.root / f"{name}.new" / "study"
+                shutil.rmtree(new, ignore_errors=True)
+                new.mkdir(parents=True)
+                if name == "models":
+                    journey_materials.models(new)
+                else:
+                    for other in self.recipes[name].uses:
+                        self.put(other, new)
+                    travel(self.recipes[name], new, subprocesses=self.subprocesses)
+                new.rename(made)
+        shutil.copytree(made, folder, dirs_exist_ok=True)
