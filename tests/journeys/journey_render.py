@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HEAD, SHORT, MOST_NEAR = 5, 48, 400
-PROSE = {"footer", "legend", "notes", "note", "title", "caption", "help", "description"}
+HEAD, SHORT, MOST_NEAR, LONG = 5, 48, 400, 240
+PROSE = {"footer", "legend", "notes"}
 VOLATILE = re.compile(
     r"fingerprint|sha256|digest|version|written|wallclock|seconds|command|packages|path|created|"
     r"platform|runtime|made_with|python|cores|memory|machine"
@@ -28,10 +28,14 @@ NUMBER = re.compile(r"(?<![\w@.-])[-+−±]?(?:\d[\d,]*)?\.?\d+(?:e[-+]?\d+)?%?(
 TIMES = re.compile(r"\b(in )?[\d.,]+ (s|ms|min|seconds?|minutes?|MB|GB|kB)\b")
 
 
-def stdout(text: str, line: str, near: float) -> list[str]:
-    """What a command printed."""
+def stdout(text: str, line: str, near: float, *, words: bool = False) -> list[str]:
+    """What a command printed; with ``words`` its prose too."""
     if not text.strip():
         return []
+    if words:
+        return shortened([" ".join(one.split()) for one in re.split(r"\n\s*\n", text)], near)
+    if "--dry-run" in line:
+        return [" ".join(re.split(r":(?: |$)| \[| of ", one)[0].split()) for one in text.splitlines()]
     if "csv" in line.split("--format ")[-1].split()[:1]:
         return shortened(_csv(text, ","), near)
     if text.lstrip()[:1] in "{[":
@@ -46,11 +50,10 @@ def stdout(text: str, line: str, near: float) -> list[str]:
 
 def file(path: Path, near: float) -> list[str]:
     """What a file holds, by the ending of its name."""
-    data = path.read_bytes()
-    if path.name.endswith(".gz"):
-        data = gzip.decompress(data)
-    text = data.decode("utf-8")
+    text = _content(path)
     kind = Path(path.name.removesuffix(".gz")).suffix
+    if near and kind == ".json" and path.with_suffix(".csv").exists():
+        return ["as in CSV"]
     if kind == ".trec":
         return _run(text, near)
     if kind in (".csv", ".tsv"):
@@ -63,6 +66,16 @@ def file(path: Path, near: float) -> list[str]:
     if kind == ".html":
         return _html(text, near)
     return shortened(_text(text), near)
+
+
+def _content(path: Path) -> str:
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.name.endswith(".gz") else data).decode("utf-8")
+
+
+def untagged(path: Path) -> str:
+    """A run without its tag, which names the file by default."""
+    return "\n".join(line.rsplit(maxsplit=1)[0] for line in _content(path).splitlines() if line)
 
 
 def shortened(lines: list[str], near: float) -> list[str]:
@@ -114,19 +127,33 @@ def _leaves(value: Any, place: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         if not any(isinstance(one, dict | list) for one in value):
             texts = [number(one) if isinstance(one, float) else json.dumps(one) for one in value]
-            yield f"{place} = [{', '.join(texts)}]"
+            yield f"{place} = {_brief('[' + ', '.join(texts) + ']')}"
             return
         for n, one in enumerate(value):
             yield from _leaves(one, f"{place}[{n}]")
     else:
         text = number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-        yield f"{place} = {text}"
+        yield f"{place} = {_brief(text)}"
+
+
+def _brief(text: str) -> str:
+    """A long value by its beginning and its digest."""
+    if len(text) <= LONG:
+        return text
+    return f"{text[: LONG // 2]} … sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def numbers(text: str) -> str:
     """The numbers of some prose, in the order of their size: sentences may change places."""
     found = [one.rstrip(",") for one in NUMBER.findall(TIMES.sub("", text))]
     return " ".join(sorted(found))
+
+
+def _cell(text: str) -> str:
+    """A cell; of a sentence in it the names in backticks and the numbers."""
+    if len(text.split()) < 7:
+        return text
+    return " ".join(["~", *re.findall(r"`[^`]+`", text), numbers(text)]).strip()
 
 
 def _text(text: str) -> list[str]:
@@ -141,9 +168,13 @@ def _text(text: str) -> list[str]:
             row = []
         elif inside:
             row = [] if set(line.strip()) <= {"─", " "} else re.split(r"\s{2,}", line.strip())
+        elif "\t" in line:
+            row = line.split("\t")
+        elif finding := re.match(r"\s+(error|warning|info) .*(\[[a-z-]+\])$", line):
+            row = [finding[1], finding[2], numbers(line)]
         elif line.startswith("|"):
             row = [cell.strip() for cell in line.strip("|").split("|")]
-            row = [] if set("".join(row)) <= {":", "-"} else row
+            row = [] if set("".join(row)) <= {":", "-", " "} else [_cell(cell) for cell in row]
         elif re.search(r"(?<!\\)&", line) and "tabular" not in line:
             row = [cell.strip() for cell in line.removesuffix("\\\\").split("&")]
         if row is None and line.strip():
@@ -151,8 +182,7 @@ def _text(text: str) -> list[str]:
             continue
         if prose:
             found = numbers(" ".join(prose))
-            codes = re.findall(r"\[[a-z][a-z-]+\]", " ".join(prose))
-            lines += [f"~ {' '.join([found, *codes]).strip()}"] if found or codes else []
+            lines += [f"~ {found}"] if found else []
             prose = []
         if row:
             lines.append(" | ".join(row))
@@ -165,7 +195,13 @@ def _html(text: str, near: float) -> list[str]:
     if data is None:
         return ["no data"]
     report = json.loads(zlib.decompress(base64.b64decode(data[1]), wbits=47))
+    copies = report.pop("copies", {})
+    if near:
+        return [f"names = {report['names']}"]
     lines = []
+    for kind in sorted(copies):
+        cells = _csv(copies[kind], ",") if kind == "csv" else _text(copies[kind])
+        lines += [f"(copied as {kind})", *shortened(cells, near)]
     for key in sorted(report):
         lines += shortened(list(_leaves({key: report[key]})), near)
     return lines

@@ -38,13 +38,14 @@ class Step:
     says: list[str] = field(default_factory=list)
     process: bool = False
     silent: bool = False
+    words: bool = False
 
     @classmethod
     def of(cls, given: str | dict[str, Any]) -> Self:
         return cls(given) if isinstance(given, str) else cls(given.pop("do"), **given)
 
     @property
-    def words(self) -> list[str]:
+    def argv(self) -> list[str]:
         return shlex.split(self.line, comments=True)
 
 
@@ -129,7 +130,7 @@ def _here(words: list[str], folder: Path) -> Done:
 
 def command(step: Step, folder: Path, *, subprocesses: bool = False) -> Done:
     """Run one step; a first word other than ``adducir`` is a program of the shell."""
-    words = [os.path.expandvars(word) for word in step.words]
+    words = [os.path.expandvars(word) for word in step.argv]
     source = None
     if "<" in words:
         source = folder / words[words.index("<") + 1]
@@ -187,20 +188,20 @@ def travel(journey: Journey, folder: Path, *, subprocesses: bool = False) -> str
         if step.exit > 1:
             assert "Traceback" not in said, f"{step.line}\n{said}"
             assert _all_files(folder) == everything, f"{step.line}\nfailed, and left files behind"
-        if step.words[0] != "adducir" or step.silent:
+        if step.argv[0] != "adducir" or step.silent:
             continue
         told.append(f"$ {step.line}")
         if step.exit:
             told.append(f"exit {step.exit}")
         if not step.says:
-            told += journey_render.stdout(done.out, step.line, journey.near)
+            told += journey_render.stdout(done.out, step.line, journey.near, words=step.words)
         for name, state in sorted(_outputs(folder).items()):
             if before.get(name) == state or any(Path(name).match(glob) for glob in journey.ignore):
                 continue
             lines = journey_render.file(folder / name, journey.near)
             told += [f"[{name}]", *lines]
             if ".trec" in name:
-                digests[name] = "\n".join(lines)
+                digests[name] = journey_render.untagged(folder / name)
     _all_differ(journey, digests)
     return "\n".join(told) + "\n"
 

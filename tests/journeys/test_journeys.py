@@ -39,7 +39,14 @@ def test_journey(
     folder.mkdir()
     for name in journey.uses:
         parts.put(name, folder)
-    told = travel(journey, folder, subprocesses=parts.subprocesses)
+    try:
+        told = travel(journey, folder, subprocesses=parts.subprocesses)
+    except AssertionError as error:
+        message = f"{journey.name}: {error}"
+    else:
+        message = ""
+    if message:
+        pytest.fail(message, pytrace=False)
     path = HERE / "golden" / f"{journey.name}.txt"
     if pytestconfig.getoption("--regenerate"):
         path.write_text(told, encoding="utf-8")
