@@ -25,4 +25,4 @@ def parts(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
         root = root.parent
     folder = Path(root) / "journeys"
     folder.mkdir(exist_ok=True)
-    return Parts(folder, subprocesses=pytestconfig.getoption("--subprocesses"))
+    return Parts(folder, subprocesses=pytestconfig.getoption("--subprocesses", default=False))

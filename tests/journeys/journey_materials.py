@@ -3,11 +3,50 @@
 import shutil
 from pathlib import Path
 
-WORDS = (
-    "the a of and to is in on for example not cat cats dog dogs runs run ran fast slow nuclear "
-    "energy power plants should be banned because clean cheap argument school uniform uniforms "
-    "e mail don t s 1 2 3"
-).split()
+WORDS = [
+    "the",
+    "a",
+    "of",
+    "and",
+    "to",
+    "is",
+    "in",
+    "on",
+    "for",
+    "example",
+    "not",
+    "cat",
+    "cats",
+    "dog",
+    "dogs",
+    "runs",
+    "run",
+    "ran",
+    "fast",
+    "slow",
+    "nuclear",
+    "energy",
+    "power",
+    "plants",
+    "should",
+    "be",
+    "banned",
+    "because",
+    "clean",
+    "cheap",
+    "argument",
+    "school",
+    "uniform",
+    "uniforms",
+    "e",
+    "mail",
+    "don",
+    "t",
+    "s",
+    "1",
+    "2",
+    "3",
+]
 PIECES = ["caf", "##e", "##s", "##ing", "##ed", "un", "##able", *".,!?'-()"]
 
 
@@ -113,9 +152,9 @@ def _bart(folder: Path) -> None:
     raw._tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     names = ("bos", "pad", "eos", "unk", "mask")
     tokens = {f"{name}_token": token for name, token in zip(names, special, strict=True)}
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=raw._tokenizer, **tokens
-    ).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=raw._tokenizer, **tokens).save_pretrained(
+        folder
+    )
     torch.manual_seed(3)
     config = transformers.BartConfig(
         vocab_size=raw.get_vocab_size(),

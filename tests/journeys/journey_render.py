@@ -1,7 +1,7 @@
 """What commands print and write, told as lines that a golden file keeps.
 
 Exact: runs, to the byte; values in CSV and JSON, to 12 significant digits, so that another order of
-summation is no difference; cells of tables with their marks. Loose: prose, of which only the numbers
+summation is no difference; cells of tables with their marks. Loose: prose, of which the numbers
 count. Left out: times, versions, paths and digests.
 """
 
@@ -18,11 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-HEAD, SHORT, MOST_NEAR, LONG = 5, 48, 400, 240
+import yaml
+
+HEAD, SHORT, VALUES, MOST_NEAR, LONG = 5, 48, 200, 400, 240
 PROSE = {"footer", "legend", "notes"}
 VOLATILE = re.compile(
-    r"fingerprint|sha256|digest|version|written|wallclock|seconds|command|packages|path|created|"
-    r"platform|runtime|made_with|python|cores|memory|machine"
+    r"(?:^|[_ ])(?:fingerprint|sha256|digest|version|wallclock|seconds|command|packages|platform|"
+    r"runtime|created|written)s?$"
 )
 NUMBER = re.compile(r"(?<![\w@.-])[-+−±]?(?:\d[\d,]*)?\.?\d+(?:e[-+]?\d+)?%?(?![\w@])")
 TIMES = re.compile(r"\b(in )?[\d.,]+ (s|ms|min|seconds?|minutes?|MB|GB|kB)\b")
@@ -35,12 +37,13 @@ def stdout(text: str, line: str, near: float, *, words: bool = False) -> list[st
     if words:
         return shortened([" ".join(one.split()) for one in re.split(r"\n\s*\n", text)], near)
     if "--dry-run" in line:
-        return [" ".join(re.split(r":(?: |$)| \[| of ", one)[0].split()) for one in text.splitlines()]
+        plan = [re.split(r":(?: |$)| \[| of ", one)[0].split() for one in text.splitlines()]
+        return [" ".join(words) for words in plan if words[:1] not in (["run"], ["total"])]
     if "csv" in line.split("--format ")[-1].split()[:1]:
-        return shortened(_csv(text, ","), near)
+        return shortened(_csv(text, ","), near, VALUES)
     if text.lstrip()[:1] in "{[":
         try:
-            return shortened(list(_leaves(json.loads(text))), near)
+            return _json(json.loads(text), near)
         except ValueError:
             pass
     if re.match(r"\S+ Q0 \S+ \d+ \S+ \S+$", text.splitlines()[0]):
@@ -57,12 +60,17 @@ def file(path: Path, near: float) -> list[str]:
     if kind == ".trec":
         return _run(text, near)
     if kind in (".csv", ".tsv"):
-        return shortened(_csv(text, "," if kind == ".csv" else "\t"), near)
+        return shortened(_csv(text, "," if kind == ".csv" else "\t"), near, VALUES)
     if kind == ".json":
-        return shortened(list(_leaves(json.loads(text))), near)
+        return _json(json.loads(text), near)
+    if kind == ".yml":
+        metadata = yaml.safe_load(text)
+        return list(_leaves({key: metadata[key] for key in ("tag", "method", "data")}))
     if kind == ".jsonl":
         objects = [json.loads(line) for line in text.splitlines()]
-        return shortened([f"{n}{leaf}" for n, one in enumerate(objects) for leaf in _leaves(one)], near)
+        return shortened(
+            [f"{n}{leaf}" for n, one in enumerate(objects) for leaf in _leaves(one)], near
+        )
     if kind == ".html":
         return _html(text, near)
     return shortened(_text(text), near)
@@ -78,11 +86,11 @@ def untagged(path: Path) -> str:
     return "\n".join(line.rsplit(maxsplit=1)[0] for line in _content(path).splitlines() if line)
 
 
-def shortened(lines: list[str], near: float) -> list[str]:
+def shortened(lines: list[str], near: float, most: int = SHORT) -> list[str]:
     """Many lines by their number, digest and head, so that golden files stay small."""
     if near:
         return lines if len(lines) <= MOST_NEAR else [f"{len(lines)} lines", *lines[:MOST_NEAR]]
-    if len(lines) <= SHORT:
+    if len(lines) <= most:
         return lines
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     return [f"{len(lines)} lines, sha256 {digest}", *lines[:HEAD]]
@@ -143,6 +151,14 @@ def _brief(text: str) -> str:
     return f"{text[: LONG // 2]} … sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def _json(value: Any, near: float) -> list[str]:
+    """The leaves of a JSON value, each part of an object shortened by itself."""
+    if not isinstance(value, dict) or near:
+        return shortened(list(_leaves(value)), near, VALUES)
+    parts = (list(_leaves({key: value[key]})) for key in sorted(value))
+    return [line for part in parts for line in shortened(part, near, VALUES)]
+
+
 def numbers(text: str) -> str:
     """The numbers of some prose, in the order of their size: sentences may change places."""
     found = [one.rstrip(",") for one in NUMBER.findall(TIMES.sub("", text))]
@@ -191,7 +207,9 @@ def _text(text: str) -> list[str]:
 
 def _html(text: str, near: float) -> list[str]:
     """The data that a report carries: each part in full where it is short."""
-    data = re.search(r'<script type="application/octet-stream" id="data">(.*?)</script>', text, re.S)
+    data = re.search(
+        r'<script type="application/octet-stream" id="data">(.*?)</script>', text, re.S
+    )
     if data is None:
         return ["no data"]
     report = json.loads(zlib.decompress(base64.b64decode(data[1]), wbits=47))
@@ -202,6 +220,4 @@ def _html(text: str, near: float) -> list[str]:
     for kind in sorted(copies):
         cells = _csv(copies[kind], ",") if kind == "csv" else _text(copies[kind])
         lines += [f"(copied as {kind})", *shortened(cells, near)]
-    for key in sorted(report):
-        lines += shortened(list(_leaves({key: report[key]})), near)
-    return lines
+    return lines + _json(report, near)
