@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from adducir.core.lazy import offering
 
 if TYPE_CHECKING:
+    from adducir.experiments.context import Resources
     from adducir.experiments.experiment import plan_experiment, run_experiment
 
 __all__ = [
+    "Resources",
     "plan_experiment",
     "run_experiment",
 ]

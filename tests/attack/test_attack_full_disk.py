@@ -17,16 +17,13 @@ from attack_commands import COMMANDS, Command
 from attack_counts import count
 from attack_process import Ended, Order, Running
 from attack_settings import draw_for, scaled
-from attack_shards import KINDS, Sharded, begun
 from attack_trials import FRESH, REPLACING, Bench, Undisturbed
 from test_attack_renames import mixtures, unreported
-from test_attack_shards import Bench as ShardBench
 
 from adducir.core.errors import MachineError
 
 TRIALS = 110
 """Full disks of the whole run, shared out among the commands."""
-SHARDED = 44
 """Full disks of workers, shared out among the kinds."""
 SIZE = 64 << 20
 
@@ -97,31 +94,6 @@ def test_a_full_disk(study: Path, disk: Path, command: Command) -> None:
     finally:
         shutil.rmtree(room)
     assert not errors, "\n".join(errors)
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_workers_on_a_full_disk(study: Path, disk: Path, kind: Sharded) -> None:
-    room = disk / "room"
-    room.mkdir()
-    try:
-        bench, workers = ShardBench(study, kind, room), kind.argv("--workers", "2")
-        needed = 2 * sum(map(len, bench.made.values()))  # the shards, and what is made of them
-        for number in range(scaled(-(-SHARDED // len(KINDS)))):
-            work = bench.fresh()
-            left = int(draw_for("disk in shards", kind.name, number).uniform(0, 1.2) * needed)
-            filler = fill(disk, left)
-            ended = begun(workers, work).ended()
-            filler.unlink()
-            count("full disks of workers")
-            count("full disks that ended workers", ended.code != 0)
-            if ended.code != 0:
-                assert ended.code == MachineError.exit_code, f"{left:,} bytes left: {ended.last}"
-                assert not (work / kind.output).exists()
-                ended = begun(workers, work).ended()
-                assert ended.code == 0, f"{left:,} bytes were left: {ended.last}"
-            assert bench.wrong(work) == [], f"{left:,} bytes were left"
-    finally:
-        shutil.rmtree(room)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

@@ -37,6 +37,7 @@ def before(module, name, point, when=lambda *arguments: True):
 import adducir.experiments.retrieval.indexes as indexes
 import adducir.experiments.retrieval.runs as runs
 import adducir.experiments.retrieval.table as table
+import adducir.experiments.context as context
 import adducir.experiments.experiment as running
 import adducir.indexes.lucene_builder as build
 import adducir.core.files as files
@@ -62,7 +63,8 @@ before(files, "sync", "writing table", hidden("md"))
 plan = plan_experiment(file, progress=PlainProgress(sys.stdout))
 print("planned", flush=True)
 sys.stdin.readline()
-outcome = running.run_experiment(plan, threads=1, progress=PlainProgress(sys.stdout))
+resources = context.Resources(threads=1)
+outcome = running.run_experiment(plan, resources=resources, progress=PlainProgress(sys.stdout))
 print("made", len(outcome.runs), flush=True)
 """
 

@@ -48,7 +48,9 @@ def wrapped(weights):
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"zipped": False}, {"shards": 3}, {"change": wrapped}], ids=str
+    "how",
+    [{}, {"zipped": False}, {"shards": 3}, {"change": wrapped}],
+    ids=["plain", "old-format", "sharded", "wrapped"],
 )
 def test_pickled_weights_score_as_safetensors_do(how, classifier, tmp_path):
     wanted = open_reranker(f"cross-encoder:{classifier}").score(QUERY, TEXTS)
