@@ -25,7 +25,7 @@ import transformers
 from synthetic import documents
 from training_memory import peak
 
-from adducir.core.chunks import Execution
+from adducir.core.executors import Execution
 from adducir.models.sources import model_source
 from adducir.training import open_training
 from adducir.training.loop import train

@@ -42,7 +42,8 @@ def select(
     that was killed resumes.
     """
     from adducir.cli.console import note, open_progress
-    from adducir.core.chunks import Chunking, Local
+    from adducir.core.chunks import Chunking
+    from adducir.core.work import Local
     from adducir.datasets.evidence_sets.record_files import questions_in
     from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads

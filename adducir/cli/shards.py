@@ -10,7 +10,7 @@ from adducir.cli.effects import Effect
 from adducir.cli.parameters import Several, keyword, option
 
 if TYPE_CHECKING:
-    from adducir.core.chunks import Execution
+    from adducir.core.executors import Execution
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class WorkerOptions:
         Raises:
             UsageError: Options exclude each other.
         """
-        from adducir.core.chunks import Execution
+        from adducir.core.executors import Execution
 
         return Execution(self.workers, self.ray, self.slurm)
 

@@ -41,7 +41,7 @@ def train(
     On several GPUs or machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
     """
     from adducir.cli.console import near, note, open_progress, show
-    from adducir.core.chunks import Execution
+    from adducir.core.executors import Execution
     from adducir.core.progress import SILENT
     from adducir.training.artifacts import train_model
     from adducir.training.kinds import open_training

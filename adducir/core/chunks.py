@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
 from adducir.core.errors import (
@@ -32,7 +32,7 @@ from adducir.core.errors import (
     MachineError,
     UsageError,
 )
-from adducir.core.executors import Executor, Place, executor_of
+from adducir.core.executors import HERE, Execution, Executor, Place
 from adducir.core.files import file_digest, link_or_copy
 from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked
@@ -41,129 +41,13 @@ from adducir.core.scratch import parts_folder, remove_parts
 from adducir.core.standard_output import is_standard_output
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, is_disk_full, machine_error
+from adducir.core.work import ANY, ArtifactWork, Builder, Work
 
-ANY = "any"
-"""The kind of device of chunks whose bytes no device determines."""
 ROUNDS = 3
 """How often a chunk is tried whose worker died or failed without a known reason."""
 IN_A_ROW = 20
 """So many failures without a success end the work."""
 _SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Local:
-    """What only this process has, such as a model that is loaded: another process gets none."""
-
-    value: Any = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Local, ()
-
-
-NOT_LOADED = Local()
-"""Nothing: each worker loads what it needs."""
-
-
-class Builder(Protocol):
-    """What makes chunks, with all that it needs (a model) loaded."""
-
-    @property
-    def device(self) -> str:
-        """The kind of device that computes, as far as it determines bytes."""
-
-    def make(self, items: Sequence[Any], path: Path) -> None:
-        """Write the file of a chunk of these items; its bytes depend on nothing else.
-
-        Raises:
-            InputError: These data cannot be processed; other chunks may be.
-            MachineError: The machine lacks memory or space: nothing more is tried.
-        """
-
-
-class Work(Protocol):
-    """Long work on a sequence of items; it can be pickled, and is small."""
-
-    @property
-    def doing(self) -> str:
-        """What is done, for the progress: ``encoding``."""
-
-    @property
-    def unit(self) -> str:
-        """What the items are called: ``texts``."""
-
-    @property
-    def size(self) -> int:
-        """Items in a chunk."""
-
-    @property
-    def name(self) -> str:
-        """What chunks' files are called in an artifact, with a place for the number."""
-
-    @property
-    def total(self) -> int | None:
-        """How many items there are; None where that is not known."""
-
-    def identity(self) -> Mapping[str, Any]:
-        """What determines the bytes of chunks beside their items and the artifact's fingerprint."""
-
-    def check(self) -> None:
-        """Refuse what no builder could load, as far as that can be seen at little cost."""
-
-    def items(self, *, check: bool) -> Iterator[Any]:
-        """All items, anew at each call and in the same order; streamed where that is possible.
-
-        Args:
-            check: Refuse items that cannot be together, such as two of one name.
-        """
-
-    def describe(self, item: Any) -> tuple[str, bytes]:
-        """An item's name (a docno) and its content."""
-
-    def builder(self, place: Place) -> Builder:
-        """Load what is needed."""
-
-
-class ArtifactWork(Work, Protocol):
-    """Work whose chunks make an artifact."""
-
-    def finish(self, folder: Path, made: "Made", progress: Progress) -> Mapping[str, Any]:
-        """Fill an artifact's folder from the chunks; returns its counts."""
-
-
-@dataclass(frozen=True)
-class Execution:
-    """Who makes chunks: nothing of it determines a byte of them.
-
-    Attributes:
-        workers: Processes on this machine; 1: this process itself.
-        ray: The address of a Ray cluster: ``auto``, or ``HOST:PORT``.
-        slurm: Settings of Slurm jobs, as submitit takes them: ``partition=gpu,timeout_min=60``.
-
-    Raises:
-        UsageError: There are no workers, or two kinds of executors.
-    """
-
-    workers: int = 1
-    ray: str | None = None
-    slurm: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise UsageError(f"--workers is {self.workers}; it must be 1 or more.")
-        if self.ray is not None and self.slurm is not None:
-            raise UsageError("--ray and --slurm exclude each other.")
-        if self.ray is not None and self.workers != 1:
-            raise UsageError("--workers has no effect with --ray: the cluster has its own.")
-
-    @property
-    def is_here(self) -> bool:
-        """Whether this process itself makes them, with what it has loaded."""
-        return self.workers == 1 and self.ray is None and self.slurm is None
-
-
-HERE = Execution()
-"""In this process."""
 
 
 @dataclass(frozen=True)
@@ -244,13 +128,13 @@ def make_chunks(
     try:
         for attempt in range(ROUNDS):
             final = {number: one for number, one in failed.items() if one.is_final}
-            with executor_of(execution.workers, execution.ray, execution.slurm, folder) as executor:
+            with execution.executor(folder) as executor:
                 task = _Task(work, sent, f"{folder} {secrets.token_hex(4)}", folder, executor)
                 made, failed = _round(task, final, progress, check=not attempt)
             if execution.is_here or all(one.is_final for one in failed.values()):
                 break
     finally:
-        _forget()
+        _builders.clear()
     if failed:
         raise _incomplete(failed, made, folder)
     return made
@@ -427,7 +311,8 @@ def _round(
 
     progress.start(work.doing, work.total, work.unit)
     try:
-        for number, items in enumerate(_cut(work.items(check=check), work.size)):
+        stream = work.items(check=check)
+        for number, items in enumerate(iter(lambda: list(islice(stream, work.size)), [])):
             made.names.append([work.describe(one)[0] for one in items])
             if number in failed:
                 progress.resume(len(items))
@@ -461,11 +346,6 @@ def _round(
     return made, failed
 
 
-def _cut(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    while chunk := list(islice(items, size)):
-        yield chunk
-
-
 def _there(folder: Path, number: int, items: str) -> Chunk | None:
     """The chunk with that number, if it was made of these items and its file is undamaged."""
     try:
@@ -476,20 +356,19 @@ def _there(folder: Path, number: int, items: str) -> Chunk | None:
     return chunk if is_whole else None
 
 
-_latest: tuple[str, Builder] | None = None
-"""In a worker: what makes the chunks of the last work."""
+_builders: dict[str, Builder] = {}
+"""In a worker: what makes the chunks of the last work, by its key."""
 
 
 def _make(
     key: str, work: bytes | Work, folder: Path, number: int, digest: str, items: Sequence[Any]
 ) -> Chunk:
     """Make a chunk and publish it; runs wherever the executor lets it."""
-    global _latest
-    if _latest is None or _latest[0] != key:
-        _latest = None  # two models at a time may not fit
+    if key not in _builders:
+        _builders.clear()  # two models at a time may not fit
         own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
-        _latest = key, own.builder(Place.here())
-    builder = _latest[1]
+        _builders[key] = own.builder(Place.here())
+    builder = _builders[key]
     began = time.monotonic()
     hidden = folder / f".making-{os.getpid()}-{secrets.token_hex(4)}"
     try:
@@ -509,7 +388,7 @@ def _make(
             _publish(hidden, folder / f"{number:06d}.json")
     except Exception as error:
         if not isinstance(error, AdducirError):
-            _latest = None  # a GPU's context may fail for every other chunk, too
+            _builders.clear()  # a GPU's context may fail for every other chunk, too
             error.add_note("".join(traceback.format_exception(error)))
         raise
     finally:
@@ -528,11 +407,6 @@ def _ends_all(error: BaseException) -> bool:
         return False
     is_ours = isinstance(error, AdducirError)
     return is_ours or is_disk_full(error) or machine_error(error) is not None
-
-
-def _forget() -> None:
-    global _latest
-    _latest = None
 
 
 def _pickled(work: Work) -> bytes:

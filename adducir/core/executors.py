@@ -54,28 +54,60 @@ class Executor(Protocol):
         """Call a function there."""
 
 
-@contextmanager
-def executor_of(
-    workers: int, ray: str | None, slurm: str | None, folder: Path
-) -> Iterator[Executor]:
-    """The executor that is asked for; all that it started ends with the block.
+@dataclass(frozen=True)
+class Execution:
+    """Who makes chunks: nothing of it determines a byte of them.
 
-    Args:
-        folder: Shared with all workers: Slurm's logs and calls lie there.
+    Attributes:
+        workers: Processes on this machine; 1: this process itself.
+        ray: The address of a Ray cluster: ``auto``, or ``HOST:PORT``.
+        slurm: Settings of Slurm jobs, as submitit takes them: ``partition=gpu,timeout_min=60``.
 
     Raises:
-        MachineError: A package is not installed, or there is no such cluster.
+        UsageError: There are no workers, or two kinds of executors.
     """
-    if ray is not None:
-        yield RayTasks(ray)
-    elif slurm is not None:
-        with SlurmJobs(slurm, workers, folder) as jobs:
-            yield jobs
-    elif workers == 1:
-        yield Here()
-    else:
-        with Processes(workers) as processes:
-            yield processes
+
+    workers: int = 1
+    ray: str | None = None
+    slurm: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise UsageError(f"--workers is {self.workers}; it must be 1 or more.")
+        if self.ray is not None and self.slurm is not None:
+            raise UsageError("--ray and --slurm exclude each other.")
+        if self.ray is not None and self.workers != 1:
+            raise UsageError("--workers has no effect with --ray: the cluster has its own.")
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process itself makes them, with what it has loaded."""
+        return self.workers == 1 and self.ray is None and self.slurm is None
+
+    @contextmanager
+    def executor(self, folder: Path) -> Iterator[Executor]:
+        """What makes chunks; all that it started ends with the block.
+
+        Args:
+            folder: Shared with all workers: Slurm's logs and calls lie there.
+
+        Raises:
+            MachineError: A package is not installed, or there is no such cluster.
+        """
+        if self.ray is not None:
+            yield RayTasks(self.ray)
+        elif self.slurm is not None:
+            with SlurmJobs(self.slurm, self.workers, folder) as jobs:
+                yield jobs
+        elif self.workers == 1:
+            yield Here()
+        else:
+            with Processes(self.workers) as processes:
+                yield processes
+
+
+HERE = Execution()
+"""In this process."""
 
 
 class Here:

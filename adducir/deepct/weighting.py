@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
-from adducir.core.chunks import HERE, Execution, Made
+from adducir.core.chunks import Made
 from adducir.core.errors import ArtifactError
-from adducir.core.executors import Place
+from adducir.core.executors import HERE, Execution, Place
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.core.verified import open_artifact

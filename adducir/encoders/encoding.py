@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest
-from adducir.core.chunks import HERE, Execution, Made
+from adducir.core.chunks import Made
 from adducir.core.errors import InputError
-from adducir.core.executors import Place
+from adducir.core.executors import HERE, Execution, Place
 from adducir.core.progress import SILENT, Progress
 from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.items import Item, Items, described

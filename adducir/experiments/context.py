@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from adducir.core.chunks import HERE, Chunking, Execution
+from adducir.core.chunks import Chunking
 from adducir.core.errors import UsageError
+from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
 
 T = TypeVar("T")

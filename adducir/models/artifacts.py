@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
-from adducir.core.chunks import HERE, ArtifactWork, Execution, build_in_chunks
+from adducir.core.chunks import build_in_chunks
+from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_folder
+from adducir.core.work import ArtifactWork
 from adducir.models.machine import using_threads
 
 MakeByParts = Callable[[Path, Path], Mapping[str, Any]]

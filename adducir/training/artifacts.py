@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import Manifest, build, read_manifest
 from adducir.core.checking import checked
-from adducir.core.chunks import HERE, Execution
 from adducir.core.errors import MachineError, UsageError
+from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
 from adducir.models.artifacts import build_by_parts
 from adducir.models.machine import choose_device, using_threads

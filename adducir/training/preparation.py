@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, is_current
-from adducir.core.chunks import HERE, Execution, build_in_chunks
+from adducir.core.chunks import build_in_chunks
+from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
 from adducir.core.scratch import parts_path
 from adducir.training.example_work import ExampleWork

@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adducir.core.chunks import HERE, build_in_chunks
+from adducir.core.chunks import build_in_chunks
 from adducir.core.cores import default_threads
 from adducir.core.errors import InputError, MachineError
+from adducir.core.executors import HERE
 from adducir.core.fingerprint import fingerprint
 
 TROUBLES = ("kill", "data", "surprise", "disk")

@@ -13,9 +13,9 @@ import psutil
 import pytest
 from fake_work import CoresWork, FakeWork, build, digest
 
-from adducir.core.chunks import HERE, Execution
 from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, IncompleteError, MachineError, UsageError
+from adducir.core.executors import HERE, Execution
 
 TWO = Execution(workers=2)
 EVERYWHERE = pytest.mark.parametrize("execution", [HERE, TWO], ids=["here", "processes"])
@@ -147,7 +147,7 @@ PROGRAM = """
 import sys
 from fake_work import FakeWork, build
 from adducir.core.errors import AdducirError
-from adducir.core.chunks import Execution
+from adducir.core.executors import Execution
 if __name__ == "__main__":
     try:
         build(sys.argv[1], FakeWork(count=400, size=5, seconds=0.03), Execution(workers=2))

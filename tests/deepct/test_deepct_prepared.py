@@ -11,8 +11,8 @@ import torch
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.chunks import Execution
 from adducir.core.errors import ArtifactError, InputError
+from adducir.core.executors import Execution
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.examples import Counts, Example
 from adducir.deepct.prepared import Prepared

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.chunks import Execution
 from adducir.core.errors import InputError
+from adducir.core.executors import Execution
 from adducir.core.progress import Silent
 from adducir.experiments.context import Resources
 from adducir.experiments.experiment import plan_experiment, run_experiment

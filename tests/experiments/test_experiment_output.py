@@ -12,8 +12,8 @@ import pytest
 import yaml
 from experiment_studies import GIVEN, Notes, Study, run_lines
 
-from adducir.core.chunks import Execution
 from adducir.core.errors import UsageError
+from adducir.core.executors import Execution
 from adducir.core.files import file_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate

@@ -6,9 +6,8 @@ import pickle
 import pytest
 import torch
 
-from adducir.core.chunks import HERE, Execution
 from adducir.core.errors import IncompleteError, MachineError
-from adducir.core.executors import Place
+from adducir.core.executors import HERE, Execution, Place
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import Settings

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from sharded_kinds import KINDS, Kind, Models
 
-from adducir.core.chunks import TEMPORARY, Chunking, Execution
+from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import IncompleteError
+from adducir.core.executors import Execution
 
 
 @pytest.fixture(scope="module")

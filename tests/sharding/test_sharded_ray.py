@@ -12,8 +12,9 @@ from test_grounded_kills import digests, made, started, study
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.chunks import TEMPORARY, Chunking, Execution
+from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import MachineError
+from adducir.core.executors import Execution
 from adducir.corpora.sources import open_corpus
 from adducir.encoders.encoding import encode
 from adducir.encoders.items import items_of_corpus

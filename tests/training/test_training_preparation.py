@@ -12,8 +12,8 @@ from kinds_study import KINDS
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.chunks import Execution
 from adducir.core.errors import ArtifactError, InputError
+from adducir.core.executors import Execution
 from adducir.datasets.spans.record import read_spans, write_spans
 from adducir.rerankers.pair_source import PairSource
 from adducir.selectors.examples import QuestionExamples

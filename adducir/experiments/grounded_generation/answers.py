@@ -94,7 +94,7 @@ class AnswerStep(ClosedStep):
         counts = super().fill_by_parts(folder, parts, context)
         if self.study.recipe.decode is None:
             return counts
-        from adducir.core.chunks import Local
+        from adducir.core.work import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.decoding import write_answers
 
@@ -132,7 +132,7 @@ class LikelihoodStep(PartsStep):
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         """See :meth:`PartsStep.fill_by_parts`."""
-        from adducir.core.chunks import Local
+        from adducir.core.work import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.posterior import likelihoods
         from adducir.models.shards import write_shard
