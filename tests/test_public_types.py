@@ -27,7 +27,7 @@ from adducir.runs import Run, check_runs, read_run, write_run
 PACKAGES = ("corpora", "indexes", "runs", "training", "experiments", "rerankers")
 NOT_CALLED = {
     *("Corpus", "Index", "Reranker", "Document", "DocumentStore", "Reranked"),  # made by others
-    *("KnownTexts", "StoredTexts", "TrainingPlan"),
+    *("KnownTexts", "StoredTexts", "TrainingPlan", "Resources"),
     *("bundled_corpus", "bundled_qrels", "bundled_topics"),  # without parameters
     "text_of",  # called for every document: by a test of its own below
 }

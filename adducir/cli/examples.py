@@ -61,8 +61,7 @@ EXAMPLES = {
     ),
     "encode": (
         "adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus",
-        "adducir encode --model minilm --corpus corpus.jsonl --part $SLURM_ARRAY_TASK_ID/8 "
-        "-o vectors/corpus",
+        "adducir encode --model minilm --corpus corpus.jsonl --workers 8 -o vectors/corpus",
     ),
     "deepct evaluate": (
         "adducir deepct evaluate deepct/cacm.yaml",
@@ -164,7 +163,7 @@ EXAMPLES = {
     "new": ("adducir new my-study", "adducir new studies/touche"),
     "demo": ("adducir demo", "adducir demo --folder study"),
     "kinds": ("adducir kinds", "adducir kinds fusion feedback"),
-    "doctor": ("adducir doctor", "adducir doctor --measure"),
+    "doctor": ("adducir doctor", "adducir doctor --json"),
 }
 """By command, as a user types them."""
 

@@ -62,7 +62,7 @@ COMMANDS = {
     ),
     "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STUDIES),
     "select": Entry("Select the set of passages that together answer a question.", STUDIES),
-    "ask": Entry("Search a book for the passages that best match a prompt.", STUDIES),
+    "ask": Entry("Search books for the passages that best match a prompt.", STUDIES),
     "ranks": Entry("Evaluate known-item search from the ranks of the gold items.", STUDIES),
     "sets": Entry("Evaluate selected sets of passages against the gold sets.", STUDIES),
     "generated": Entry("Evaluate generated texts against answers and passages.", STUDIES),

@@ -28,9 +28,9 @@ class WorkerOptions:
     slurm: Annotated[
         str | None,
         option(
-            "Work in Slurm jobs; --workers limits how many at a time. Settings as submitit has "
-            "them, as in partition=gpu,timeout_min=60.",
-            metavar="KEY=VALUE,...",
+            "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
+            "partition=gpu.",
+            metavar="KEY=VALUE",
         ),
     ] = None
 

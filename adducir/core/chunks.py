@@ -244,6 +244,10 @@ def is_stream(path: Path) -> bool:
     return is_standard_output(path) or is_special
 
 
+class _CannotBeginError(Exception):
+    """What the work needs cannot be loaded: ``args[0]`` says why."""
+
+
 @dataclass(frozen=True)
 class _Failure:
     names: Sequence[str]
@@ -294,6 +298,8 @@ def _round(
                             path=folder,
                             hint="Write to a folder that all nodes share.",
                         )
+                elif isinstance(error, _CannotBeginError):
+                    raise error.args[0]
                 elif _ends_all(error):
                     raise error
                 else:
@@ -367,7 +373,10 @@ def _make(
     if key not in _builders:
         _builders.clear()  # two models at a time may not fit
         own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
-        _builders[key] = own.builder(Place.here())
+        try:
+            _builders[key] = own.builder(Place.here())
+        except AdducirError as error:
+            raise _CannotBeginError(error) from error
     builder = _builders[key]
     began = time.monotonic()
     hidden = folder / f".making-{os.getpid()}-{secrets.token_hex(4)}"

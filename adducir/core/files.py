@@ -241,10 +241,11 @@ def publishing(path: Path) -> Iterator[Path]:
         _remove_left_behind(target)
         mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
-        waits = False
+        existed, waits = target.exists(), False
         try:
             yield hidden
-            keep_rights(target, hidden)
+            if target.exists() or not existed:  # else the block has removed it, and set them
+                keep_rights(target, hidden)
             sync(hidden)
             waits = wait(hidden, target)
             if not waits:

@@ -53,13 +53,13 @@ def test_what_a_killed_experiment_leaves_of_a_step_that_is_there_is_removed(
     Path("experiments").mkdir()
     Path("experiments/study.yaml").write_text("""
 corpora: {arguments: {source: bundled:arguments}}
-indexes: {small: {corpus: arguments, engine: memory, fields: [conclusion]}}
+indexes: {small: {corpus: arguments, engine: dense, encoder: minilm, fields: [conclusion]}}
 topics: {bundled: {source: bundled:topics, field: title, qrels: bundled:qrels}}
-systems: {BM25: {index: small}}
+systems: {MiniLM: {index: small}}
 measures: [nDCG@5]
 """)
     words = ("experiment", "experiments/study.yaml")
-    killed_at("adducir.core.artifacts", "remove_parts", *words, "--part", "1/1")
+    killed_at("adducir.core.artifacts", "remove_parts", *words)
     left = hidden(tmp_path / "indexes")
     assert ".small.lock.holder" in left
     assert any(name.startswith(".small.parts-") for name in left)

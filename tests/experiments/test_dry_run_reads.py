@@ -130,7 +130,7 @@ def retrieval(tmp_path: Path) -> Study:
     study = Study(tmp_path / "study", RETRIEVAL)
     for name in ("deepct", "rerankers"):
         (study.folder / name).mkdir()
-    tiny_bert(study.folder / "tiny")
+    tiny_bert(study.folder / "tiny", kind="BertForSequenceClassification")
     study.write("weights.jsonl", json.dumps({"id": "d1", "vector": {"cat": 2}}))
     study.write("pairs.jsonl", json.dumps({"query": "cats", "text": "a cat", "label": 1}))
     (study.folder / "deepct" / "words.yaml").write_text(
@@ -198,7 +198,7 @@ def test_a_folder_of_small_files_is_one_large_source(tmp_path: Path) -> None:
 def spans_study(folder: Path) -> Path:
     for name in ("encoders", "experiments"):
         (folder / name).mkdir()
-    tiny_bert(folder / "tiny")
+    tiny_bert(folder / "tiny", kind="BertForSequenceClassification")
     write_spans(some_spans(30, groups=9), folder / "spans.jsonl")
     for name in ("more.jsonl", "relic.json", "learnt.jsonl"):
         shutil.copy(folder / "spans.jsonl", folder / name)
@@ -232,7 +232,7 @@ def test_training_spans_are_held_to_small_tests(tmp_path: Path) -> None:
 def test_evidence_sets_open_no_large_file(tmp_path: Path, names: tuple[str, ...]) -> None:
     for name in ("rerankers", "experiments"):
         (tmp_path / name).mkdir()
-    tiny_bert(tmp_path / "tiny")
+    tiny_bert(tmp_path / "tiny", kind="BertForSequenceClassification")
     for seed, name in enumerate(("a", "v", "b")):
         write_questions(some_questions(5, seed=seed), tmp_path / f"{name}.jsonl")
     (tmp_path / "rerankers" / "ours.yaml").write_text(
@@ -249,7 +249,7 @@ def test_evidence_sets_open_no_large_file(tmp_path: Path, names: tuple[str, ...]
 
 
 def test_grounded_generation_opens_no_large_file(tmp_path: Path) -> None:
-    tiny_bert(tmp_path / "tiny")
+    tiny_bert(tmp_path / "tiny", kind="BertForSequenceClassification")
     (tmp_path / "experiments").mkdir()
     for number, name in enumerate(("train", "held", "test")):
         context = GroundedContext(f"c{number}", "cats", "dogs", ("p1",))

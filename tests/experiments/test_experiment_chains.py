@@ -32,7 +32,7 @@ measures: [nDCG@5]
 """
 RECIPE = (
     "kind: dual-encoder\nbase: BASE\ndata: {train: spans.jsonl}\n"
-    "training: {epochs: 1, batch_size: 4}\n"
+    "training: {epochs: 1, batch_size: 4, patience: null}\n"
 )
 
 

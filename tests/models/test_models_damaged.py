@@ -144,9 +144,12 @@ def test_a_tokenizer_without_its_special_tokens_is_reported(t5, tmp_path):
     settings = json.loads(path.read_text())
     del settings["pad_token"]
     path.write_text(json.dumps(settings))
-    for kind in ("monot5", "lit5"):
-        with pytest.raises(InputError, match="has no `pad_token`"):
-            rank(f"{kind}:")(copy)
+    with pytest.raises(InputError, match="has no `pad_token`"):
+        rank("monot5:")(copy)
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"architectures": ["FiD"]}))
+    with pytest.raises(InputError, match="has no `pad_token`"):
+        rank("lit5:")(copy)
 
 
 def test_a_projection_of_another_width_is_reported(tiny, tmp_path):

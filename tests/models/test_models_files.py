@@ -186,7 +186,7 @@ def test_what_is_written_can_be_read_by_whom_the_umask_lets(mask, tiny, tmp_path
     recipe = tmp_path / "ce.yaml"
     recipe.write_text(
         f"kind: cross-encoder\nbase: {tiny}\nfields: text\nexamples: {{pairs: pairs.jsonl}}\n"
-        "held_out: {share: 0}\ntraining: {epochs: 1}\n"
+        "held_out: {share: 0}\ntraining: {epochs: 1, patience: null}\n"
     )
     (tmp_path / "pairs.jsonl").write_text('{"query": "cats", "text": "cats", "label": 1}\n' * 4)
     topics, run = tmp_path / "t.tsv", tmp_path / "a.run"

@@ -160,7 +160,7 @@ def test_a_trained_model_says_which_class_it_learnt(study, heads, tmp_path):
     recipe = study / "rerankers" / "mine.yaml"
     recipe.write_text(
         f"kind: monobert\nbase: {base}\nfields: text\nexamples: {{pairs: pairs.jsonl}}\n"
-        "held_out: {share: 0}\ntraining: {epochs: 1}\n"
+        "held_out: {share: 0}\ntraining: {epochs: 1, patience: null}\n"
     )
     pairs = [{"query": "cats", "text": text, "label": n % 2} for n, text in enumerate(TEXTS)]
     (study / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pairs))

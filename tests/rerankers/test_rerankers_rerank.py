@@ -240,7 +240,7 @@ def test_progress_counts_topics(classifier, run, topics, tmp_path):
 
     message = Recorded()
     rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2, progress=message)
-    assert message.parts == [["planning", 3, "topics", 3], ["reranking", 3, "topics", 3]]
+    assert message.parts == [["reranking", 3, "topics", 3]]
 
 
 def test_the_metadata_shows_how_it_was_made(classifier, run, topics, tmp_path):
@@ -286,7 +286,7 @@ def test_a_score_that_is_no_number_is_reported(classifier, run, topics, monkeypa
 
     broken = CrossEncoder.values
     monkeypatch.setattr(CrossEncoder, "values", lambda self, batch: broken(self, batch) * np.nan)
-    with pytest.raises(IncompleteError, match=r"shard 0 \(1, 2, 3\): .*finite number"):
+    with pytest.raises(IncompleteError, match=r"chunk 0 \(1, 2, 3\): .*finite number"):
         rerank(run, topics, KNOWN, open_reranker(str(classifier)))
 
 

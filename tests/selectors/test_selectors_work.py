@@ -1,7 +1,6 @@
 """Selection in shards: what workers get, and questions from files, from several, and from pipes."""
 
 import os
-import pickle
 import threading
 from pathlib import Path
 
@@ -17,19 +16,6 @@ from adducir.selectors.work import SelectionWork, selected_by_shards
 
 def work_of(*paths):
     return SelectionWork(None, questions_in(paths), BM25Selection(analysis="split"), size=2)
-
-
-def test_a_worker_gets_paths_and_no_question(tmp_path):
-    sizes = []
-    for count in (5, 50):
-        path = tmp_path / f"{count:02}.jsonl"
-        write_questions(some_questions(count), path)
-        work = work_of(path)
-        sizes.append(len(pickle.dumps(work)))
-        with selected_by_shards(pickle.loads(pickle.dumps(work))) as chosen:
-            names = [one.id for one in chosen]
-        assert names == [question.id for question in some_questions(count)]
-    assert sizes[0] == sizes[1] < 2000
 
 
 def test_a_question_of_two_files_is_refused(tmp_path):
