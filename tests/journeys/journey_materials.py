@@ -1,5 +1,6 @@
 """Tiny models with real architectures and random weights, made with transformers alone."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def models(folder: Path) -> None:
     _bert(place / "classifier", "BertForSequenceClassification", sharper=10)
     _colbert(place / "bert", place / "colbert")
     _t5(place / "t5")
+    _t5(place / "lit5", ["FiD"])
     _bart(place / "bart")
 
 
@@ -106,7 +108,7 @@ def _colbert(encoder: Path, folder: Path) -> None:
     path.write_text(text)
 
 
-def _t5(folder: Path) -> None:
+def _t5(folder: Path, architectures: list[str] | None = None) -> None:
     import torch
     import transformers
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -138,6 +140,9 @@ def _t5(folder: Path) -> None:
         initializer_factor=3.0,
     )
     _save(transformers.T5ForConditionalGeneration(config), folder, 10)
+    if architectures:
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"architectures": architectures}))
 
 
 def _bart(folder: Path) -> None:

@@ -10,21 +10,17 @@ import pytest
 from journey_runner import HERE, all_journeys, read
 
 DOCS = HERE.parents[1] / "docs"
-PARTS = {
-    "--part", "--processes", "--prepared", "--mixed-devices", "--merge", "--keep-parts",
-}  # fmt: skip
 WITHOUT = {
-    **dict.fromkeys(PARTS, "is given up"),
-    **dict.fromkeys(("--rope", "--meta", "--measure"), "is given up"),
+    "--rope": "is given up",
     "--device": "decides where networks run; other devices are not at hand",
     "--batch-tokens": "moves no figure by more than its last digits",
     "--workers": "what is made does not depend on it",
     "--ray": "needs a cluster",
+    "--slurm": "needs a cluster",
     "--threads": "no figure depends on it",
     "--force": "the same for all commands: index has it",
     "--rebuild": "the same for all commands: index has it",
 }
-GIVEN_UP = {"finish", "prepare", "convert"}
 OPTIONS_WITHOUT = {
     ("reproduce", "--critical-difference"): "two systems have no diagram",
     ("agreement", "--critical-difference"): "there are no tests of all pairs",
@@ -65,7 +61,7 @@ def test_every_command_has_a_journey() -> None:
     )
     listed = set(re.findall(r"^│ ([a-z][a-z-]+) {2,}", done.stdout, re.M))
     assert len(listed) > 15, done.stdout
-    assert listed | set(documented()) <= set(typed()) | GIVEN_UP | {"corpora", "deepct", "proxy"}
+    assert listed | set(documented()) <= set(typed()) | {"corpora", "deepct", "proxy"}
 
 
 def test_every_documented_option_has_a_journey() -> None:
@@ -74,8 +70,7 @@ def test_every_documented_option_has_a_journey() -> None:
         f"{command} {min(names, key=len)}"
         for command, options in documented().items()
         for names in options
-        if command not in GIVEN_UP
-        and not names & journeys.get(command, set())
+        if not names & journeys.get(command, set())
         and not names & set(WITHOUT)
         and not any((command, name) in OPTIONS_WITHOUT for name in names)
     ]
@@ -86,7 +81,6 @@ def test_no_reason_is_given_for_what_is_not_documented() -> None:
     options = documented()
     known = {name for rows in options.values() for names in rows for name in names}
     assert set(WITHOUT) <= known
-    assert set(GIVEN_UP) <= set(options)
     assert not [pair for pair in OPTIONS_WITHOUT if {pair[1]} & typed().get(pair[0], set())]
 
 
