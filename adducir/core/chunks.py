@@ -156,7 +156,7 @@ class Chunking:
     keep: bool = False
 
     @contextmanager
-    def folder(self, work: Work, **more: Any) -> Iterator[Path]:
+    def folder(self, work: Work, progress: Progress = SILENT, **more: Any) -> Iterator[Path]:
         """Where chunks of some work are kept; locked, where they are removed at the end.
 
         Args:
@@ -168,7 +168,7 @@ class Chunking:
             return
         work.check()
         key = fingerprint([work.identity(), work.size, more])
-        with nullcontext() if self.keep else locked(self.output):
+        with nullcontext() if self.keep else locked(self.output, progress):
             yield parts_folder(self.output, key)
             if not self.keep:
                 remove_parts(self.output)
@@ -176,7 +176,7 @@ class Chunking:
     @contextmanager
     def made(self, work: Work, progress: Progress = SILENT) -> Iterator[Made]:
         """Make the chunks of some work; see :func:`make_chunks`."""
-        with self.folder(work) as folder:
+        with self.folder(work, progress) as folder:
             yield make_chunks(work, folder, self.execution, progress)
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
 from adducir.core.executors import Processes
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import Silent
@@ -59,7 +59,7 @@ def make_steps(
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     group = running.pop(future)
-                    for note in _result(future):
+                    for note in _result(future, running):
                         progress.note(note)
                     progress.advance(len(group))
                     undone.difference_update(group)
@@ -80,9 +80,13 @@ def _is_ready(group: Sequence[Step], undone: set[Step]) -> bool:
     return not before & undone
 
 
-def _result(future: "Future[list[str]]") -> list[str]:
+def _result(future: "Future[list[str]]", others: Iterable["Future[list[str]]"]) -> list[str]:
+    """What a process reports; when a step failed, the others are made to their end first."""
     try:
         return future.result()
+    except AdducirError:
+        wait(others)
+        raise
     except BrokenExecutor as error:
         raise MachineError(
             "a process that made a step was killed; the memory may not be enough for so many.",

@@ -184,7 +184,7 @@ def reorder(
     size = 1 if reranker.is_listwise else max(1, PAIRS // int(sizes.max(initial=1)))
     work = RerankingWork(reranker, topics, texts, size, threads=threads)
     kept = None if cache is None else ScoreCache(cache, score_identity(reranker), progress)
-    with chunking.folder(work, is_cached=kept is not None) as folder:
+    with chunking.folder(work, progress, is_cached=kept is not None) as folder:
         if kept is not None:
             # What is known when the first chunk is made is what all workers know.
             if not (folder / _KNOWN).is_file():
