@@ -383,18 +383,14 @@ def _make(
     try:
         with explaining_writes(folder):
             builder.make(items, hidden)
-            content = file_digest(hidden)
-            chunk = Chunk(
-                number,
-                digest,
-                f"{number:06d}-{content[:16]}",
-                content,
-                builder.device,
-                round(time.monotonic() - began, 3),
-            )
-            _publish(hidden, folder / chunk.file)
+            content, seconds = file_digest(hidden), round(time.monotonic() - began, 3)
+            name = f"{number:06d}-{content[:16]}"
+            chunk = Chunk(number, digest, name, content, builder.device, seconds)
+            sync(hidden)
+            hidden.replace(folder / chunk.file)
             hidden.write_text(json.dumps(asdict(chunk)), encoding="ascii")
-            _publish(hidden, folder / f"{number:06d}.json")
+            sync(hidden)
+            hidden.replace(folder / f"{number:06d}.json")
     except Exception as error:
         if not isinstance(error, AdducirError):
             _builders.clear()  # a GPU's context may fail for every other chunk, too
@@ -403,11 +399,6 @@ def _make(
     finally:
         hidden.unlink(missing_ok=True)
     return chunk
-
-
-def _publish(hidden: Path, target: Path) -> None:
-    sync(hidden)
-    hidden.replace(target)
 
 
 def _ends_all(error: BaseException) -> bool:
