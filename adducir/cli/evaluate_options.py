@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import adducir
 from adducir.cli import options
 from adducir.cli.choices import kind_of
-from adducir.cli.effects import Effect, Values, with_any
+from adducir.cli.effects import Effect, Values
 from adducir.cli.options import format_of, listed
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
@@ -188,16 +188,6 @@ class Testing:
 class Further:
     """What the footer says on request."""
 
-    rope: Annotated[
-        float | None,
-        option(
-            "State in the footer how probably each difference to the baseline lies below, within "
-            "and above plus or minus this bound (Bayesian t-test).",
-            metavar="BOUND",
-            panel=TESTING,
-        ),
-        with_any("baseline"),
-    ] = None
     topics_for: Annotated[
         float | None,
         option(

@@ -15,7 +15,7 @@ PARTS = {
 }  # fmt: skip
 WITHOUT = {
     **dict.fromkeys(PARTS, "is given up"),
-    **dict.fromkeys(("--rope", "--meta", "--measure"), "is given up"),
+    **dict.fromkeys(("--meta", "--measure"), "is given up"),
     "--device": "decides where networks run; other devices are not at hand",
     "--batch-tokens": "moves no figure by more than its last digits",
     "--workers": "what is made does not depend on it",

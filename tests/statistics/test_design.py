@@ -1,8 +1,7 @@
-"""Topic set size against statsmodels, and the Bayesian comparison against baycomp."""
+"""Topic set size against statsmodels."""
 
 import numpy as np
 import pytest
-from baycomp.single import Posterior
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
@@ -14,7 +13,6 @@ from adducir.statistics.power import (
     topics_needed_anova,
     topics_needed_interval,
 )
-from adducir.statistics.rope import rope
 
 
 @pytest.mark.parametrize(("difference", "alpha", "wanted"), [(0.05, 0.05, 0.8), (0.2, 0.01, 0.95)])
@@ -62,24 +60,3 @@ def test_sizes_that_cannot_be() -> None:
     ):
         with pytest.raises(UsageError):
             wrong()
-
-
-@pytest.mark.parametrize("region", [0.0, 0.01, 0.05])
-def test_rope_is_baycomp(region: float) -> None:
-    rng = np.random.default_rng(3)
-    first, second = rng.random(30), rng.random(30)
-    d = first - second
-    theirs = Posterior(d.mean(), d.var(ddof=1) / 30, 29, rope=region).probs()
-    found = rope(first, second, region)
-    if region:
-        assert tuple(found) == pytest.approx(theirs, abs=1e-12)
-    else:
-        assert (found.worse, found.better) == pytest.approx(theirs, abs=1e-12)
-    assert sum(found) == pytest.approx(1.0)
-
-
-def test_rope_refuses_what_has_no_posterior() -> None:
-    with pytest.raises(UsageError, match="no width"):
-        rope([0.1, 0.2], [0.2, 0.3], 0.1)
-    with pytest.raises(UsageError, match="from 0 up"):
-        rope([0.1, 0.2], [0.2, 0.4], -0.1)

@@ -15,7 +15,7 @@ from adducir.core.errors import UsageError
 from adducir.statistics.anova import Anova, two_way_anova
 from adducir.statistics.choices import CorrectionName, FamilyName, SideName
 from adducir.statistics.comparison.lineup import Lineup
-from adducir.statistics.comparison.notes import designs, posteriors
+from adducir.statistics.comparison.notes import designs
 from adducir.statistics.comparison.results import (
     Cell,
     Comparison,
@@ -90,7 +90,6 @@ class Comparing:
             missing=self.lineup.missing,
             p_best=p_best,
             runs={name: len(runs) for name, runs in self.lineup.runs.items()},
-            posteriors=posteriors(self.lineup, settings),
             designs=designs(self.lineup, settings),
             analyses=self._analyses(),
         )

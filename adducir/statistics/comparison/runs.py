@@ -21,7 +21,6 @@ def refused_for_runs(
     equivalence_test: EquivalenceTestName,
     interval: IntervalName,
     best: BestName,
-    rope: float | None,
     topics_for: float | None,
 ) -> dict[str, str]:
     """What is asked for and there is not for systems with several runs, and why, by parameter."""
@@ -38,7 +37,6 @@ def refused_for_runs(
             "it bounds what topics alone may hide",
             equivalence is not None and equivalence_test == "exact",
         ),
-        "rope": ("posterior of differences", "its model is of topics alone", rope is not None),
         "topics_for": (
             "topic set size design",
             "it counts topics alone",
