@@ -225,8 +225,8 @@ class Printing:
     critical_difference: Annotated[
         CriticalDifference,
         option(
-            "Critical-difference diagrams in the HTML report: mean ranks, joined by Nemenyi's test "
-            "after Friedman's, or by the tests of all pairs.",
+            "Critical-difference diagrams in the HTML report: mean ranks, joined by the tests of "
+            "all pairs.",
             panel=LOOK,
         ),
         IN_HTML,
