@@ -93,8 +93,7 @@ def _same(found: "dict[str, Reproduced]", original: "Scores") -> Iterator[str]:
     if same:
         yield (
             f"All {len(original.qids):,} topics have the same values in both: {', '.join(same)}. "
-            "Where equivalence is not shown nevertheless, these are too few topics to exclude that "
-            "others would differ."
+            "Equivalence is not tested where so few topics differ."
         )
 
 

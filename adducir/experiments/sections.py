@@ -142,8 +142,6 @@ def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
     refused = refused_for_runs(
         test=test,
         correction=correction,
-        equivalence=comparison.equivalence,
-        equivalence_test=comparison.equivalence_test,
         interval=comparison.interval,
         best=comparison.best,
         topics_for=comparison.topics_for,

@@ -150,7 +150,7 @@ def test_the_set_of_the_best_presets_and_non_inferiority_reach_the_tests(folder,
     table = as_json(
         capsys,
         *[*runs, "--baseline", "a", "--preset", "wilcoxon-bh", "--best", "set", "--seed", "3"],
-        *["--equivalence", "0.2", "--equivalence-test", "exact", "--non-inferiority"],
+        *["--equivalence", "0.2", "--equivalence-test", "t", "--non-inferiority"],
     )
     settings = table["facts"]["topic_sets"][0]["settings"]
     expected = {
@@ -158,7 +158,7 @@ def test_the_set_of_the_best_presets_and_non_inferiority_reach_the_tests(folder,
         "correction": "bh",
         "best": "set",
         "seed": 3,
-        "equivalence_test": "exact",
+        "equivalence_test": "t",
         "non_inferiority": True,
     }
     assert {name: settings[name] for name in expected} == expected

@@ -192,7 +192,7 @@ def test_identical_systems_never_bring_nan_into_a_family(systems: list[Given]) -
         everything = [c.test.p_corrected for c in found.cells.values() if c.test]
         assert np.isfinite(everything).all()
         assert found.cell("qld", "AP").test.p == alone.cell("qld", "AP").test.p
-    assert compare([systems[0], twin], equivalence=0.1).cell("twin", "AP").equivalent is True
+    assert compare([systems[0], twin], equivalence=0.1).cell("twin", "AP").equivalent is False
 
 
 def test_equal_means_are_all_best_and_the_first_is_the_reference(systems: list[Given]) -> None:
@@ -201,7 +201,7 @@ def test_equal_means_are_all_best_and_the_first_is_the_reference(systems: list[G
     assert found.cell("twin", "AP").best
     assert found.cell("bm25+rm3", "AP").best
     assert found.best("AP") == "bm25+rm3"
-    assert found.cell("twin", "AP").equivalence.tost.p == pytest.approx(0.9**TOPICS)
+    assert found.cell("twin", "AP").equivalence.tost.method == "refused"
 
 
 def test_a_constant_difference_is_named_in_the_footer(systems: list[Given]) -> None:

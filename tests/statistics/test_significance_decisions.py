@@ -91,12 +91,10 @@ def test_equivalent_exactly_where_the_narrow_interval_lies_in_the_band(d, delta,
 def test_tost_without_variance() -> None:
     a = np.linspace(0.1, 0.8, 9)
     assert tost(a, a, 0.1).degenerate
-    for test in ("t", "hall", "exact"):
-        assert tost(a, a, 0.1, test=test).p == pytest.approx(0.9**9)  # 0.39, and not 0
-        assert tost(a + 0.05, a, 0.1, test=test).p > 0.39
-        assert tost(a + 0.1, a, 0.1, test=test).p > 0.9  # the edge belongs to the null hypothesis
-        assert tost(a - 0.1, a, 0.1, test=test).p > 0.9
-        assert tost(a + 0.2, a, 0.1, test=test).p == 1.0
+    for test in ("t", "hall"):
+        for shift in (0.0, 0.05, 0.2):
+            found = tost(a + shift, a, 0.1, test=test)
+            assert (found.p, found.method) == (1.0, "refused")
 
 
 def test_significant_and_equivalent_can_both_hold_and_neither() -> None:

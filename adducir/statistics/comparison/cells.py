@@ -29,7 +29,7 @@ from adducir.statistics.corrections import checked_family, correct
 from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.differences import FloatArray, scores_array
 from adducir.statistics.effects import Effect, effect_rows
-from adducir.statistics.equivalence import tost_rows, within_unit
+from adducir.statistics.equivalence import tost_rows
 from adducir.statistics.equivalence_of_runs import tost_of_runs
 from adducir.statistics.intervals import bca_rows
 from adducir.statistics.outcome import TestResult
@@ -185,8 +185,7 @@ class Comparing:
             ]
         else:
             second = values[[target] * len(others)]
-            unit = within_unit(values)
-            tosts = tost_rows(values[others], second, delta, test=how, side=side, unit=unit)
+            tosts = tost_rows(values[others], second, delta, test=how, side=side)
         return [
             EquivalenceTest(names[system], names[target], measure, tost, tost.p, False)
             for system, tost in zip(others, tosts, strict=True)

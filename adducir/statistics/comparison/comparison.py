@@ -96,7 +96,7 @@ def compare(
             with the best mean (the first given among equals), or a system's name.
         equivalence_correction: Correction of the equivalence tests; None: ``correction``, or
             ``holm`` where that is of tests of difference only.
-        equivalence_test: ``hall``, ``t`` or ``exact``: see :mod:`adducir.statistics.equivalence`.
+        equivalence_test: ``hall`` or ``t``: see :mod:`adducir.statistics.equivalence`.
         non_inferiority: Test only that a system is not worse by ``equivalence`` or more.
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
@@ -126,8 +126,6 @@ def compare(
         refused = refused_for_runs(
             test=test,
             correction=correction,
-            equivalence=equivalence,
-            equivalence_test=equivalence_test,
             interval=interval,
             best=best,
             topics_for=topics_for,

@@ -280,11 +280,6 @@ class Comparison:
                     "equivalent": cell.equivalent,
                 }
 
-    def equivalences(self, method: str) -> tuple[EquivalenceTest, ...]:
-        """The equivalence tests whose p was computed in this way (``exact``, ``refused``)."""
-        tests = (cell.equivalence for cell in self.cells.values())
-        return tuple(one for one in tests if one and one.tost.method == method)
-
     def undecided(self, measure: Measure) -> bool:
         """Whether every system may be the best on a measure: its set says nothing."""
         found = self.p_best.get(measure)

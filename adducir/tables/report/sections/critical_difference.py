@@ -1,8 +1,8 @@
 """Critical-difference diagrams (Demšar, JMLR 2006): mean ranks, and bars over what does not differ.
 
 Drawn on request, with the tests of all pairs of :mod:`~adducir.tables.report.pairwise`. Two systems
-are under one bar if, and only if, they do not differ significantly: also where the tests join systems round one that differs from them,
-which the bar then passes without a dot, or thinly.
+are under one bar if, and only if, they do not differ significantly: also where the tests join
+systems round one that differs from them, which the bar then passes without a dot, or thinly.
 """
 
 from collections.abc import Sequence
