@@ -64,9 +64,7 @@ PERMUTED = Effect(
 )
 DRAWN = Effect(
     "where --best, --test and --correction draw nothing",
-    lambda values: (
-        values.get("test") == "bootstrap" or PERMUTED.holds(values) or values.get("best") == "set"
-    ),
+    lambda values: PERMUTED.holds(values) or values.get("best") == "set",
 )
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"

@@ -213,7 +213,7 @@ _UNTESTED = "without --baseline or --family pairs"
             "--seed means nothing where --best, --test and --correction draw nothing.",
         ),
         (
-            ["--baseline", "a", "--test", "bootstrap", "--permutations", "9"],
+            ["--baseline", "a", "--test", "sign", "--permutations", "9"],
             "--permutations means nothing without --test randomisation, --correction maxt or "
             "tukey-randomised.",
         ),

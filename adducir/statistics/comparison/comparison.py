@@ -100,12 +100,12 @@ def compare(
         non_inferiority: Test only that a system is not worse by ``equivalence`` or more.
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
-        interval: ``t``, or ``bootstrap`` (BCa).
+        interval: ``t``, or ``bootstrap`` (BCa, by scipy).
         best: ``set``: mark as well all systems that may be the best (see
             :mod:`adducir.statistics.ranking`), beside those with the best mean.
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test and of ``maxt``.
-        samples: Samples of the bootstrap test, the bootstrap interval and the set.
+        samples: Samples of the bootstrap interval and of the set.
         topics_for: A true difference, for the number of topics that it takes to find it.
         descriptive: Measures to show without test; None: those whose kind says that
             they rate no system.
