@@ -24,7 +24,7 @@ from adducir.tables.report.sections import critical_difference, pairs, ranks
 from adducir.tables.report.sections.agreement import tau
 from adducir.tables.report.sections.boxes import five_numbers
 from adducir.tables.report.sections.compare import section as compare_section
-from adducir.tables.report.sections.contrast import overlap, tau_ap
+from adducir.tables.report.sections.contrast import overlap
 from adducir.tables.report.sections.costs import aligned, names_apart, pareto
 from adducir.tables.report.sections.critical_difference import Diagram, lanes_of, runs
 from adducir.tables.report.sections.diff import judgement, moves
@@ -239,16 +239,11 @@ def test_moves_and_judgements() -> None:
     assert [judgement(grade)[0] for grade in (None, 0, -2, 3)] == ["U", "N", "N", "R3"]
 
 
-def test_overlap_and_tau_ap_by_hand() -> None:
+def test_overlap_by_hand() -> None:
     assert overlap([1, 2, 3], [1, 2, 3], 3) == pytest.approx(1)
     assert overlap([1, 2], [3, 4], 2) == 0
     # Shared so far: 0 of 1, 2 of 2; weights 1 and .9.
     assert overlap([1, 2], [2, 1], 2) == pytest.approx(0.9 / 1.9)
-    assert tau_ap([1, 2, 3], [1, 2, 3]) == 1
-    assert tau_ap([1, 2, 3], [3, 2, 1]) == -1
-    # In the order 2, 1, 3: above 1 stands 0 of 1 rightly, above 3 both.
-    assert tau_ap([1, 2, 3], [2, 1, 9, 3]) == pytest.approx(2 / 2 * (0 + 1) - 1)
-    assert np.isnan(tau_ap([1], [1, 2]))
 
 
 def test_of_many_topics_the_hardest_and_the_most_diverse_are_drawn() -> None:
