@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from adducir.cli.app import main
 from adducir.core.errors import UsageError
+from adducir.statistics.anova import two_way_anova
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.notes import powered_notes
 from adducir.statistics.comparison.statements import statements
-from adducir.statistics.power import score_variance, topics_needed
+from adducir.statistics.power import topics_needed
 from adducir.statistics.prediction_powered import powered_mean
 
 RNG = np.random.default_rng(5)
@@ -38,7 +39,7 @@ def test_topics_are_those_of_the_design() -> None:
     scores = many(12)
     *_, found = statements(compare(scores, topics_for=0.1))
     for column, measure in enumerate(("AP", "P@5")):
-        variance = score_variance([one.values[:, column] for one in scores])
+        variance = two_way_anova([one.values[:, column] for one in scores]).error
         assert f"{measure} {topics_needed(0.1, (2 * variance) ** 0.5):,}" in found
     with pytest.raises(UsageError, match="must lie above 0"):
         compare(scores, topics_for=0.0)

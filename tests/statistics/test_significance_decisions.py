@@ -6,14 +6,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
 from adducir.core.errors import UsageError
 from adducir.statistics.corrections import correct
 from adducir.statistics.effects import effect, effect_rows, hedges_factor
 from adducir.statistics.equivalence import tost
-from adducir.statistics.power import detectable, power
 
 ps = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.05, 1.0])), max_size=30)
 
@@ -152,22 +150,3 @@ def test_options_out_of_range_are_refused() -> None:
         effect([0.1, 0.2], [0.3, 0.3], level=95)
     with pytest.raises(UsageError, match="tie"):
         effect([0.1, 0.2], [0.3, 0.3], tie=-1)
-
-
-@pytest.mark.parametrize(("n", "alpha"), [(5, 0.05), (50, 0.05), (250, 0.01)])
-def test_power_and_detectable_difference_are_statsmodels(n: int, alpha: float) -> None:
-    theirs = TTestPower()
-    expected = theirs.power(0.4, n, alpha, alternative="two-sided")
-    assert power(0.08, 0.2, n, alpha=alpha) == pytest.approx(expected, rel=1e-6)
-    smallest = theirs.solve_power(None, n, alpha, 0.8, alternative="two-sided")
-    assert detectable(0.2, n, alpha=alpha) == pytest.approx(0.2 * smallest, rel=1e-5)
-    assert power(detectable(0.2, n, alpha=alpha), 0.2, n, alpha=alpha) == pytest.approx(0.8)
-
-
-def test_power_refuses_nonsense() -> None:
-    assert detectable(0.0, 50) == 0.0
-    for wrong in ({"n": 1}, {"alpha": 1.0}, {"power_wanted": 0.01}):
-        with pytest.raises(UsageError):
-            detectable(0.2, **{"n": 50, **wrong})
-    with pytest.raises(UsageError):
-        power(0.1, 0.0, 50)

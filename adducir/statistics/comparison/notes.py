@@ -6,10 +6,11 @@ from math import sqrt
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.statistics.anova import two_way_anova
 from adducir.statistics.comparison.lineup import Lineup, SystemScores, line_up
 from adducir.statistics.comparison.results import Comparison, Measure, Settings
 from adducir.statistics.differences import FloatArray
-from adducir.statistics.power import score_variance, topics_needed
+from adducir.statistics.power import topics_needed
 from adducir.statistics.prediction_powered import powered_mean
 
 POWER = 0.8
@@ -30,7 +31,7 @@ def designs(lineup: Lineup, settings: Settings) -> dict[Measure, int | str]:
     values, found = _values(lineup), dict[Measure, int | str]()
     for measure in _measures(lineup.measures, settings):
         try:
-            variance = score_variance([values[system, measure] for system in lineup.systems])
+            variance = two_way_anova([values[one, measure] for one in lineup.systems]).error
             found[measure] = topics_needed(
                 settings.topics_for,
                 sqrt(2 * variance),
