@@ -60,8 +60,7 @@ class Testing(opts.Testing):
     equivalence_test: Annotated[
         EquivalenceTestName | None,
         option(
-            "How equivalence is tested: t-tests adjusted for skewness, t-tests, or the exact test "
-            "of scores from 0 to 1.",
+            "How equivalence is tested: t-tests adjusted for skewness, or t-tests.",
             shown="hall",
             panel=opts.TESTING,
         ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import adducir
 from adducir.cli import options
 from adducir.cli.choices import kind_of
-from adducir.cli.effects import Effect, Values, with_any
+from adducir.cli.effects import Effect, Values
 from adducir.cli.options import format_of, listed
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
@@ -64,9 +64,7 @@ PERMUTED = Effect(
 )
 DRAWN = Effect(
     "where --best, --test and --correction draw nothing",
-    lambda values: (
-        values.get("test") == "bootstrap" or PERMUTED.holds(values) or values.get("best") == "set"
-    ),
+    lambda values: PERMUTED.holds(values) or values.get("best") == "set",
 )
 NOT_IN_CSV = Effect(
     "in CSV, which holds everything unrounded", lambda v: requested_format(v) != "csv"
@@ -188,16 +186,6 @@ class Testing:
 class Further:
     """What the footer says on request."""
 
-    rope: Annotated[
-        float | None,
-        option(
-            "State in the footer how probably each difference to the baseline lies below, within "
-            "and above plus or minus this bound (Bayesian t-test).",
-            metavar="BOUND",
-            panel=TESTING,
-        ),
-        with_any("baseline"),
-    ] = None
     topics_for: Annotated[
         float | None,
         option(
@@ -235,8 +223,8 @@ class Printing:
     critical_difference: Annotated[
         CriticalDifference,
         option(
-            "Critical-difference diagrams in the HTML report: mean ranks, joined by Nemenyi's test "
-            "after Friedman's, or by the tests of all pairs.",
+            "Critical-difference diagrams in the HTML report: mean ranks, joined by the tests of "
+            "all pairs.",
             panel=LOOK,
         ),
         IN_HTML,

@@ -54,8 +54,8 @@ def reproduce(
 ) -> None:
     """Compare a reproduction with the original: order, effectiveness, effect, equivalence.
 
-    Kendall's tau union, rank-biased overlap, root mean square error; with the baselines of both
-    experiments the effect ratio and the delta relative improvement.
+    Rank-biased overlap, root mean square error; with the baselines of both experiments the effect
+    ratio and the delta relative improvement.
     """
     from adducir.corpora.qrels import load_qrels
     from adducir.evaluation.evaluator import Evaluator
@@ -83,8 +83,8 @@ def reproduce(
 
 def _ordered(found: "Orders") -> Iterator[str]:
     yield (
-        f"Order of documents (first {found.depth:,}, {found.topics:,} topics): Kendall's tau union "
-        f"{found.tau:.3f}, rank-biased overlap {found.overlap:.3f} (p = {found.p:g})."
+        f"Order of documents (first {found.depth:,}, {found.topics:,} topics): rank-biased overlap "
+        f"{found.overlap:.3f} (p = {found.p:g})."
     )
 
 
@@ -93,8 +93,7 @@ def _same(found: "dict[str, Reproduced]", original: "Scores") -> Iterator[str]:
     if same:
         yield (
             f"All {len(original.qids):,} topics have the same values in both: {', '.join(same)}. "
-            "Where equivalence is not shown nevertheless, these are too few topics to exclude that "
-            "others would differ."
+            "Equivalence is not tested where so few topics differ."
         )
 
 

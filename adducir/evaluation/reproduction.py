@@ -1,17 +1,15 @@
 """How well one experiment reproduces another (Breuer et al., SIGIR 2020).
 
-* **Order of documents**: Kendall's tau union, tau between the two rankings written as positions in
-  the sorted union of their documents; rank-biased overlap (Webber, Moffat and Zobel 2010) up to a
-  depth, divided by the sum of its weights, so that equal rankings that reach the depth have 1.
-  Shorter ones have less: with p = .8 .998 for 20 documents, .86 for 5.
+* **Order of documents**: rank-biased overlap (Webber, Moffat and Zobel 2010) up to a depth, divided
+  by the sum of its weights, so that equal rankings that reach the depth have 1. Shorter ones have
+  less: with p = .8 .998 for 20 documents, .86 for 5.
 * **Effectiveness**: root mean square error of the values per topic.
 * **Overall effect**, where a baseline was run in both experiments: the effect ratio, mean
   improvement over the baseline there divided by that in the original (1: the same effect), and the
   delta relative improvement, relative improvement in the original less that in the reproduction
   (0: the same).
 
-All equal ``repro_eval``. Where two rankings have different lengths tau, which needs equal ones,
-is of as many documents as the shorter one has.
+All equal ``repro_eval``.
 """
 
 from dataclasses import dataclass
@@ -29,14 +27,12 @@ class Orders:
     """How alike the rankings of two runs are.
 
     Attributes:
-        tau: Kendall's tau union, mean over the topics that both have.
-        overlap: Rank-biased overlap, likewise.
+        overlap: Rank-biased overlap, mean over the topics that both have.
         topics: How many topics these are.
         depth: Documents of a topic that were compared.
         p: Persistence of the overlap.
     """
 
-    tau: float
     overlap: float
     topics: int
     depth: int
@@ -57,18 +53,6 @@ class Reproduced:
     rmse: float
     effect_ratio: float | None = None
     delta_improvement: float | None = None
-
-
-def kendall_tau_union(original: list[str], reproduced: list[str]) -> float:
-    """Kendall's tau union of two rankings of one topic; NaN with fewer than two documents."""
-    from scipy.stats import kendalltau
-
-    union = {docno: place for place, docno in enumerate(sorted({*original, *reproduced}))}
-    length = min(len(original), len(reproduced))
-    if length < 2:
-        return nan
-    first, second = ([union[one] for one in side[:length]] for side in (original, reproduced))
-    return float(kendalltau(first, second).statistic)
 
 
 def rank_biased_overlap(
@@ -101,11 +85,8 @@ def compare_orders(original: Run, reproduced: Run, *, depth: int = 1000, p: floa
     common = [qid for qid in first if qid in second]
     if not common:
         raise InputError("the two runs have no topic in common.", path=reproduced.path)
-    taus = [kendall_tau_union(first[qid], second[qid]) for qid in common]
-    known = [tau for tau in taus if not np.isnan(tau)]
     overlaps = [rank_biased_overlap(first[q], second[q], p=p, depth=depth) for q in common]
-    tau = float(np.mean(known)) if known else nan
-    return Orders(tau, float(np.mean(overlaps)), len(common), depth, p)
+    return Orders(float(np.mean(overlaps)), len(common), depth, p)
 
 
 def compare_effects(

@@ -7,7 +7,7 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.unjudged import Bounds, bound_statements, bounds_of, deepest
+from adducir.evaluation.unjudged import Bounds, bound_statements, bounds_of
 from adducir.statistics.comparison.notes import powered_notes
 
 if TYPE_CHECKING:
@@ -36,9 +36,7 @@ class RunNotes:
         judge: str = "",
     ) -> None:
         self.qrels, self.measures, self.model, self.judge = qrels, measures, model, judge
-        self._depth = max(1, deepest(measures))
         self._unjudged = unjudged
-        self._runs: dict[str, Run] = {}
         self._bounds: dict[str, dict[str, Bounds]] = {}
         self._guessed: list[Scores] = []
 
@@ -54,7 +52,6 @@ class RunNotes:
         if self.model is not None:
             self._guessed.append(self.model.score(run, system=system))
         if self._unjudged:
-            self._runs[system] = run.top(self._depth)
             self._bounds[system] = bounds_of(run, self.qrels, self.measures)
         return self._bounds.get(system, {})
 
@@ -77,9 +74,8 @@ class RunNotes:
         names = names or {}
         found = []
         if self._unjudged:
-            runs = {names.get(name, name): run for name, run in self._runs.items()}
             bounds = {names.get(name, name): one for name, one in self._bounds.items()}
-            found += bound_statements(runs, self.qrels, self.measures, bounds)
+            found += bound_statements(self.measures, bounds)
         if self.model is not None:
             found += powered_notes(comparison, scores, self._guessed, self.judge, names)
         return found

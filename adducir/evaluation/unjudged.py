@@ -12,9 +12,6 @@ score (:func:`bounds`):
   add (Moffat and Zobel 2008).
 
 Documents that a ranking does not hold are not part of a completion: they are the same for all.
-
-:func:`bootstrapped` estimates the score in place of bounding it (Froebe, Gienapp, Potthast and
-Hagen 2023): unjudged documents get grades drawn from the judged ones of the ranking's topic.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -145,63 +142,6 @@ def _work(kind: Bounded, options: Mapping[str, Any], known: float, top: int) -> 
     return _A_TOPIC + tried * (k + beside) if tried <= _MOST else inf
 
 
-def bootstrapped(
-    run: Run, qrels: Qrels, *, k: int = 10, samples: int = 1_000, level: float = 0.95, seed: int = 0
-) -> Bounds:
-    """nDCG@k with grades drawn for unjudged documents: its mean, and percentiles, for each topic.
-
-    Grades are drawn from those of the judged documents among the topic's first k, or from all its
-    judgements where none of these is judged.
-
-    Args:
-        run: The run.
-        qrels: The judgements.
-        k: Cutoff.
-        samples: Draws of a topic.
-        level: Share of the draws that lie from ``low`` to ``high``; ``value`` is their mean.
-        seed: Seed of the draws.
-
-    Raises:
-        UsageError: A number out of range.
-    """
-    if k < 1 or samples < 1 or not 0 < level < 1:
-        raise UsageError("k and samples must be at least 1, and the level between 0 and 1.")
-    rows = []
-    for values, holes in _drawn(run, qrels, k, samples, seed):
-        low, high = _percentiles(values, level)
-        rows.append((low, float(values.mean()), high, holes))
-    return _collected(run, qrels, rows)
-
-
-def bootstrapped_mean(
-    run: Run, qrels: Qrels, *, k: int = 10, samples: int = 1_000, level: float = 0.95, seed: int = 0
-) -> tuple[float, float, float]:
-    """The lower end, the mean and the upper end of :func:`bootstrapped` nDCG@k over all topics.
-
-    The interval is of what is not judged alone: topics are taken as they are.
-    """
-    drawn = [values for values, _ in _drawn(run, qrels, k, samples, seed)]
-    means = np.mean(drawn, axis=0)
-    low, high = _percentiles(means, level)
-    return low, float(means.mean()), high
-
-
-def _drawn(run: Run, qrels: Qrels, k: int, samples: int, seed: int) -> Iterator[tuple[Floats, int]]:
-    """For each topic (samples,) nDCG@k with grades drawn, and how many were drawn each time."""
-    generator = np.random.Generator(np.random.PCG64(seed))
-    for seen, judged, _ in _topics(run, qrels, k):
-        holes = np.flatnonzero(seen == UNJUDGED)
-        known = seen[seen != UNJUDGED]
-        prior = known if known.size else judged
-        drawn = generator.choice(prior, size=(samples, holes.size))
-        yield _completed(seen, judged, holes, drawn, k, _ndcg), holes.size
-
-
-def _percentiles(values: Floats, level: float) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
 def _collected(run: Run, qrels: Qrels, rows: Sequence[tuple[float, float, float, int]]) -> Bounds:
     """The bounds from each topic's least, own and greatest value and its unjudged documents."""
     low, value, high, unjudged = (np.array(column) for column in zip(*rows, strict=True))
@@ -291,18 +231,11 @@ def _rbp(seen: Grades, p: float) -> tuple[float, float, float, int]:
 
 
 def bound_statements(
-    runs: Mapping[str, Run],
-    qrels: Qrels,
-    measures: Sequence[Measure],
-    found: Mapping[str, Mapping[str, Bounds]],
+    measures: Sequence[Measure], found: Mapping[str, Mapping[str, Bounds]]
 ) -> list[str]:
     """For each measure that has bounds, those of every system, and which orders they leave sure.
 
-    For nDCG the :func:`bootstrapped_mean` of every system besides.
-
     Args:
-        runs: The run of each system.
-        qrels: The judgements.
         measures: Those of nDCG@k, AP@k and RBP are taken; others are ignored.
         found: The :func:`bounds_of` each system's run, in the order in which they are listed.
 
@@ -311,10 +244,8 @@ def bound_statements(
     """
     sentences = []
     for measure in measures:
-        known = _bounded(measure)
-        if known is None:
+        if _bounded(measure) is None:
             continue
-        kind, options = known
         own = {system: by_measure[str(measure)] for system, by_measure in found.items()}
         means = ((system, *one.means) for system, one in own.items())
         ranges = "; ".join(f"{system} {low:.3f} to {high:.3f}" for system, low, _, high in means)
@@ -324,26 +255,12 @@ def bound_statements(
             sure = ", ".join(f"{a} above {b}" for a, b in pairs) or "no two systems"
             sentence += f" Ordered whatever these grades are: {sure}."
         sentences.append(sentence)
-        if kind == "nDCG":
-            sentences.append(_estimated(measure, runs, qrels, options["k"]))
     if not sentences:
         raise UsageError(
             "none of the measures has bounds from unjudged documents.",
             hint="Take nDCG@10, AP@100 or RBP(p=0.8,rel=1).",
         )
     return sentences
-
-
-def _estimated(measure: Measure, runs: Mapping[str, Run], qrels: Qrels, k: int) -> str:
-    """The bootstrapped nDCG of every system, in words."""
-    means = []
-    for system, run in runs.items():
-        low, mean, high = bootstrapped_mean(run, qrels, k=k)
-        means.append(f"{system} {mean:.3f} [{low:.3f}, {high:.3f}]")
-    return (
-        f"{measure} with grades drawn for unjudged documents from the judged ones of the same "
-        f"ranking, mean and 95% of 1,000 draws: {'; '.join(means)}."
-    )
 
 
 def deepest(measures: Sequence[Measure]) -> int:

@@ -97,7 +97,6 @@ class ComparisonRecipe(Recipe):
     best: BestName = "mean"
     permutations: Natural = DEFAULT_PERMUTATIONS
     samples: Natural = DEFAULT_SAMPLES
-    rope: Annotated[float, Field(ge=0)] | None = None
     topics_for: Annotated[float, Field(gt=0)] | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
 
@@ -110,8 +109,6 @@ class ComparisonRecipe(Recipe):
         why = joint_error(correction, test, self.family)
         if why:
             raise ValueError(why)
-        if self.rope is not None and not self.baselines:
-            raise ValueError("`rope` means nothing without `baseline`")
         return self
 
     @property
@@ -145,11 +142,8 @@ def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
     refused = refused_for_runs(
         test=test,
         correction=correction,
-        equivalence=comparison.equivalence,
-        equivalence_test=comparison.equivalence_test,
         interval=comparison.interval,
         best=comparison.best,
-        rope=comparison.rope,
         topics_for=comparison.topics_for,
     )
     for key, what in refused.items():

@@ -30,7 +30,7 @@ FamilyName: TypeAlias = Literal["measure", "table", "pairs"]
 IntervalName: TypeAlias = Literal["t", "bootstrap"]
 PresetName: TypeAlias = Literal["t-holm", "t-maxt", "wilcoxon-bh", "tukey-randomised"]
 BestName: TypeAlias = Literal["mean", "set"]
-EquivalenceTestName: TypeAlias = Literal["hall", "t", "exact"]
+EquivalenceTestName: TypeAlias = Literal["hall", "t"]
 SideName: TypeAlias = Literal["both", "lower", "upper"]
 
 FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)

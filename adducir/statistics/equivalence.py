@@ -17,14 +17,10 @@ What the one-sided tests are:
 * ``hall``: the larger p of that and of the t-test on Hall's (1992) transformation, which takes the
   skewness of the differences out: sqrt(n) (w + g w^2 / 3 + g^2 w^3 / 27 + g / (6 n)) with w the
   mean in standard deviations (of n) and g their skewness.
-* ``exact``: the test of a bounded mean (:mod:`adducir.statistics.bounded`), for measures from 0 to
-  1. It assumes nothing of the differences and needs many topics: n topics with the same scores give
-  (1 - delta)^n, the chance of not seeing what happens on a share delta of all topics.
 
 Neither t-test knows what it has not seen. Where fewer than :data:`FEW` topics differ (few topics,
-saturated scores, measures of 0 and 1), ``hall`` gives the exact p; so does ``t`` where the
-differences do not vary at all, which has no t. A measure with other values than 0 to 1, or a delta
-of 1, has no such test: it is refused, with p = 1.
+saturated scores, measures of 0 and 1), ``hall`` is refused, with p = 1; so is ``t`` where the
+differences do not vary at all, which has no t.
 """
 
 from collections.abc import Callable
@@ -32,17 +28,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from adducir.core.errors import UsageError
-from adducir.statistics.bounded import mean_below
 from adducir.statistics.choices import EQUIVALENCE_TESTS, EquivalenceTestName, SideName
 from adducir.statistics.differences import FloatArray, constant_rows, paired_rows, tolerance
 
 FEW = 15
 """With fewer topics that differ, the t-tests are not relied on."""
 
-Method = Literal["t", "hall", "exact", "refused"]
+Method = Literal["t", "hall", "refused"]
 OneSided = Callable[[FloatArray, float], FloatArray]
 
 
@@ -83,7 +78,6 @@ def tost_rows(
     *,
     test: EquivalenceTestName = "hall",
     side: SideName = "both",
-    unit: bool | None = None,
 ) -> list[Equivalence]:
     """:func:`tost` for each row of two (K, T) arrays."""
     if not (np.isfinite(delta) and delta > 0):
@@ -94,17 +88,13 @@ def tost_rows(
     difference, noise = a - b, tolerance(a, b)
     constant = constant_rows(difference, noise)
     differing = (np.abs(difference) > noise[:, None]).sum(axis=1)
-    sparse = constant | ((differing < FEW) & (test == "hall")) | (test == "exact")
-    bounded = delta < 1.0 and (_within_unit(a, b) if unit is None else unit)
+    sparse = constant | ((differing < FEW) & (test == "hall"))
     sides = np.ones((2, len(difference)))
     if not sparse.all():
-        one_sided = {"t": _student, "hall": _hall}["t" if test == "t" else "hall"]
+        one_sided = {"t": _student, "hall": _hall}[test]
         some = difference[~sparse]
         sides[:, ~sparse] = one_sided(-some, delta), one_sided(some, delta)
-    for row in np.flatnonzero(sparse) if bounded else ():
-        sides[:, row] = [mean_below(sign * difference[row], delta, 1.0) for sign in (-1.0, 1.0)]
     chosen = {"both": sides.max(axis=0), "lower": sides[0], "upper": sides[1]}[side]
-    aside: Method = "exact" if bounded else "refused"
     return [
         Equivalence(
             p=float(chosen[k]),
@@ -114,28 +104,17 @@ def tost_rows(
             n=difference.shape[1],
             degenerate=bool(constant[k]),
             differing=int(differing[k]),
-            method=aside if sparse[k] else test,
+            method="refused" if sparse[k] else test,
         )
         for k in range(len(difference))
     ]
 
 
-def within_unit(scores: NDArray[np.float64]) -> bool:
-    """Whether all scores lie from 0 to 1, but for rounding."""
-    return bool(scores.min() >= -1e-9 and scores.max() <= 1 + 1e-9)
-
-
-def _within_unit(first: FloatArray, second: FloatArray) -> bool:
-    return within_unit(first) and within_unit(second)
-
-
 def _student(difference: FloatArray, delta: float) -> FloatArray:
     """(K,) p of H0: mean >= delta, by Student's t."""
-    from scipy.special import stdtr
+    from scipy.stats import ttest_1samp
 
-    topics = difference.shape[1]
-    error = difference.std(axis=1, ddof=1) / np.sqrt(topics)
-    return np.asarray(stdtr(topics - 1, (difference.mean(axis=1) - delta) / error))
+    return np.asarray(ttest_1samp(difference, delta, axis=1, alternative="less").pvalue)
 
 
 def _hall(difference: FloatArray, delta: float) -> FloatArray:
@@ -158,7 +137,6 @@ def tost(
     *,
     test: EquivalenceTestName = "hall",
     side: SideName = "both",
-    unit: bool | None = None,
 ) -> Equivalence:
     """Equivalence within (-delta, delta) of two systems' scores, each of shape (T,).
 
@@ -166,12 +144,11 @@ def tost(
         first: Scores of the system.
         second: Scores of what it is compared with, on the same topics.
         delta: Half-width of the band, in units of the measure.
-        test: ``hall``, ``t`` or ``exact``; see the module.
+        test: ``hall`` or ``t``; see the module.
         side: ``both``; ``lower`` tests only that the first is not lower by delta or more, ``upper``
             only that it is not higher.
-        unit: Whether scores lie from 0 to 1; None: as these do.
 
     Raises:
         UsageError: The scores cannot be paired, ``delta`` is not above 0, or an unknown test.
     """
-    return tost_rows(first, second, delta, test=test, side=side, unit=unit)[0]
+    return tost_rows(first, second, delta, test=test, side=side)[0]

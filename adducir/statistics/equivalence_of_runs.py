@@ -9,9 +9,8 @@ quantiles of :mod:`adducir.statistics.two_level` in place of those over topics:
   skewness g, that moment over error^3, and t the transformed statistic is t + g t^2 / 3 + g^2 t^3 /
   27 + g / 6 (Hall 1992), for one run each that of topics alone.
 
-There is no exact test: it bounds what topics may hide, not what other runs may do. Where it would
-be needed (fewer than :data:`.FEW` topics that differ; no variance at all), and where a system has
-two runs, equivalence is refused.
+With ``hall`` and fewer than :data:`.FEW` topics that differ, without any variance, and where a
+system has two runs, equivalence is refused.
 """
 
 import numpy as np

@@ -9,13 +9,13 @@ class TestResult:
 
     Attributes:
         test: Name of the test.
-        statistic: t (t, bootstrap); mean difference (randomisation); the smaller sum
+        statistic: t (t); mean difference (randomisation); the smaller sum
             of ranks (wilcoxon); the number of wins (sign). Positive t or mean: the
             first system is better.
         p: Two-sided, in (0, 1].
         n: Number of topics.
         used: Number of topics that the test used: without ties for wilcoxon and sign.
-        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo``, ``bootstrap``, ``two-level`` or
+        method: ``exact``, ``Student``, ``normal``, ``Monte Carlo``, ``two-level`` or
             ``refused`` (p is 1).
         resamples: Number of sign vectors or samples drawn; None where nothing is drawn.
         seed: Seed of the draw; None where nothing is drawn.

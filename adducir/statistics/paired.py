@@ -1,16 +1,16 @@
 """Paired significance tests over per-topic scores; all are two-sided.
 
 Each is a kind of :data:`adducir.statistics.tests.TESTS`, with its source in its file.
-Smucker, Allan and Carterette (CIKM 2007) find that t, randomisation and bootstrap
+Smucker, Allan and Carterette (CIKM 2007) find that t and randomisation
 agree closely on retrieval runs, and advise against Wilcoxon and sign.
 
 Special cases, the same for every test and never NaN:
 
 * Identical runs give p = 1.
 * A difference that is the same non-zero number on every topic has no variance: t is
-  infinite and its limiting p of 0 would claim more than the topics can show. The
-  studentised tests (t, bootstrap) then report the exact randomisation p of that
-  outcome, 2^(1 - T), and set ``degenerate``, for a table to point out.
+  infinite and its limiting p of 0 would claim more than the topics can show. It
+  then reports the exact randomisation p of that outcome, 2^(1 - T), and sets
+  ``degenerate``, for a table to point out.
 * Fewer than two topics, or NaN among the scores, raise UsageError.
 """
 
@@ -20,7 +20,6 @@ from adducir.statistics.choices import DEFAULT_PERMUTATIONS, DEFAULT_SAMPLES, DE
 from adducir.statistics.differences import paired_rows
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.tests import TESTS
-from adducir.statistics.tests.bootstrap import bootstrap
 from adducir.statistics.tests.randomisation import randomisation
 from adducir.statistics.tests.sign import sign
 from adducir.statistics.tests.student import paired_t
@@ -28,7 +27,6 @@ from adducir.statistics.tests.wilcoxon import wilcoxon
 
 __all__ = [
     "TestResult",
-    "bootstrap",
     "paired_t",
     "randomisation",
     "run_rows",
@@ -53,8 +51,8 @@ def run_rows(
         first: K systems' scores on T topics.
         second: What each is compared with, on the same topics.
         permutations: Sign vectors of the randomisation test.
-        samples: Samples of the bootstrap test.
-        seed: Seed of either.
+        samples: Samples of a test that draws them.
+        seed: Seed of either draw.
 
     Returns:
         K results.

@@ -32,8 +32,7 @@ from adducir.statistics.corrections.correction import PairFamily
 from adducir.statistics.corrections.max_t import MaxT
 from adducir.statistics.differences import FloatArray, scores_array, tolerance
 from adducir.statistics.effects import check_share
-from adducir.statistics.signs import block_rows
-from adducir.statistics.tests.bootstrap import sample_counts
+from adducir.statistics.signs import block_rows, sample_counts
 from adducir.statistics.tests.randomisation import check_draws
 
 IntArray = NDArray[np.int64]

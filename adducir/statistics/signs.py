@@ -1,4 +1,4 @@
-"""Sign vectors for randomisation tests, in blocks of bounded memory.
+"""Sign vectors for randomisation tests, and samples of topics, in blocks of bounded memory.
 
 A sign vector s of +1 and -1 is held as bits b in {0, 1}, s = 2b - 1, so that the sum
 of signed differences is 2 (d . b) - sum(d): one matrix product over the raw bits.
@@ -47,3 +47,20 @@ def every_half(topics: int, rows: int) -> Iterator[FloatArray]:
     for start in range(0, total, rows):
         numbers = np.arange(start, min(start + rows, total), dtype=np.uint64)
         yield ((numbers[:, None] >> places) & np.uint64(1)).astype(np.float64)
+
+
+def sample_counts(seed: int, samples: int, topics: int, rows: int) -> Iterator[FloatArray]:
+    """How often each topic is drawn, in blocks of at most (rows, topics).
+
+    Each of ``samples`` rows holds ``topics`` draws with replacement from PCG64's stream.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    for start in range(0, samples, rows):
+        count = min(rows, samples - start)
+        drawn = generator.integers(0, topics, size=(count, topics), dtype=np.int64)
+        drawn += topics * np.arange(count)[:, None]
+        yield (
+            np.bincount(drawn.ravel(), minlength=count * topics)
+            .reshape(count, topics)
+            .astype(np.float64)
+        )

@@ -83,15 +83,7 @@ def renamed(comparison: "Comparison", names: Mapping[str, str]) -> "Comparison":
     )
     missing = {names.get(name, name): qids for name, qids in comparison.missing.items()}
     runs = {names.get(name, name): count for name, count in comparison.runs.items()}
-    posteriors = tuple(
-        replace(
-            one,
-            reference=names.get(one.reference, one.reference),
-            odds={names.get(name, name): odds for name, odds in one.odds.items()},
-        )
-        for one in comparison.posteriors
-    )
-    return replace(comparison, settings=settings, missing=missing, runs=runs, posteriors=posteriors)
+    return replace(comparison, settings=settings, missing=missing, runs=runs)
 
 
 def unmatched(scores: "Iterable[Scores]", names: Mapping[str, str]) -> list[str]:

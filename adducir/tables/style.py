@@ -13,7 +13,7 @@ topics won/tied/lost, p-value, corrected p-value, corrected p-value of the equiv
 Fit = Literal["auto", "column", "page"]
 """How LaTeX places a table."""
 
-CriticalDifference = Literal["none", "nemenyi", "tests"]
+CriticalDifference = Literal["none", "tests"]
 """Which critical-difference diagrams a report has."""
 
 
@@ -31,8 +31,8 @@ class Style:
         fit: How LaTeX places the table: in one ``column`` of the page, over the whole ``page``
             (``table*``), cut into several where it is wider; or whole, by its number of columns.
         footer: Whether LaTeX prints legend and footer below the table.
-        critical_difference: The report's critical-difference diagrams: ``none``, by ``nemenyi``, or
-            with the ``tests`` of all pairs.
+        critical_difference: The report's critical-difference diagrams: ``none``, or with the
+            ``tests`` of all pairs.
 
     Raises:
         UsageError: Decimals outside 0..15, or an unknown detail.

@@ -66,7 +66,7 @@ def made_up(
         {f"a model{odd}": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
         (("index", ()), (f"run A{odd}", ("index",)), (f"run B{odd}", ("index",))),
     )
-    style = Style(critical_difference="tests" if "family" in testing else "nemenyi")
+    style = Style(critical_difference="tests")
     layout = Layout(title=f"Made-up <runs> & figures{odd}", style=style, material=material)
     return build_table(compare(scores, **testing), scores, layout=layout)  # type: ignore[arg-type]
 

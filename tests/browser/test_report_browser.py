@@ -320,7 +320,7 @@ def test_contrasts_of_other_systems_are_those_of_python(opened, table: ResultTab
     least = min(rank_biased_overlap(*pair, p=0.9, depth=20) for pair in lists.values())
     assert shown[2] == f"{least:.2f}"
     qid = shown[0].split()[0]
-    assert shown[4] == str(len(set(lists[qid][0]) & set(lists[qid][1])))
+    assert shown[3] == str(len(set(lists[qid][0]) & set(lists[qid][1])))
 
 
 def test_a_page_of_the_size_of_a_study_keeps_its_budget(opened) -> None:

@@ -242,7 +242,7 @@ def test_completion_offers_commands_and_choices():
 
     assert {"evaluate", "experiment"} <= set(completed("adducir e", 1))
     assert "--equivalence" in completed("adducir evaluate x --e", 3)
-    assert completed("adducir evaluate x --test boo", 4) == ["bootstrap"]
+    assert completed("adducir evaluate x --test ran", 4) == ["randomisation"]
 
 
 def test_main_takes_the_process_arguments(monkeypatch, capsys):

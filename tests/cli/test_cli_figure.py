@@ -20,7 +20,7 @@ from sample_tables import small
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
     path = tmp_path / "report.html"
-    table = small(Style(critical_difference="nemenyi"))
+    table = small(Style(critical_difference="tests"))
     path.write_text(render(table, "html"), encoding="utf-8")
     return path
 

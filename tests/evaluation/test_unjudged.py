@@ -14,9 +14,6 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.unjudged import (
-    bootstrapped,
-    bootstrapped_mean,
-    bound_statements,
     bounds,
     bounds_of,
     quickly_bounded,
@@ -90,40 +87,6 @@ def test_whether_an_order_survives() -> None:
     assert not open_.surely_better(good)
     assert not bad.surely_better(open_)
     assert open_.high[0] == pytest.approx(1.0)
-
-
-def test_bootstrapped_ndcg_lies_within_the_bounds_and_follows_the_prior() -> None:
-    run, judged = case(5)
-    ranked, qrels = Run.of({"q": run}, tag="r"), Qrels.of({"q": judged})
-    wide = bounds(ranked, qrels, k=6)
-    found = bootstrapped(ranked, qrels, k=6, samples=4_000)
-    assert wide.low[0] - 1e-9 <= found.low[0] <= found.value[0] <= found.high[0]
-    assert found.high[0] <= wide.high[0] + 1e-9
-    known = [judged[name] for name in run if name in judged]
-    rng = np.random.default_rng(0)
-    drawn = [
-        value(
-            nDCG @ 6, run, {**judged, **{n: int(rng.choice(known)) for n in run if n not in judged}}
-        )
-        for _ in range(400)
-    ]
-    assert found.value[0] == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 20)
-
-
-def test_the_mean_over_topics_of_bootstrapped_ndcg() -> None:
-    cases = {f"q{seed}": case(seed) for seed in (5, 6, 7)}
-    ranked = Run.of({qid: run for qid, (run, _) in cases.items()}, tag="r")
-    qrels = Qrels.of({qid: judged for qid, (_, judged) in cases.items()})
-    each = bootstrapped(ranked, qrels, k=6)
-    low, mean, high = bootstrapped_mean(ranked, qrels, k=6)
-    assert mean == pytest.approx(each.value.mean())
-    # Topics are drawn apart from one another: the mean varies less than they do.
-    assert each.low.mean() < low < mean < high < each.high.mean()
-    bound, estimate = bound_statements(
-        {"r": ranked}, qrels, [nDCG @ 6], {"r": bounds_of(ranked, qrels, [nDCG @ 6])}
-    )
-    assert bound.startswith("Bounds of nDCG@6")
-    assert f"r {mean:.3f} [{low:.3f}, {high:.3f}]" in estimate
 
 
 def test_what_cannot_be_bounded_is_refused() -> None:

@@ -279,7 +279,6 @@ def test_errors_name_their_line(study, old, new, place, what):
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ("comparison={baseline: BM25, equivalence: 0.1, equivalence_test: exact}", "equivalence_t"),
         ("comparison.test=sign", "test"),
         ("comparison.preset=wilcoxon-bh", "preset"),
         ("comparison.interval=bootstrap", "interval"),

@@ -11,7 +11,6 @@ from journey_runner import HERE, all_journeys, read
 
 DOCS = HERE.parents[1] / "docs"
 WITHOUT = {
-    "--rope": "is given up",
     "--device": "decides where networks run; other devices are not at hand",
     "--batch-tokens": "moves no figure by more than its last digits",
     "--workers": "what is made does not depend on it",

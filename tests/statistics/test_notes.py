@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from adducir.cli.app import main
 from adducir.core.errors import UsageError
+from adducir.statistics.anova import two_way_anova
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.notes import powered_notes
 from adducir.statistics.comparison.statements import statements
-from adducir.statistics.power import score_variance, topics_needed
+from adducir.statistics.power import topics_needed
 from adducir.statistics.prediction_powered import powered_mean
-from adducir.statistics.rope import rope
 
 RNG = np.random.default_rng(5)
 
@@ -35,35 +35,11 @@ def many(topics: int, systems: int = 3, prefix: str = "t") -> list[Values]:
     return [Values(f"s{one}", RNG.random((topics, 2)), qids) for one in range(systems)]
 
 
-def test_posteriors_are_those_of_rope() -> None:
-    scores = many(20)
-    said = statements(compare(scores, baseline="s1", rope=0.05))
-    found = [one for one in said if one.startswith("Posterior")]
-    assert len(found) == 2
-    for column, measure in enumerate(("AP", "P@5")):
-        sentence = next(one for one in found if f"to s1 on {measure} " in one)
-        for system in (0, 2):
-            one = rope(scores[system].values[:, column], scores[1].values[:, column], 0.05)
-            wanted = f"s{system} {one.worse:.3f}, {one.equivalent:.3f}, {one.better:.3f}"
-            assert wanted in sentence
-
-
-def test_a_difference_that_is_the_same_on_every_topic_has_no_posterior() -> None:
-    first, second, _ = many(6)
-    nearly = first.values + 0.1 + np.resize([0.0, 1e-16], first.values.shape)
-    scores = [first, Values("same", nearly, first.qids), second]
-    said = statements(compare(scores, baseline="s0", rope=0.01))
-    found, _ = (one for one in said if one.startswith("Posterior"))
-    assert "same has no posterior" in found
-    with pytest.raises(UsageError, match="without a baseline"):
-        compare(scores, rope=0.01)
-
-
 def test_topics_are_those_of_the_design() -> None:
     scores = many(12)
     *_, found = statements(compare(scores, topics_for=0.1))
     for column, measure in enumerate(("AP", "P@5")):
-        variance = score_variance([one.values[:, column] for one in scores])
+        variance = two_way_anova([one.values[:, column] for one in scores]).error
         assert f"{measure} {topics_needed(0.1, (2 * variance) ** 0.5):,}" in found
     with pytest.raises(UsageError, match="must lie above 0"):
         compare(scores, topics_for=0.0)
@@ -128,18 +104,18 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("files")
 def test_footers_have_them_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     runs = ["one.trec", "two.trec", "-b", "one", "-m", "AP", "--format", "markdown"]
-    command = ["evaluate", *runs, "-q", "human.txt", "--rope", "0.1", "--topics-for", "0.2"]
+    command = ["evaluate", *runs, "-q", "human.txt", "--topics-for", "0.2"]
     assert main([*command, "--model-qrels", "model.txt", "--judge", "Judge 1"]) == 0
     out = capsys.readouterr().out
-    for part in ("Posterior probabilities", "Topics needed", "6 more judged by Judge 1 alone"):
+    for part in ("Topics needed", "6 more judged by Judge 1 alone"):
         assert part in out
     assert "Prediction-powered difference to one on AP: two" in out
-    assert main([*command[:-4], "-o", "per.csv", "--per-topic", "--format", "csv"]) == 0
+    assert main([*command[:-2], "-o", "per.csv", "--per-topic", "--format", "csv"]) == 0
     capsys.readouterr()
     condensed = ["evaluate", *runs[:4], "-q", "human.txt", "-m", "nDCG(judged_only=True)@5"]
     assert main([*condensed, "--topics-for", "0.2"]) == 0
     assert "2016): nDCG@5 (condensed) " in capsys.readouterr().out.replace("\n", " ")
-    assert main(["compare", "per.csv", "-b", "one", "--rope", "0.1", "--topics-for", "0.2"]) == 0
+    assert main(["compare", "per.csv", "-b", "one", "--topics-for", "0.2"]) == 0
     assert "Topics needed" in capsys.readouterr().out
 
 
@@ -149,9 +125,7 @@ def test_footers_have_them_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     [
         (["--model-qrels", "model.txt"], "--model-qrels needs --judge"),
         (["--judge", "x"], "--judge means nothing without --model-qrels"),
-        (["--rope", "0.1"], "--rope means nothing without --baseline"),
         (["--topics-for", "0"], "must lie above 0"),
-        (["--rope", "-1", "-b", "one"], "must be a number from 0 up"),
     ],
 )
 def test_what_cannot_be_is_refused(

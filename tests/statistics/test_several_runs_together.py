@@ -103,7 +103,6 @@ def test_in_a_comparison() -> None:
         ({"test": "randomisation"}, "randomisation test"),
         ({"correction": "tukey", "family": "pairs"}, "tukey correction"),
         ({"preset": "tukey-randomised"}, "randomisation test"),
-        ({"equivalence": 0.1, "equivalence_test": "exact"}, "exact test of equivalence"),
         ({"interval": "bootstrap"}, "bootstrap interval"),
         ({"correction": "maxt"}, "maxt correction"),
         ({"best": "set"}, "set of systems that may be the best"),

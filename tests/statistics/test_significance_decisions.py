@@ -6,15 +6,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
 from adducir.core.errors import UsageError
 from adducir.statistics.corrections import correct
 from adducir.statistics.effects import effect, effect_rows, hedges_factor
 from adducir.statistics.equivalence import tost
-from adducir.statistics.intervals import bca_interval, bca_rows
-from adducir.statistics.power import detectable, power
 
 ps = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.05, 1.0])), max_size=30)
 
@@ -91,12 +88,10 @@ def test_equivalent_exactly_where_the_narrow_interval_lies_in_the_band(d, delta,
 def test_tost_without_variance() -> None:
     a = np.linspace(0.1, 0.8, 9)
     assert tost(a, a, 0.1).degenerate
-    for test in ("t", "hall", "exact"):
-        assert tost(a, a, 0.1, test=test).p == pytest.approx(0.9**9)  # 0.39, and not 0
-        assert tost(a + 0.05, a, 0.1, test=test).p > 0.39
-        assert tost(a + 0.1, a, 0.1, test=test).p > 0.9  # the edge belongs to the null hypothesis
-        assert tost(a - 0.1, a, 0.1, test=test).p > 0.9
-        assert tost(a + 0.2, a, 0.1, test=test).p == 1.0
+    for test in ("t", "hall"):
+        for shift in (0.0, 0.05, 0.2):
+            found = tost(a + shift, a, 0.1, test=test)
+            assert (found.p, found.method) == (1.0, "refused")
 
 
 def test_significant_and_equivalent_can_both_hold_and_neither() -> None:
@@ -155,45 +150,3 @@ def test_options_out_of_range_are_refused() -> None:
         effect([0.1, 0.2], [0.3, 0.3], level=95)
     with pytest.raises(UsageError, match="tie"):
         effect([0.1, 0.2], [0.3, 0.3], tie=-1)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_bca_is_scipys_within_bootstrap_error(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    d = rng.exponential(0.2, 10) ** 2 - 0.05  # skewed: bias and acceleration both matter
-    theirs = stats.bootstrap(
-        (d,), np.mean, n_resamples=100_000, method="BCa", batch=20_000, rng=rng
-    ).confidence_interval
-    ours = bca_interval(d, np.zeros(10), samples=100_000, seed=seed)
-    assert ours == pytest.approx(tuple(theirs), abs=0.04 * stats.sem(d))
-    low, high = stats.t.interval(0.9, 9, d.mean(), stats.sem(d))
-    assert ours[0] > low  # both ends lie further right than those of a symmetric interval
-    assert ours[1] > high
-
-
-def test_bca_rows_are_the_single_intervals() -> None:
-    rng = np.random.default_rng(5)
-    a, b = rng.random((2, 3, 25))
-    b[1] = a[1] - 0.25
-    rows = bca_rows(a, b, samples=500, seed=3)
-    assert rows[2] == pytest.approx(bca_interval(a[2], b[2], samples=500, seed=3), rel=1e-12)
-    assert rows[1] == pytest.approx([0.25, 0.25])
-
-
-@pytest.mark.parametrize(("n", "alpha"), [(5, 0.05), (50, 0.05), (250, 0.01)])
-def test_power_and_detectable_difference_are_statsmodels(n: int, alpha: float) -> None:
-    theirs = TTestPower()
-    expected = theirs.power(0.4, n, alpha, alternative="two-sided")
-    assert power(0.08, 0.2, n, alpha=alpha) == pytest.approx(expected, rel=1e-6)
-    smallest = theirs.solve_power(None, n, alpha, 0.8, alternative="two-sided")
-    assert detectable(0.2, n, alpha=alpha) == pytest.approx(0.2 * smallest, rel=1e-5)
-    assert power(detectable(0.2, n, alpha=alpha), 0.2, n, alpha=alpha) == pytest.approx(0.8)
-
-
-def test_power_refuses_nonsense() -> None:
-    assert detectable(0.0, 50) == 0.0
-    for wrong in ({"n": 1}, {"alpha": 1.0}, {"power_wanted": 0.01}):
-        with pytest.raises(UsageError):
-            detectable(0.2, **{"n": 50, **wrong})
-    with pytest.raises(UsageError):
-        power(0.1, 0.0, 50)

@@ -1,4 +1,4 @@
-"""Randomisation and bootstrap tests, and the tests of all pairs."""
+"""Randomisation tests, and the tests of all pairs."""
 
 import os
 import subprocess
@@ -11,8 +11,7 @@ from scipy import stats
 from adducir.core.errors import UsageError
 from adducir.statistics import signs
 from adducir.statistics.all_pairs import all_pairs, all_pairs_randomisation
-from adducir.statistics.paired import bootstrap, run_rows
-from adducir.statistics.tests.bootstrap import sample_counts
+from adducir.statistics.paired import run_rows
 from adducir.statistics.tests.randomisation import randomisation, randomisation_rows
 
 
@@ -93,9 +92,8 @@ def test_ties_count_in_full_and_blocks_do_not_matter(blocks: int, monkeypatch) -
 def test_same_seed_same_figures_other_seed_others() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.random((2, 50))
-    for test in (randomisation, bootstrap):
-        assert test(a, b, seed=7) == test(a, b, seed=7)
-        assert len({test(a, b, seed=s).p for s in range(4)}) > 1
+    assert randomisation(a, b, seed=7) == randomisation(a, b, seed=7)
+    assert len({randomisation(a, b, seed=s).p for s in range(4)}) > 1
 
 
 def test_bits_are_fair_and_independent() -> None:
@@ -111,46 +109,6 @@ def test_half_of_all_signs_are_distinct() -> None:
     half = np.vstack(list(signs.every_half(6, 5)))
     assert len({tuple(row) for row in half}) == 32
     assert not half[:, -1].any()
-
-
-def plain_bootstrap(d: np.ndarray, samples: int, seed: int) -> float:
-    """The algorithm as printed, one sample after another."""
-    rng = np.random.default_rng(seed)
-    shifted = d - d.mean()
-    observed = abs(d.mean() / d.std(ddof=1))
-    count = 0
-    for _ in range(samples):
-        w = rng.choice(shifted, d.size)
-        spread = w.std(ddof=1)
-        count += (abs(w.mean()) / spread if spread > 1e-15 else np.inf) >= observed
-    return (count + 1) / (samples + 1)
-
-
-@pytest.mark.parametrize(("topics", "shift"), [(6, 0.3), (30, 0.1), (80, 0.05)])
-def test_bootstrap_is_the_printed_algorithm(topics: int, shift: float) -> None:
-    rng = np.random.default_rng(topics)
-    a, b = rng.random(topics) + shift, rng.random(topics)
-    ours = bootstrap(a, b, samples=40_000, seed=1)
-    plain = plain_bootstrap(a - b, 4000, 2)
-    assert abs(ours.p - plain) < 5 * np.sqrt(plain * (1 - plain) / 4000)
-    assert ours.statistic == pytest.approx(stats.ttest_rel(a, b).statistic, rel=1e-12)
-
-
-def test_bootstrap_counts_its_samples_as_they_are_drawn() -> None:
-    rng = np.random.default_rng(3)
-    a, b = rng.random((2, 4))
-    d = a - b
-    shifted, observed = d - d.mean(), abs(stats.ttest_rel(a, b).statistic)
-    count = 0
-    for drawn in np.vstack(list(sample_counts(5, 3000, 4, 1000))):
-        w = np.repeat(shifted, drawn.astype(int))
-        t = w.mean() / (w.std(ddof=1) / 2) if np.ptp(w) else np.inf
-        count += abs(t) >= observed
-    assert bootstrap(a, b, samples=3000, seed=5).p == (count + 1) / 3001
-
-
-def test_bootstrap_of_a_mean_of_zero_is_one() -> None:
-    assert bootstrap([0.3, 0.1, 0.5], [0.1, 0.3, 0.5]).p == 1.0
 
 
 @pytest.fixture(scope="module")
@@ -190,14 +148,14 @@ def test_all_pairs_randomisation_is_the_single_test(systems: np.ndarray) -> None
     assert [row.p for row in rows] == every.p[0, 1:].tolist()
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation", "bootstrap"])
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomisation"])
 @pytest.mark.parametrize("grid", [None, 5])
 def test_the_level_is_kept_where_there_is_no_difference(test, grid) -> None:
     rng = np.random.default_rng(12)
     a, b = np.clip(rng.normal(0.4, 0.2, (2, 1500, 30)), 0, 1)
     if grid:
         a, b = np.round(a * grid) / grid, np.round(b * grid) / grid
-    p = np.array([r.p for r in run_rows(test, a, b, permutations=1999, samples=1999, seed=1)])
+    p = np.array([r.p for r in run_rows(test, a, b, permutations=1999, seed=1)])
     rate, error = (p <= 0.05).mean(), np.sqrt(0.05 * 0.95 / 1500)
     assert rate < 0.05 + 4 * error
     if grid is None and test != "sign":  # the others are conservative by their discreteness
@@ -227,8 +185,6 @@ def test_the_number_of_threads_does_not_matter() -> None:
 def test_wrong_numbers_of_draws_are_refused(systems: np.ndarray) -> None:
     with pytest.raises(UsageError, match="permutations"):
         randomisation(systems[0], systems[1], permutations=0)
-    with pytest.raises(UsageError, match="samples"):
-        bootstrap(systems[0], systems[1], samples=0)
     with pytest.raises(UsageError, match="seed"):
         randomisation(systems[0], systems[1], seed=-1)
     with pytest.raises(UsageError, match="two systems"):

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from sample_tables import small, versus
-from scipy.stats import friedmanchisquare, studentized_range, ttest_rel
+from scipy.stats import ttest_rel
 from statsmodels.stats.multitest import multipletests
 
 from adducir.evaluation.measures import parse_measures
@@ -24,7 +24,7 @@ from adducir.tables.report.sections import critical_difference, pairs, ranks
 from adducir.tables.report.sections.agreement import tau
 from adducir.tables.report.sections.boxes import five_numbers
 from adducir.tables.report.sections.compare import section as compare_section
-from adducir.tables.report.sections.contrast import overlap, tau_ap
+from adducir.tables.report.sections.contrast import overlap
 from adducir.tables.report.sections.costs import aligned, names_apart, pareto
 from adducir.tables.report.sections.critical_difference import Diagram, lanes_of, runs
 from adducir.tables.report.sections.diff import judgement, moves
@@ -239,16 +239,11 @@ def test_moves_and_judgements() -> None:
     assert [judgement(grade)[0] for grade in (None, 0, -2, 3)] == ["U", "N", "N", "R3"]
 
 
-def test_overlap_and_tau_ap_by_hand() -> None:
+def test_overlap_by_hand() -> None:
     assert overlap([1, 2, 3], [1, 2, 3], 3) == pytest.approx(1)
     assert overlap([1, 2], [3, 4], 2) == 0
     # Shared so far: 0 of 1, 2 of 2; weights 1 and .9.
     assert overlap([1, 2], [2, 1], 2) == pytest.approx(0.9 / 1.9)
-    assert tau_ap([1, 2, 3], [1, 2, 3]) == 1
-    assert tau_ap([1, 2, 3], [3, 2, 1]) == -1
-    # In the order 2, 1, 3: above 1 stands 0 of 1 rightly, above 3 both.
-    assert tau_ap([1, 2, 3], [2, 1, 9, 3]) == pytest.approx(2 / 2 * (0 + 1) - 1)
-    assert np.isnan(tau_ap([1], [1, 2]))
 
 
 def test_of_many_topics_the_hardest_and_the_most_diverse_are_drawn() -> None:
@@ -284,12 +279,11 @@ def test_costs_stand_with_equal_decimals_below_each_other() -> None:
 
 def test_a_critical_difference_diagram_has_a_bar_for_each_group() -> None:
     bars = [[0, 1], [1, 2, 3], [1, 3]]
-    wanted = Diagram("cd", "four", list("ABCD"), [1.2, 2.1, 2.9, 3.8], bars, "a note", 1.1)
+    wanted = Diagram("cd", "four", list("ABCD"), [1.2, 2.1, 2.9, 3.8], bars, "a note")
     drawn = wanted.round_an_axis()
     assert drawn.count('class="thick"') == 3
     # The third passes C: it has dots at its own systems only.
     assert drawn.count('class="point"') == 2
-    assert "CD = 1.100" in drawn
     assert [f"{name} (" in drawn for name in "ABCD"] == [True] * 4
     start, end = re.findall(r'<line class="axis" x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)"', drawn)[0]
     names = [float(x) for x in re.findall(r'class="whisker" d="M([\d.]+)', drawn)]
@@ -318,13 +312,7 @@ def with_diagram(kind: str, **testing: object) -> ResultTable:
 
 def test_critical_difference_diagrams_are_drawn_on_request_only() -> None:
     assert critical_difference.section(View(with_diagram("none"))) is None
-    found = critical_difference.section(View(with_diagram("nemenyi")))
-    assert found is not None
-    values = np.array([row.cells[0].values for row in with_diagram("nemenyi").rows])
-    friedman = friedmanchisquare(*values)
-    assert f"χ²(4) = {friedman.statistic:.4g}, p = {friedman.pvalue:.3g}" in found.body
-    quantile = studentized_range.ppf(0.95, 5, np.inf)
-    assert f"CD = {quantile / np.sqrt(2) * np.sqrt(30 / 180):.3f}" in found.body
+    assert critical_difference.section(View(with_diagram("tests"))) is not None
 
 
 @pytest.mark.parametrize("correction", ["holm", "none", "maxt"])

@@ -52,6 +52,4 @@ def test_pairs_that_were_planned() -> None:
 
 
 def test_ranks_are_not_resampled_over_topics_alone() -> None:
-    view = view_of("nemenyi", baseline="s0")
-    assert ranks.section(view) is None
-    assert "of means over runs, over topics alone" in critical_difference.section(view).body
+    assert ranks.section(view_of("tests", baseline="s0")) is None

@@ -14,7 +14,7 @@ import numpy as np
 from adducir.evaluation.agreement.ratings import Floats, Integers
 from adducir.statistics.blas import one_thread
 from adducir.statistics.effects import check_share
-from adducir.statistics.tests.bootstrap import sample_counts
+from adducir.statistics.signs import sample_counts
 from adducir.statistics.tests.randomisation import check_draws
 
 DEFAULT_SAMPLES = 2_000

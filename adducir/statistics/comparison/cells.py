@@ -15,7 +15,7 @@ from adducir.core.errors import UsageError
 from adducir.statistics.anova import Anova, two_way_anova
 from adducir.statistics.choices import CorrectionName, FamilyName, SideName
 from adducir.statistics.comparison.lineup import Lineup
-from adducir.statistics.comparison.notes import designs, posteriors
+from adducir.statistics.comparison.notes import designs
 from adducir.statistics.comparison.results import (
     Cell,
     Comparison,
@@ -27,11 +27,10 @@ from adducir.statistics.comparison.results import (
 )
 from adducir.statistics.corrections import checked_family, correct
 from adducir.statistics.corrections.correction import PairFamily
-from adducir.statistics.differences import FloatArray, scores_array
+from adducir.statistics.differences import FloatArray, constant_rows, scores_array, tolerance
 from adducir.statistics.effects import Effect, effect_rows
-from adducir.statistics.equivalence import tost_rows, within_unit
+from adducir.statistics.equivalence import tost_rows
 from adducir.statistics.equivalence_of_runs import tost_of_runs
-from adducir.statistics.intervals import bca_rows
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.ranking import confidence_sets
 from adducir.statistics.two_level import FEW_RUNS, TwoLevel, two_level
@@ -90,7 +89,6 @@ class Comparing:
             missing=self.lineup.missing,
             p_best=p_best,
             runs={name: len(runs) for name, runs in self.lineup.runs.items()},
-            posteriors=posteriors(self.lineup, settings),
             designs=designs(self.lineup, settings),
             analyses=self._analyses(),
         )
@@ -153,13 +151,20 @@ class Comparing:
         effects = effect_rows(a, b, level=settings.confidence)
         if settings.interval == "t":
             return effects
-        ends = bca_rows(
-            a, b, level=settings.confidence, samples=settings.samples, seed=settings.seed
-        )
-        return [
-            replace(effect, low=float(low), high=float(high))
-            for effect, (low, high) in zip(effects, ends, strict=True)
-        ]
+        from scipy.stats import bootstrap
+
+        for row in np.flatnonzero(~constant_rows(a - b, tolerance(a, b))):
+            found = bootstrap(
+                ((a - b)[row],),
+                np.mean,
+                confidence_level=settings.confidence,
+                n_resamples=settings.samples,
+                batch=1_000,
+                method="BCa",
+                rng=np.random.default_rng(settings.seed),
+            ).confidence_interval
+            effects[row] = replace(effects[row], low=float(found.low), high=float(found.high))
+        return effects
 
     def _equivalence_tests(self, measure: Measure) -> list[EquivalenceTest]:
         """The uncorrected equivalence tests of one measure."""
@@ -186,8 +191,7 @@ class Comparing:
             ]
         else:
             second = values[[target] * len(others)]
-            unit = within_unit(values)
-            tosts = tost_rows(values[others], second, delta, test=how, side=side, unit=unit)
+            tosts = tost_rows(values[others], second, delta, test=how, side=side)
         return [
             EquivalenceTest(names[system], names[target], measure, tost, tost.p, False)
             for system, tost in zip(others, tosts, strict=True)

@@ -21,7 +21,6 @@ parameter was tuned on.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from math import isfinite
 from typing import TypeVar
 
 from adducir.core.checking import checked
@@ -76,7 +75,6 @@ def compare(
     seed: int = DEFAULT_SEED,
     permutations: int = DEFAULT_PERMUTATIONS,
     samples: int = DEFAULT_SAMPLES,
-    rope: float | None = None,
     topics_for: float | None = None,
     descriptive: Collection[Measure] | None = None,
     lower_is_better: Collection[Measure] | None = None,
@@ -98,18 +96,16 @@ def compare(
             with the best mean (the first given among equals), or a system's name.
         equivalence_correction: Correction of the equivalence tests; None: ``correction``, or
             ``holm`` where that is of tests of difference only.
-        equivalence_test: ``hall``, ``t`` or ``exact``: see :mod:`adducir.statistics.equivalence`.
+        equivalence_test: ``hall`` or ``t``: see :mod:`adducir.statistics.equivalence`.
         non_inferiority: Test only that a system is not worse by ``equivalence`` or more.
         confidence: Level of the intervals of differences, which are not corrected; None:
             1 - ``alpha``.
-        interval: ``t``, or ``bootstrap`` (BCa).
+        interval: ``t``, or ``bootstrap`` (BCa, by scipy).
         best: ``set``: mark as well all systems that may be the best (see
             :mod:`adducir.statistics.ranking`), beside those with the best mean.
         seed: Seed of whatever is drawn.
         permutations: Sign vectors of the randomisation test and of ``maxt``.
-        samples: Samples of the bootstrap test, the bootstrap interval and the set.
-        rope: Half-width of a region of practical equivalence, for posterior probabilities of each
-            difference to a baseline (see :mod:`adducir.statistics.rope`); None: none.
+        samples: Samples of the bootstrap interval and of the set.
         topics_for: A true difference, for the number of topics that it takes to find it.
         descriptive: Measures to show without test; None: those whose kind says that
             they rate no system.
@@ -130,11 +126,8 @@ def compare(
         refused = refused_for_runs(
             test=test,
             correction=correction,
-            equivalence=equivalence,
-            equivalence_test=equivalence_test,
             interval=interval,
             best=best,
-            rope=rope,
             topics_for=topics_for,
         )
         for what in refused.values():
@@ -157,17 +150,12 @@ def compare(
         seed=seed,
         permutations=permutations,
         samples=samples,
-        rope=rope,
         topics_for=topics_for,
         descriptive=_descriptive(lineup.measures, descriptive),
         lower_is_better=_falling(lineup.measures, lower_is_better),
     )
     check_share(alpha, "alpha")
     check_share(settings.confidence, "the confidence level")
-    if rope is not None and not (isfinite(rope) and rope >= 0):
-        raise UsageError(f"the region of equivalence must be a number from 0 up, not {rope}.")
-    if rope is not None and not settings.baselines:
-        raise UsageError("a region of equivalence means nothing without a baseline.")
     if topics_for is not None and not topics_for > 0:
         raise UsageError(f"the difference to be found must lie above 0, but is {topics_for}.")
     if against != "best":

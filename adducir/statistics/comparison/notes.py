@@ -6,37 +6,18 @@ from math import sqrt
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.statistics.anova import two_way_anova
 from adducir.statistics.comparison.lineup import Lineup, SystemScores, line_up
-from adducir.statistics.comparison.results import Comparison, Measure, Posterior, Settings
+from adducir.statistics.comparison.results import Comparison, Measure, Settings
 from adducir.statistics.differences import FloatArray
-from adducir.statistics.power import score_variance, topics_needed
+from adducir.statistics.power import topics_needed
 from adducir.statistics.prediction_powered import powered_mean
-from adducir.statistics.rope import Rope, rope
 
 POWER = 0.8
 """The conventional power of topic set size design."""
 TOPICS_ALONE = "its interval is over topics alone"
 FEW = 30
 """With fewer human judgements the normal intervals of prediction-powered means are said to err."""
-
-
-def posteriors(lineup: Lineup, settings: Settings) -> tuple[Posterior, ...]:
-    """How probably each difference to a baseline lies below, within and above ``settings.rope``."""
-    if settings.rope is None:
-        return ()
-    values, found = _values(lineup), []
-    for measure, baseline in _tested(lineup.measures, settings):
-        odds: dict[str, Rope | str] = {}
-        for system in lineup.systems:
-            if system == baseline:
-                continue
-            try:
-                first, second = values[system, measure], values[baseline, measure]
-                odds[system] = rope(first, second, settings.rope)
-            except UsageError as error:
-                odds[system] = error.what.rstrip(".")
-        found.append(Posterior(baseline, measure, odds))
-    return tuple(found)
 
 
 def designs(lineup: Lineup, settings: Settings) -> dict[Measure, int | str]:
@@ -50,7 +31,7 @@ def designs(lineup: Lineup, settings: Settings) -> dict[Measure, int | str]:
     values, found = _values(lineup), dict[Measure, int | str]()
     for measure in _measures(lineup.measures, settings):
         try:
-            variance = score_variance([values[system, measure] for system in lineup.systems])
+            variance = two_way_anova([values[one, measure] for one in lineup.systems]).error
             found[measure] = topics_needed(
                 settings.topics_for,
                 sqrt(2 * variance),
@@ -63,20 +44,8 @@ def designs(lineup: Lineup, settings: Settings) -> dict[Measure, int | str]:
 
 
 def further_statements(comparison: Comparison) -> Iterator[str]:
-    """The sentences of posteriors and of topic set size design, where these were asked for."""
-    delta, difference = comparison.settings.rope, comparison.settings.topics_for
-    for one in comparison.posteriors if delta is not None else ():
-        each = (
-            f"{system} has no posterior ({odds})"
-            if isinstance(odds, str)
-            else f"{system} {odds.worse:.3f}, {odds.equivalent:.3f}, {odds.better:.3f}"
-            for system, odds in one.odds.items()
-        )
-        yield (
-            f"Posterior probabilities that the true difference to {one.reference} on {one.measure} "
-            f"lies below -{delta:g}, within ±{delta:g} and above {delta:g} (Bayesian t-test, flat "
-            f"prior): {'; '.join(each)}."
-        )
+    """The sentence of topic set size design, where it was asked for."""
+    difference = comparison.settings.topics_for
     if comparison.designs and difference is not None:
         found = (
             f"{measure} {f'unknown ({count})' if isinstance(count, str) else f'{count:,}'}"

@@ -21,7 +21,6 @@ from adducir.statistics.differences import FloatArray
 from adducir.statistics.effects import Effect
 from adducir.statistics.equivalence import Equivalence
 from adducir.statistics.outcome import TestResult
-from adducir.statistics.rope import Rope
 from adducir.statistics.tests import TESTS, SignificanceTest
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ class Settings:
     seed: int
     permutations: int
     samples: int
-    rope: float | None = None
     topics_for: float | None = None
     descriptive: frozenset[Measure] = frozenset()
     lower_is_better: frozenset[Measure] = frozenset()
@@ -144,21 +142,6 @@ class EquivalenceTest:
 
 
 @dataclass(frozen=True, slots=True)
-class Posterior:
-    """Where the true differences to a baseline probably lie.
-
-    Attributes:
-        reference: The baseline.
-        measure: The measure.
-        odds: Of each other system: below, within and above the region; or why there is none.
-    """
-
-    reference: str
-    measure: Measure
-    odds: Mapping[str, Rope | str]
-
-
-@dataclass(frozen=True, slots=True)
 class Cell:
     """One system on one measure.
 
@@ -214,7 +197,6 @@ class Comparison:
         p_best: For each measure that is tested, (S,) p of each system in the model confidence set:
             the least alpha at which it is no longer there; empty where nobody asked for it.
         runs: For each system of several runs, how many; its scores are means over them.
-        posteriors: For each measure and baseline, if ``rope`` was asked for.
         designs: For each measure how many topics find a difference of ``topics_for``, if that was
             asked for; or why it is not known.
         analyses: The two-way analysis of variance of each measure, whose error Tukey's correction
@@ -231,7 +213,6 @@ class Comparison:
     missing: Mapping[str, tuple[str, ...]]
     p_best: Mapping[Measure, FloatArray] = field(default_factory=dict)
     runs: Mapping[str, int] = field(default_factory=dict)
-    posteriors: tuple[Posterior, ...] = ()
     designs: Mapping[Measure, int | str] = field(default_factory=dict)
     analyses: Mapping[Measure, Anova] = field(default_factory=dict)
 
@@ -298,11 +279,6 @@ class Comparison:
                     "losses": effect and effect.losses,
                     "equivalent": cell.equivalent,
                 }
-
-    def equivalences(self, method: str) -> tuple[EquivalenceTest, ...]:
-        """The equivalence tests whose p was computed in this way (``exact``, ``refused``)."""
-        tests = (cell.equivalence for cell in self.cells.values())
-        return tuple(one for one in tests if one and one.tost.method == method)
 
     def undecided(self, measure: Measure) -> bool:
         """Whether every system may be the best on a measure: its set says nothing."""

@@ -3,13 +3,12 @@
 from adducir.statistics.choices import (
     BestName,
     CorrectionName,
-    EquivalenceTestName,
     IntervalName,
     TestName,
 )
 from adducir.statistics.corrections import CORRECTIONS
 
-FOR_RUNS = "Take t-tests with holm, bonferroni, bh or none, and equivalence by hall or t."
+FOR_RUNS = "Take t-tests with holm, bonferroni, bh or none."
 """What there is for systems with several runs."""
 
 
@@ -17,11 +16,8 @@ def refused_for_runs(
     *,
     test: TestName,
     correction: CorrectionName,
-    equivalence: float | None,
-    equivalence_test: EquivalenceTestName,
     interval: IntervalName,
     best: BestName,
-    rope: float | None,
     topics_for: float | None,
 ) -> dict[str, str]:
     """What is asked for and there is not for systems with several runs, and why, by parameter."""
@@ -33,12 +29,6 @@ def refused_for_runs(
             "it goes by topics alone",
             bool(kind.tests),
         ),
-        "equivalence_test": (
-            "exact test of equivalence",
-            "it bounds what topics alone may hide",
-            equivalence is not None and equivalence_test == "exact",
-        ),
-        "rope": ("posterior of differences", "its model is of topics alone", rope is not None),
         "topics_for": (
             "topic set size design",
             "it counts topics alone",

@@ -78,7 +78,6 @@ def _alone(comparison: Comparison) -> list[str]:
 _EQUIVALENCE_TESTS = {
     "t": "{} paired t-test{}",
     "hall": "{} paired t-test{} adjusted for skewness",
-    "exact": "{} exact test{} of a bounded mean",
 }
 
 
@@ -173,25 +172,16 @@ def _undecided(comparison: Comparison, names: Mapping[str, str]) -> list[str]:
 
 
 def _questionable(comparison: Comparison) -> list[str]:
-    """Where few topics differ: what was tested otherwise, not at all, or on too little."""
+    """Where few topics differ: what was not tested, or on too little."""
     sentences = []
-    exact = comparison.equivalences("exact")
-    if exact and comparison.settings.equivalence_test != "exact":
-        every = len(exact) == sum(
-            cell.equivalence is not None for cell in comparison.cells.values()
-        )
-        named = "all equivalences" if every else _listed(_similar(exact))
-        sentences.append(
-            f"Exact test of a bounded mean, because fewer than {FEW} topics differ: {named}."
-        )
-    if refused := comparison.equivalences("refused"):
-        why = "needs a measure from 0 to 1 and a bound below 1"
-        if comparison.runs:
-            why = "is over topics alone, not over runs"
-        sentences.append(
-            f"Not tested for {_claim(comparison.settings)}: {_listed(_similar(refused))}. Too few "
-            f"topics differ for t-tests, and the exact test {why}."
-        )
+    every = [cell.equivalence for cell in comparison.cells.values() if cell.equivalence]
+    if refused := [one for one in every if one.tost.method == "refused"]:
+        why = f"fewer than {FEW} topics differ"
+        if any(one.tost.degenerate and one.tost.differing for one in refused):
+            why += " or all differ by the same"
+        named = "all pairs" if refused == every else _listed(_similar(refused))
+        claim = _claim(comparison.settings)
+        sentences.append(f"Not tested for {claim}, because {why}: {named}.")
     if comparison.questionable:
         found = _similar(comparison.questionable)
         sentences.append(

@@ -19,13 +19,13 @@ CORRECTIONS = Family(
     "corrections",
     Correction,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
-        "holm": f"{_HERE}.holm:Holm",
-        "bonferroni": f"{_HERE}.bonferroni:Bonferroni",
+        "holm": f"{_HERE}.by_p:Holm",
+        "bonferroni": f"{_HERE}.by_p:Bonferroni",
         "maxt": f"{_HERE}.max_t:MaxT",
         "tukey": f"{_HERE}.tukey:Tukey",
         "tukey-randomised": f"{_HERE}.tukey:RandomisedTukey",
-        "bh": f"{_HERE}.benjamini_hochberg:BenjaminiHochberg",
-        "none": f"{_HERE}.none:NoCorrection",
+        "bh": f"{_HERE}.by_p:BenjaminiHochberg",
+        "none": f"{_HERE}.by_p:NoCorrection",
     },
     what="correction",
 )

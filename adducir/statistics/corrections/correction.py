@@ -58,10 +58,3 @@ class Correction(Recipe):
     def of_pairs(self, family: PairFamily) -> "FloatArray":
         """(K,) adjusted p-values of paired tests; by default from their p-values alone."""
         return self.adjusted(family.p)
-
-
-def restored(ascending: "FloatArray", order: "NDArray[np.intp]") -> "FloatArray":
-    """Put sorted adjusted p-values back in the order given, at most 1."""
-    adjusted = ascending.clip(max=1.0)
-    adjusted[order] = adjusted.copy()
-    return adjusted

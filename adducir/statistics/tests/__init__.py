@@ -16,7 +16,6 @@ TESTS = Family(
         "wilcoxon": f"{_HERE}.wilcoxon:Wilcoxon",
         "sign": f"{_HERE}.sign:Sign",
         "randomisation": f"{_HERE}.randomisation:Randomisation",
-        "bootstrap": f"{_HERE}.bootstrap:Bootstrap",
     },
     what="significance test",
 )

@@ -296,22 +296,16 @@
       }
       return score / whole;
     }
-    function tauAP(x, y) {
-      const order = y.map(d => x.indexOf(d)).filter(at => at >= 0);
-      let right = 0;
-      for (let i = 1; i < order.length; i++) right += order.slice(0, i).filter(above => above < order[i]).length / i;
-      return order.length < 2 ? NaN : 2 * right / (order.length - 1) - 1;
-    }
     function drawContrasts() {
       const body = $("#contrasts tbody"), lists = body && D.hits && D.hits.lists[column().group];
       if (!lists || !lists[S.a] || !lists[S.b] || !values(S.a) || !values(S.b)) return;
       const all = lists[S.a].map((x, t) => [overlap(x, lists[S.b][t]), t]).sort((x, y) => x[0] - y[0] || x[1] - y[1]);
       body.replaceChildren(...all.slice(0, 12).map(([shared, t]) => {
-        const x = lists[S.a][t], y = lists[S.b][t], tau = tauAP(x, y);
+        const x = lists[S.a][t], y = lists[S.b][t];
         const row = make("tr"), head = make("th", { scope: "row" }), link = make("a", { textContent: named(t), href: "#hits" });
         on(link, "click", event => { event.preventDefault(); choose(t); $("#hits").scrollIntoView(); });
         head.append(link); row.append(head);
-        [number(values(S.b)[t] - values(S.a)[t], true), fixed(shared, 2), isNaN(tau) ? "–" : minus(fixed(tau, 2)),
+        [number(values(S.b)[t] - values(S.a)[t], true), fixed(shared, 2),
           x.filter(d => y.includes(d)).length].forEach(text => { row.insertCell().textContent = text; });
         return row;
       }));

@@ -1,13 +1,11 @@
 """Topics by contrast: where two systems rank the most different documents, and what comes of it.
 
 Rank-biased overlap is :func:`adducir.evaluation.reproduction.rank_biased_overlap` of the hits that
-are held; tau-AP (Yilmaz, Aslam and Robertson, SIGIR 2008) is of the documents in both lists, and
-weighs exchanges at the top more.
+are held.
 """
 
 from collections.abc import Sequence
 from html import escape
-from math import isfinite, nan
 
 from adducir.evaluation.reproduction import rank_biased_overlap
 from adducir.tables.report.hits import HitLists
@@ -39,7 +37,7 @@ def section(view: View, hits: HitLists | None) -> Section | None:
     )
     heads = "".join(
         f'<th scope="col">{name}</th>'
-        for name in ("Topic", "difference", "overlap (RBO)", "tau-AP", "documents in both")
+        for name in ("Topic", "difference", "overlap (RBO)", "documents in both")
     )
     body = (
         '<div class="scroll" tabindex="0" role="group" aria-label="Topics by contrast">'
@@ -48,7 +46,7 @@ def section(view: View, hits: HitLists | None) -> Section | None:
     )
     lead = (
         f"The {min(MOST, len(found))} topics on which both systems' first {hits.depth} documents "
-        f"overlap least (rank-biased overlap, p = {PERSISTENCE}; tau-AP of the documents in both)."
+        f"overlap least (rank-biased overlap, p = {PERSISTENCE})."
     )
     return Section("contrast", "Topics by contrast", lead, body)
 
@@ -59,27 +57,13 @@ def overlap(first: Sequence[int], second: Sequence[int], depth: int) -> float:
     return rank_biased_overlap(left, right, p=PERSISTENCE, depth=depth)
 
 
-def tau_ap(reference: Sequence[int], other: Sequence[int]) -> float:
-    """tau-AP of the documents in both lists, in the order of ``other``; NaN for fewer than two."""
-    places = {document: at for at, document in enumerate(reference)}
-    order = [places[document] for document in other if document in places]
-    if len(order) < 2:
-        return nan
-    right = sum(
-        sum(above < place for above in order[:at]) / at for at, place in enumerate(order) if at
-    )
-    return 2 * right / (len(order) - 1) - 1
-
-
 def _row(view: View, place: int, at: int, rbo: float, lists: tuple[list[int], list[int]]) -> str:
     column, (first, second) = view.column(place), view.pair or (0, 0)
     values, known = view.values(place), view.material.topics[column.group].queries
     qid = column.topics[at]
-    tau = tau_ap(*lists)
     cells = (
         view.number(float(values[second][at] - values[first][at]), signed=True),
         f"{rbo:.2f}",
-        f"{tau:.2f}".replace("-", "−") if isfinite(tau) else "–",
         str(len(set(lists[0]) & set(lists[1]))),
     )
     name = escape(f"{qid}  {known.get(qid, '')}".strip())

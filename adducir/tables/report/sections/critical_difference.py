@@ -1,16 +1,14 @@
 """Critical-difference diagrams (Demšar, JMLR 2006): mean ranks, and bars over what does not differ.
 
-Drawn on request: by Nemenyi's critical difference after Friedman's test, or with the tests of all
-pairs of :mod:`~adducir.tables.report.pairwise`. Two systems are under one bar if, and only if, they
-do not differ significantly: also where the tests join systems round one that differs from them,
-which the bar then passes without a dot, or thinly.
+Drawn on request, with the tests of all pairs of :mod:`~adducir.tables.report.pairwise`. Two systems
+are under one bar if, and only if, they do not differ significantly: also where the tests join
+systems round one that differs from them, which the bar then passes without a dot, or thinly.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from adducir.statistics.mean_ranks import MeanRanks, groups, mean_ranks
-from adducir.statistics.outcome import printed_p
+from adducir.statistics.mean_ranks import groups, mean_ranks
 from adducir.tables.report.drawing import (
     CHARACTER,
     dot,
@@ -37,64 +35,43 @@ def section(view: View) -> Section | None:
     """A diagram for each measure; all but the first are folded."""
     if view.table.style.critical_difference == "none":
         return None
-    nemenyi = view.table.style.critical_difference == "nemenyi"
     drawn = for_each_measure(
-        view,
-        lambda place: _diagram(view, place, nemenyi=nemenyi),
-        fold=len(view.table.rows) > OPEN,
+        view, lambda place: _diagram(view, place), fold=len(view.table.rows) > OPEN
     )
     if not drawn:
         why = "No diagram: it takes two systems with values on two topics at least."
         return Section("critical-difference", "Critical differences", why, "")
     lead = (
         "Mean ranks over topics, 1 the best; equal values share a rank. Bars join the systems that "
-        "do not differ significantly"
+        "do not differ significantly by "
     )
-    if nemenyi:
-        lead += (
-            " by Nemenyi's critical difference (CD) of mean ranks, after Friedman's test (Demšar "
-            "2006)."
-        )
-    else:
-        planned = view.pairs
-        lead += (
-            " by the table's tests of all pairs."
-            if planned
-            else " by tests of all pairs, made for this figure beside the planned tests."
-        ) + " A bar that passes a system without a dot, or thinly, does not join it."
+    lead += (
+        "the table's tests of all pairs."
+        if view.pairs
+        else "tests of all pairs, made for this figure beside the planned tests."
+    ) + " A bar that passes a system without a dot, or thinly, does not join it."
     return Section("critical-difference", "Critical differences", lead, drawn)
 
 
-def _diagram(view: View, place: int, *, nemenyi: bool) -> str:
+def _diagram(view: View, place: int) -> str:
     """The ``svg`` element; empty where nothing can be ranked."""
     tests = pairwise(view, place)
     if tests is None:
         return ""
     lower = not view.column(place).higher_is_better
-    found = mean_ranks(tests.values, lower_is_better=lower, alpha=tests.alpha)
-    order = sorted(range(len(tests.rows)), key=lambda at: float(found.mean[at]))
-    ranks = [float(found.mean[at]) for at in order]
+    found = mean_ranks(tests.values, lower_is_better=lower)
+    order = sorted(range(len(tests.rows)), key=lambda at: float(found[at]))
+    ranks = [float(found[at]) for at in order]
     names = [view.names[tests.rows[at]] for at in order]
-    joined = found.joined if nemenyi else ~tests.differ
-    note = _friedman(found) if nemenyi else f"{tests.how}, alpha = {tests.alpha:g}"
-    if nemenyi and view.runs(place):
-        note += "; of means over runs, over topics alone"
     diagram = Diagram(
         f"critical-difference-{place}",
         f"Critical-difference diagram of {len(order)} systems on {view.title(place)}",
         names,
         ranks,
-        groups(joined[order][:, order]),
-        f"{note}; {found.n} topics",
-        found.difference if nemenyi else None,
+        groups(~tests.differ[order][:, order]),
+        f"{tests.how}, alpha = {tests.alpha:g}; {tests.values.shape[1]} topics",
     )
     return diagram.in_lines() if len(names) > MANY else diagram.round_an_axis()
-
-
-def _friedman(found: MeanRanks) -> str:
-    text = f"Friedman: χ²({len(found.mean) - 1}) = {found.statistic:.4g}, {printed_p(found.p)}"
-    none = f", above alpha = {found.alpha:g}: no difference is significant"
-    return text + (none if found.p > found.alpha else f"; Nemenyi, alpha = {found.alpha:g}")
 
 
 class Diagram(NamedTuple):
@@ -107,7 +84,6 @@ class Diagram(NamedTuple):
         ranks: Their mean ranks.
         bars: The systems below each bar, in order.
         note: What stands at the foot.
-        ruler: The critical difference, where there is one.
     """
 
     name: str
@@ -116,11 +92,10 @@ class Diagram(NamedTuple):
     ranks: Sequence[float]
     bars: Sequence[Sequence[int]]
     note: str
-    ruler: float | None
 
     def round_an_axis(self) -> str:
         """Demšar's form: the better half of the names on the left, the others on the right."""
-        count, axis = len(self.names), 44 + 24 * (self.ruler is not None)
+        count, axis = len(self.names), 44
         texts = [
             f"{shortened(name, NAME)} ({rank:.2f})"
             for name, rank in zip(self.names, self.ranks, strict=True)
@@ -149,16 +124,9 @@ class Diagram(NamedTuple):
             marks.append(line(places[0] - REACH, y, places[-1] + REACH, y, "thick"))
             if len(bar) <= bar[-1] - bar[0]:
                 marks += [dot(place, y, 4, "point") for place in places]
-        width = 2 * room + PLOT
-        if self.ruler is not None:
-            end = x(1 + self.ruler)
-            marks.append(line(room, 14, end, 14, "median"))
-            marks += [line(place, 10, place, 18, "median") for place in (room, end)]
-            marks.append(label(end + 8, 14, f"CD = {self.ruler:.3f}"))
-            width = max(width, end + 90)
         foot = first + LINE * half + 20
         marks.append(label(8, foot, self.note))
-        width = max(width, 16 + CHARACTER * len(self.note))
+        width = max(2 * room + PLOT, 16 + CHARACTER * len(self.note))
         return figure(self.name, round(width), round(foot + 14), self.title, marks)
 
     def in_lines(self) -> str:
@@ -177,15 +145,14 @@ class Diagram(NamedTuple):
             for start, end in runs(bar):
                 marks.append(line(x, lines.y(start) - 7, x, lines.y(end) + 7, "thick"))
         room = 70 + BAR * (max(lanes, default=0) + 1)
-        note = self.note + (f"; CD = {self.ruler:.3f}" if self.ruler is not None else "")
         foot = lines.bottom + 44
-        marks.append(label(8, foot, note))
+        marks.append(label(8, foot, self.note))
         return lines.figure(
             self.name,
             self.title,
             marks,
             texts=[f"{rank:.2f}" for rank in self.ranks],
-            room=max(room, 16 + CHARACTER * len(note) - lines.right),
+            room=max(room, 16 + CHARACTER * len(self.note) - lines.right),
             at=rank_ticks(count),
             axis="mean rank",
             foot=foot + 14,
