@@ -3,7 +3,7 @@
 loss = mean over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)), where j runs over
 the batch (van den Oord et al., 2018; equation 1 of EGRET; section 3.2 of RELiC, which both sum
 where this takes the mean, and have t = 1). A span with the text of s_i is no wrong answer to c_i:
-such false negatives are left out of the sum.
+such false negatives are left out of the sum, unless the recipe counts them as the papers do.
 
 Beside the spans of the batch j runs over hard negatives, where contexts have some: a context's hard
 negatives are negatives of every other context of the batch too (Karpukhin et al., 2020).

@@ -18,7 +18,10 @@ class BatchPart(Recipe):
 
     Attributes:
         by: ``group``: all of one book or question, so that negatives are of it as well;
-            ``random``: of all.
+            ``filled-group``: the same, always of ``batch_size``, with items that are in other
+            batches as well (RELiC's official code); ``random``: of all.
+        equal_texts: Spans whose text is that of a context's own: ``masked``, no negatives of it,
+            or ``negatives``, as the papers have it.
         negatives: Hard negatives of each span that are read, at most: the first of its own in the
             file of spans.
         at_once: Padded tokens that are computed at a time. What is larger is computed in pieces,
@@ -26,7 +29,8 @@ class BatchPart(Recipe):
             gradient caching (see :mod:`adducir.encoders.pieces`). None for no limit.
     """
 
-    by: Literal["group", "random"] = "random"
+    by: Literal["group", "filled-group", "random"] = "random"
+    equal_texts: Literal["masked", "negatives"] = "masked"
     negatives: Annotated[int, Field(ge=0)] = 0
     at_once: Annotated[int, Field(ge=1)] | None = 16384
 

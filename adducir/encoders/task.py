@@ -17,7 +17,7 @@ from adducir.encoders.model import DualEncoder, Tower
 from adducir.encoders.negatives import Negatives, codes_of, negatives_of
 from adducir.encoders.pieces import in_pieces
 from adducir.encoders.recipe import COSINE_TEMPERATURE, EncoderRecipe
-from adducir.encoders.sampling import Batches, grouped_batches, random_batches
+from adducir.encoders.sampling import Batches, filled_batches, grouped_batches, random_batches
 from adducir.models.machine import seed_of
 from adducir.training.card import Card
 from adducir.training.example_work import Order
@@ -110,9 +110,11 @@ class EncoderTask(TrainingTask):
         return self._batches(self.training, seed_of(self.recipe.seed, "epoch", epoch))
 
     def _batches(self, examples: Examples, seed: int) -> Batches:
-        if self._stated.batches.by == "group":
-            return grouped_batches(examples.column("group"), self.recipe.batch_size, seed)
-        return random_batches(len(examples), self.recipe.batch_size, seed)
+        size, by = self.recipe.batch_size, self._stated.batches.by
+        if by == "random":
+            return random_batches(len(examples), size, seed)
+        cut = grouped_batches if by == "group" else filled_batches
+        return cut(examples.column("group"), size, seed)
 
     def losses(self, batch: Numbers) -> tuple[torch.Tensor, int]:
         """The contrast within a batch: its mean, or of several processes the sum of this one's.
@@ -125,7 +127,8 @@ class EncoderTask(TrainingTask):
             return self.losses_of(examples)
         contexts, spans, same = self._computed(examples)
         every, first = gathered(spans)
-        whole = torch.from_numpy(np.concatenate(processes.all_of(same))).to(every.device)
+        codes = self._told_apart(np.concatenate(processes.all_of(same)))
+        whole = torch.from_numpy(codes).to(every.device)
         if not len(batch):
             contexts = every[:0]
         loss = contrast(contexts, every, whole, self.temperature, first=first, reduction="sum")
@@ -134,8 +137,12 @@ class EncoderTask(TrainingTask):
     def losses_of(self, examples: list[dict[str, Array]]) -> tuple[torch.Tensor, int]:
         """The contrast within the batch, a mean."""
         contexts, spans, same = self._computed(examples)
-        codes = torch.from_numpy(same).to(spans.device)
+        codes = torch.from_numpy(self._told_apart(same)).to(spans.device)
         return contrast(contexts, spans, codes, self.temperature), 1
+
+    def _told_apart(self, codes: Numbers) -> Numbers:
+        """The numbers of a batch's texts; each has its own where equal texts are negatives."""
+        return codes if self._stated.batches.equal_texts == "masked" else np.arange(len(codes))
 
     def _computed(
         self, examples: list[dict[str, Array]]
@@ -154,11 +161,13 @@ class EncoderTask(TrainingTask):
         """The mean contrast of the held-out spans, in batches that are always the same ones."""
         if not len(self.held_out):
             return None
-        total, processes = 0.0, current()
+        total, count, processes = 0.0, 0, current()
         batches = self._batches(self.held_out, seed_of(self.recipe.seed, _VALIDATION))
         for batch in processes.every(batches):
             total += float(self.losses_of(self.held_out[batch])[0]) * len(batch)
-        return processes.summed(total)[0] / len(self.held_out)
+            count += len(batch)
+        total, contexts = processes.summed(total, count)
+        return total / contexts
 
     def _vectors(self, tower: Tower, inputs: Sequence[Array]) -> torch.Tensor:
         """Vectors of a batch, with gradient; computed in pieces where it is large."""
@@ -171,7 +180,8 @@ class EncoderTask(TrainingTask):
         """The negatives of a context, and the copies among them that are left out, in one epoch."""
         found = Negatives()
         for batch in self.batches(0):
-            found.add(codes_of([self._codes(number) for number in batch]), len(batch))
+            codes = codes_of([self._codes(number) for number in batch])
+            found.add(self._told_apart(codes), len(batch))
         return found.record()
 
     def _codes(self, place: int) -> dict[str, Array]:

@@ -95,8 +95,9 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
     def settings(self) -> dict[str, Any]:
         """Those parts of the recipe that decide the weights."""
         values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
-        if not self.recipe.batches.negatives:
-            del values["batches"]["negatives"]  # so that models made before it stay current
+        for key in ("negatives", "equal_texts"):
+            if values["batches"][key] == type(self.recipe.batches).model_fields[key].default:
+                del values["batches"][key]  # so that models made before it stay current
         return values | {"held_out": bool(self.recipe.data.validation)}
 
     @property

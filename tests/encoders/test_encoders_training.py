@@ -21,7 +21,7 @@ from adducir.encoders.examples import same_of
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.negatives import Negatives
 from adducir.encoders.recipe import EncoderRecipe
-from adducir.encoders.sampling import grouped_batches, random_batches
+from adducir.encoders.sampling import filled_batches, grouped_batches, random_batches
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.training import EncoderPlan
 from adducir.models.machine import using_threads
@@ -87,6 +87,18 @@ def test_groups_stay_together_and_loners_meet():
     assert len(other) == len(batches)
     assert [b.tolist() for b in other] != [b.tolist() for b in batches]
     assert grouped_batches([], 3, seed=1) == []
+
+
+def test_filled_batches_are_all_of_one_size_and_of_their_own_group_first():
+    groups = ["a"] * 13 + ["b"] * 3 + ["c"]
+    batches = filled_batches(groups, 5, seed=1)
+    assert {len(set(batch.tolist())) for batch in batches} == {5}
+    assert len(batches) == 5
+    assert set(np.concatenate(batches)) == set(range(17))
+    found = sorted("".join(sorted(groups[i] for i in batch)) for batch in batches)
+    assert found[:3] == ["aaaaa"] * 3  # two of them are in two batches
+    assert all("bbb" in batch or "c" in batch for batch in found[3:])
+    assert [len(batch) for batch in filled_batches(["a", "b"], 5, seed=1)] == [2, 2]
 
 
 def test_random_batches_have_no_small_rest():
@@ -204,6 +216,19 @@ def test_hard_negatives_by_hand():
         "negatives_per_context": {"mean": 2.5, "least": 2, "most": 3},
         "masked_copies_per_epoch": 1,
     }
+
+
+def test_equal_texts_are_negatives_where_the_recipe_says_so(tiny, tmp_path):
+    spans = [replace(span, span=("a cat .",)) for span in some_spans(4)]
+    found = {}
+    for equal_texts in ("masked", "negatives"):
+        (tmp_path / equal_texts).mkdir()
+        task = task_of(tiny, spans, tmp_path / equal_texts, equal_texts=equal_texts)
+        found[equal_texts] = task.losses(np.arange(4))[0].item(), task.measure()
+    assert found["masked"][0] == 0.0
+    assert found["negatives"][0] == pytest.approx(math.log(4), abs=1e-4)
+    assert found["negatives"][1]["negatives_per_context"]["mean"] == 3.0
+    assert found["masked"][1]["masked_copies_per_epoch"] == 12
 
 
 def test_hard_negatives_are_read_from_the_file_and_counted(study):

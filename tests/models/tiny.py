@@ -66,7 +66,14 @@ WORDS = [
 ]
 
 
-def tiny_bert(folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "BertModel") -> Path:
+def tiny_bert(
+    folder: Path,
+    *,
+    hidden: int = 32,
+    layers: int = 2,
+    kind: str = "BertModel",
+    positions: int = 64,
+) -> Path:
     """A BERT with a word-piece vocabulary of a few words, saved in ``folder``."""
     import torch
     import transformers
@@ -85,7 +92,7 @@ def tiny_bert(folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "B
         num_hidden_layers=layers,
         num_attention_heads=4,
         intermediate_size=2 * hidden,
-        max_position_embeddings=64,
+        max_position_embeddings=positions,
     )
     if kind.endswith("ForSequenceClassification"):
         config.id2label = {0: "irrelevant", 1: "relevant"}
@@ -93,7 +100,7 @@ def tiny_bert(folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "B
     return folder
 
 
-def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM") -> Path:
+def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: int = 66) -> Path:
     """A RoBERTa with a byte-level vocabulary, without a pooler, as ``roberta-base`` comes."""
     import torch
     import transformers
@@ -115,7 +122,7 @@ def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM") -> Path:
         num_hidden_layers=2,
         num_attention_heads=4,
         intermediate_size=64,
-        max_position_embeddings=66,
+        max_position_embeddings=positions,
         type_vocab_size=1,
     )
     getattr(transformers, kind)(config).save_pretrained(folder)

@@ -5,7 +5,7 @@ from pathlib import Path
 from tiny import WORDS
 
 
-def tiny_bart(folder: Path) -> Path:
+def tiny_bart(folder: Path, *, positions: int = 128) -> Path:
     """A BART of the real architecture with random weights, saved in ``folder``."""
     import torch
     import transformers
@@ -36,7 +36,7 @@ def tiny_bart(folder: Path) -> Path:
         decoder_attention_heads=4,
         encoder_ffn_dim=64,
         decoder_ffn_dim=64,
-        max_position_embeddings=128,
+        max_position_embeddings=positions,
         bos_token_id=0,
         pad_token_id=1,
         eos_token_id=2,

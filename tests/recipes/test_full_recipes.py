@@ -1,0 +1,179 @@
+"""Each study at its paper's settings, from its file to its table, on stand-ins.
+
+Data are a few made-up texts in the official files' layouts, prepared by the very commands that the
+study's page has; networks are tiny, with the names and the files that their checkpoints have on
+the Hugging Face Hub, in a cache of its own. What is changed for the sake of time, and nothing else,
+stands in ``STUDIES``.
+"""
+
+import csv
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import stand_in_texts
+import yaml
+from stand_in_models import hub
+
+ROOT = Path(__file__).parents[2]
+
+
+RETRIEVED = ["nDCG(judged_only=True)@5", "Bpref", "Judged@5"]
+RANKED = ["R@1", "R@3", "R@5", "R@10", "R@50", "R@100", "RR", "Rank", "Median rank"]
+SELECTED = ["EM", "F1", "Cover"]
+FOUND = {"": ["RR@100", *(f"Success@{depth}" for depth in (1, 5, 10, 20, 50, 100))]}
+OVERLAP = ["F1", "Novel-F1", "ROUGE-L"]
+WRITTEN = {
+    "answers": [*OVERLAP, *(f"max {name}@5" for name in OVERLAP)],
+    "msmarco": ["ROUGE-L", *(f"BLEU-{n}" for n in range(1, 5))],
+    "knowledge": ["Knowledge-F1", "max Knowledge-F1@5"],
+    "grounding": ["F1", "Novel-F1", "max F1@5", "max Novel-F1@5"],
+}
+KILT = {"kilt": ["R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L"]}
+# One epoch of each phase; the recipes say at most ten.
+EPOCHS = [
+    f"systems.{system}.train.{phase}.training.epochs=1"
+    for system, phases in {"marginal": 1, "marginal on guided sets": 2, "ELBo": 3}.items()
+    for phase in range(phases)
+]
+
+
+@dataclass
+class Study:
+    """How a study is prepared, what is changed, and what its table has beside its systems.
+
+    Attributes:
+        data: Makes the official files.
+        tables: The folder of each of its tables: the groups of columns with their measures.
+        sections: The parts that the rows are in, if not those that the systems' `group` names.
+        extra: Rows beside its systems.
+        page: The page of docs/studies whose commands prepare the data.
+        only: Of these commands those that name this.
+        change: Replacements in these commands.
+        set: What is changed in the study's file.
+    """
+
+    data: Callable[[Path], None]
+    tables: dict[str, dict[str, list[str]]]
+    sections: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    page: str | None = None
+    only: str = ""
+    change: dict[str, str] = field(default_factory=dict)
+    set: list[str] = field(default_factory=list)
+
+
+STUDIES = {
+    "touche-lexical": Study(stand_in_texts.touche, {"": {"2020": RETRIEVED, "2021": RETRIEVED}}),
+    "touche": Study(stand_in_texts.touche, {"": {"2020": RETRIEVED, "2021": RETRIEVED}}),
+    "exemplification": Study(
+        stand_in_texts.exemplification,
+        {"": {"": [*RANKED, "ROUGE-L"]}},
+        sections=("L", "L+R"),
+        extra=("random",),
+        page="exemplification",
+    ),
+    "literary-evidence": Study(
+        stand_in_texts.literary,
+        {"": {"": RANKED}},
+        sections=("0/1", "0/4", "1/0", "4/0", "1/1", "4/4"),
+        extra=("random",),
+        page="literary-evidence",
+    ),
+    "complementary-evidence": Study(
+        stand_in_texts.complementary,
+        {"": {"HotpotQA-50": SELECTED, "MNLI-12": SELECTED}},
+        extra=("upper bound",),
+        page="complementary-evidence",
+    ),
+    "hindsight-wow": Study(
+        stand_in_texts.hindsight_wow,
+        {"retriever": FOUND, "guide": FOUND, "texts": WRITTEN | KILT},
+        page="hindsight",
+        only="kilt",
+        set=EPOCHS,
+    ),
+    "hindsight-nlgen": Study(
+        stand_in_texts.hindsight_nlgen,
+        {"retriever": FOUND, "guide": FOUND, "texts": WRITTEN},
+        page="hindsight",
+        only="nlgen",
+        change={"6233": "7"},  # half of the development set
+        set=EPOCHS,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hub(tmp_path_factory.mktemp("hub"))
+
+
+def commands(page: str, only: str) -> list[tuple[str, str]]:
+    """The blocks of code on a study's page that prepare its data at the paper's settings."""
+    text = (ROOT / f"docs/studies/{page}.md").read_text(encoding="utf-8")
+    section = re.split(r"^## ", text, flags=re.M)
+    (part,) = [one for one in section if one.startswith(("At the paper's s",))]
+    blocks = re.findall(r"^```(sh|python)\n(.*?)^```", part, flags=re.M | re.S)
+    kept = [
+        (kind, re.sub(r"^adducir experiment.*\n", "", code, flags=re.M)) for kind, code in blocks
+    ]
+    return [(kind, code) for kind, code in kept if code and only in code]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_full_study_runs_from_its_file_to_its_table(
+    name: str, cache: Path, tmp_path: Path
+) -> None:
+    one, study = STUDIES[name], tmp_path / "study"
+    for folder in ("experiments", "encoders", "rerankers", "deepct"):
+        (study / folder).mkdir(parents=True)
+        for path in (ROOT / folder).glob("*.yaml"):
+            shutil.copy(path, study / folder)
+    (study / "data").mkdir()
+    (study / "models").mkdir()
+    (study / "models/colbert-nq").symlink_to(cache / "colbert-nq")
+    one.data(study)
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "HF_HOME": str(cache),
+        "HF_HUB_OFFLINE": "1",
+        "IR_DATASETS_HOME": str(study / ".ir_datasets"),
+        "NLTK_DATA": str(study / "nltk_data"),
+        "ADDUCIR_COLLECTIONS": str(study / "collections"),
+    }
+    environment.pop("HF_HUB_CACHE", None)
+
+    def run(argv: list[str]) -> None:
+        done = subprocess.run(argv, cwd=study, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, f"{argv}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+
+    python = f'adducir() {{ "{sys.executable}" -m adducir "$@"; }}\n'
+    for kind, code in commands(one.page, one.only) if one.page else ():
+        for old, new in one.change.items():
+            assert old in code
+            code = code.replace(old, new)
+        run(["bash", "-ec", python + code] if kind == "sh" else [sys.executable, "-c", code])
+    sets = [part for change in one.set for part in ("--set", change)]
+    run([sys.executable, "-m", "adducir", "experiment", f"experiments/{name}.yaml", *sets])
+    recipe = yaml.safe_load((study / f"experiments/{name}.yaml").read_text(encoding="utf-8"))
+    systems = recipe["systems"]
+    sections = one.sections or dict.fromkeys(part.get("group", "") for part in systems.values())
+    for folder, groups in one.tables.items():
+        path = study / f"experiments/{name}" / folder / "table.csv"
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert {row["system"] for row in rows} == {*systems, *one.extra}
+        assert [*dict.fromkeys(row["section"] for row in rows)] == [*sections]
+        columns = dict.fromkeys((row["group"], row["measure"]) for row in rows)
+        expected = [(group, measure) for group, some in groups.items() for measure in some]
+        assert [*columns] == expected
+        assert all(math.isfinite(float(row["mean"])) and int(row["n"]) > 0 for row in rows)
