@@ -25,7 +25,6 @@ from adducir.core.standard_output import is_standard_output, to_standard_output
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, reading_error
-from adducir.core.together import wait
 from adducir.core.writable import keep_rights, refuse_unwritable
 
 _BOM = b"\xef\xbb\xbf"
@@ -241,18 +240,14 @@ def publishing(path: Path) -> Iterator[Path]:
         _remove_left_behind(target)
         mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
-        waits = False
         try:
             yield hidden
             keep_rights(target, hidden)
             sync(hidden)
-            waits = wait(hidden, target)
-            if not waits:
-                hidden.replace(target)
-                sync(target.parent)
+            hidden.replace(target)
+            sync(target.parent)
         finally:
-            if not waits:
-                hidden.unlink(missing_ok=True)
+            hidden.unlink(missing_ok=True)
 
 
 def _remove_left_behind(target: Path) -> None:

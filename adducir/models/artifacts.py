@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
+from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder
 from adducir.core.chunks import HERE, ArtifactWork, Execution, build_in_chunks
 from adducir.core.progress import SILENT, Progress
-from adducir.core.scratch import parts_folder
 from adducir.models.machine import using_threads
 
 MakeByParts = Callable[[Path, Path], Mapping[str, Any]]
@@ -24,7 +23,6 @@ def build_by_parts(
     builder_version: int,
     threads: int | None = None,
     versions: Mapping[str, str] | None = None,
-    sources: Sources | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -38,7 +36,6 @@ def build_by_parts(
         inputs: The fingerprints of what it is made from.
         builder_version: Raised whenever the builder's output changes.
         versions: Of engines that take part beside torch and transformers.
-        sources: The names of what it is made from.
     """
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
 
@@ -55,7 +52,6 @@ def build_by_parts(
         make=making,
         rebuild=rebuild,
         versions={**model_versions(), **(versions or {})},
-        sources=sources,
         progress=progress,
     )
 
@@ -70,7 +66,6 @@ def build_by_shards(
     builder_version: int,
     threads: int | None = None,
     versions: Mapping[str, str] | None = None,
-    sources: Sources | None = None,
     rebuild: bool = False,
     execution: Execution = HERE,
     progress: Progress = SILENT,
@@ -91,7 +86,6 @@ def build_by_shards(
             inputs=inputs,
             builder_version=builder_version,
             versions={**model_versions(), **(versions or {})},
-            sources=sources,
             rebuild=rebuild,
             execution=execution,
             progress=progress,

@@ -7,10 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, is_current
+from adducir.core.artifacts import Manifest, artifact_fingerprint, is_current, parts_path
 from adducir.core.chunks import HERE, Execution, build_in_chunks
 from adducir.core.progress import SILENT, Progress
-from adducir.core.scratch import parts_path
 from adducir.training.example_work import ExampleWork
 
 _DIGITS = 16
@@ -26,7 +25,6 @@ class Preparation:
         inputs: The fingerprints of what it is made from.
         version: Raised whenever the same settings would make something else.
         work: Makes it.
-        sources: The names of its principal sources by their role.
     """
 
     kind: str
@@ -34,7 +32,6 @@ class Preparation:
     inputs: Mapping[str, str]
     version: int
     work: ExampleWork[Any]
-    sources: Sources
 
     @property
     def fingerprint(self) -> str:
@@ -76,7 +73,6 @@ class Preparation:
             inputs=self.inputs,
             builder_version=self.version,
             versions=self.work.versions(),
-            sources=self.sources,
             rebuild=rebuild,
             execution=execution,
             progress=progress,

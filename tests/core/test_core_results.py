@@ -10,13 +10,13 @@ import pytest
 from adducir.core.artifacts import build, verify
 from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.manifest import MANIFEST, read_manifest
-from adducir.core.results import publishing_results
+from adducir.core.artifacts import publishing_results
 
 # Publishes three files, and is killed at the n-th thing that it does to the file system.
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from adducir.core.results import publishing_results
+from adducir.core.artifacts import publishing_results
 
 path, text, last = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 EVENTS = {"os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "shutil.rmtree",

@@ -26,7 +26,7 @@ from adducir.core import source_digests
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import cache_folder
-from adducir.core.source_digests import source_digest
+from adducir.core.verified import source_digest
 from adducir.core.unread import LARGEST, NotRead, Unread, known, leaving_unread, stand_in
 from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.grounded import GroundedContext, write_contexts
