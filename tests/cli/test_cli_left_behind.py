@@ -59,7 +59,7 @@ systems: {BM25: {index: small}}
 measures: [nDCG@5]
 """)
     words = ("experiment", "experiments/study.yaml")
-    killed_at("adducir.core.artifacts", "remove_parts", *words, "--part", "1/1")
+    killed_at("adducir.core.artifacts", "remove_parts", *words)
     left = hidden(tmp_path / "indexes")
     assert ".small.lock.holder" in left
     assert any(name.startswith(".small.parts-") for name in left)
