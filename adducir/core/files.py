@@ -305,23 +305,6 @@ def writing_text(path: Path) -> Iterator[TextIO]:
         ) from error
 
 
-def safe_child(folder: Path, name: str) -> Path:
-    """The path of ``name`` directly inside ``folder``.
-
-    Raises:
-        InputError: The name is empty, hidden, longer than 200 bytes, or holds
-            a path separator or a control character, so that it might name
-            something else than a file of this folder.
-    """
-    odd = any(character in "/\\:\0" or not character.isprintable() for character in name)
-    if not name or odd or name.startswith(".") or len(os.fsencode(name)) > 200:
-        raise InputError(
-            f"{name!r} cannot be the name of a file in {folder}.",
-            hint="Use letters, digits, '-', '_' and '.', and begin with none of the last.",
-        )
-    return folder / name
-
-
 def require(path: Path) -> None:
     """Raise what reading a file would, where the file is not there.
 
