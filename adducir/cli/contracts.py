@@ -25,7 +25,9 @@ from adducir.cli.outputs import (
 from adducir.cli.parameters import flattened, gathered, option, written
 from adducir.core.streams import reading_once
 
-FORCE = Annotated[bool, option("Replace what stands there, whoever made it.", "--force", metavar="")]
+FORCE = Annotated[
+    bool, option("Replace what stands there, whoever made it.", "--force", metavar="")
+]
 Command = Callable[..., Any]
 Mark = TypeVar("Mark")
 

@@ -42,6 +42,7 @@ import adducir.indexes.lucene_builder as build
 import adducir.core.files as files
 import adducir.core.artifacts as artifacts
 from adducir.cli.console import PlainProgress
+from adducir.experiments.context import Resources
 from adducir.experiments.experiment import plan_experiment
 
 def hidden(ending):
@@ -50,7 +51,7 @@ def hidden(ending):
 calls = []
 before(build.DocumentWriter, "add", "indexing", lambda *_: calls.append(1) or len(calls) == 5)
 before(artifacts, "write_manifest", "indexed")
-before(artifacts, "publish", "unpublished")
+before(Path, "rename", "unpublished", lambda path, _: ".building-" in path.name)
 before(indexes.IndexStep, "_open", "built")
 before(runs.RunStep, "make", "between", lambda step, *_: step.path.name.startswith("QLD"))
 before(files, "sync", "writing run", hidden("trec.gz"))
@@ -62,7 +63,8 @@ before(files, "sync", "writing table", hidden("md"))
 plan = plan_experiment(file, progress=PlainProgress(sys.stdout))
 print("planned", flush=True)
 sys.stdin.readline()
-outcome = running.run_experiment(plan, threads=1, progress=PlainProgress(sys.stdout))
+resources = Resources(threads=1)
+outcome = running.run_experiment(plan, resources=resources, progress=PlainProgress(sys.stdout))
 print("made", len(outcome.runs), flush=True)
 """
 

@@ -12,6 +12,7 @@ from adducir.core.errors import InputError
 from adducir.core.progress import Silent
 from adducir.core.recipe import validate
 from adducir.core.yaml import load
+from adducir.experiments.context import Resources
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems.rerank import Rerank
@@ -107,7 +108,11 @@ def planned(study, *changes, **options):
 def run(study, *changes, **options):
     progress = Recorded()
     plan = planned(study, *changes, **options)
-    return plan.lines(), run_experiment(plan, threads=1, progress=progress), progress
+    return (
+        plan.lines(),
+        run_experiment(plan, resources=Resources(threads=1), progress=progress),
+        progress,
+    )
 
 
 def ranking(study, system, topic_set="t"):

@@ -15,6 +15,7 @@ from experiment_studies import Notes, Study
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
+from adducir.experiments.context import Resources
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.runs.read import read_run
@@ -364,5 +365,5 @@ def test_a_plan_looks_at_each_step_once(study: Study, monkeypatch) -> None:
     monkeypatch.setattr(RunStep, "why", lambda step: looked.append(step.path) or whole(step))
     plan = study.plan()
     assert looked == []
-    run_experiment(plan, threads=1)
+    run_experiment(plan, resources=Resources(threads=1))
     assert sorted(looked) == sorted(step.path for step in plan.goals)
