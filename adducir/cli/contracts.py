@@ -1,8 +1,8 @@
 """What holds for every command, whatever it does: what its parameters' annotations promise.
 
 Options without effect are refused (:mod:`adducir.cli.effects`), and what a command writes replaces
-nothing that it did not make, unless ``--force`` is given (:mod:`adducir.cli.outputs`). ``-`` as a
-file to write is standard output, which then holds nothing else.
+nothing that Adducir did not make, unless ``--force`` is given (:mod:`adducir.cli.outputs`). ``-``
+as a file to write is standard output, which then holds nothing else.
 """
 
 import inspect
@@ -18,9 +18,9 @@ from adducir.cli.outputs import (
     Source,
     Writes,
     check_name,
-    claiming,
     refuse_one_for_several,
     refuse_overwriting,
+    refuse_to_replace,
 )
 from adducir.cli.parameters import flattened, gathered, option, written
 from adducir.core.streams import reading_once
@@ -32,7 +32,7 @@ Command = Callable[..., Any]
 Mark = TypeVar("Mark")
 
 
-def held(name: str, function: Command) -> Command:
+def held(function: Command) -> Command:
     """The function of a command, which keeps what its annotations promise.
 
     Args:
@@ -56,7 +56,7 @@ def held(name: str, function: Command) -> Command:
         with ExitStack() as claims:
             # What prints a table says what it was made from.
             claims.enter_context(reading_once(hashing="printing" in groups))
-            _claim(claims, name, writes, roles, values, shown, force)
+            _claim(claims, writes, roles, values, shown, force)
             return function(**gathered(_without_stdout(values, writes), groups))
 
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -71,22 +71,18 @@ def held(name: str, function: Command) -> Command:
 
 def _claim(
     claims: ExitStack,
-    name: str,
     writes: Mapping[str, Writes],
     roles: Mapping[str, list[Source]],
     values: Mapping[str, Any],
     shown: Mapping[str, str],
     force: bool,
 ) -> None:
-    """Check all that is to be written, and hold it until the command ends."""
+    """Check all that is to be written."""
     from adducir.cli.console import leaving_stdout_to_data
-    from adducir.core.origins import Origin, replacing_anything
+    from adducir.core.artifacts import replacing_anything
     from adducir.core.standard_output import is_standard_output
-    from adducir.core.together import publishing_together
 
     claims.enter_context(replacing_anything(force))
-    principal = [role for role, (mark, *_) in roles.items() if mark.is_principal]
-    origin = Origin.of(f"adducir {name}", {role: _listed(values.get(role)) for role in principal})
     inputs = [key for key in values if key in roles or key not in writes]
     read = [one for key in inputs for one in _read(key, values, roles)]
     # A dry run makes no results.
@@ -100,14 +96,10 @@ def _claim(
     for key, path in named.items():
         for part in writes[key].paths(path, values):
             refuse_overwriting(shown[key], part, read)
-    several: list[Path] = []
     for key, path in named.items():
-        if writes[key].is_file or writes[key].what in ("folder", "results"):
-            paths = writes[key].paths(path, values)
-            claims.enter_context(claiming(paths, writes[key].what, origin))
-            several += paths if writes[key].is_file else []
-    if len(several) > 1:
-        claims.enter_context(publishing_together(several))
+        if writes[key].is_file:
+            for part in writes[key].paths(path, values):
+                refuse_to_replace(part, writes[key].what)
 
 
 def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli.effects import without
-from adducir.cli.outputs import LINES_IN_PARTS, READ, SOURCE
+from adducir.cli.outputs import LINES_IN_PARTS, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.cli.parts import Shares, counts_of
 from adducir.cli.shares import part_path, shares_of
@@ -47,7 +47,7 @@ def corpora_hotpotqa(
             metavar="CORPUS",
             shown="the questions' own",
         ),
-        READ,
+        SOURCE,
         without("own"),
     ] = None,
     k1: Annotated[float, option("BM25's term saturation."), without("own")] = 0.9,

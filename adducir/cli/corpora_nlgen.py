@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from adducir.cli.effects import with_any
-from adducir.cli.outputs import LINES, READ, SOURCE
+from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.cli.parts import GoldQrels, counts_of
 from adducir.core.errors import UsageError
@@ -24,7 +24,7 @@ def corpora_nlgen(
             metavar="CORPUS",
             shown="no gold passages",
         ),
-        READ,
+        SOURCE,
     ] = None,
     qrels: Annotated[GoldQrels, with_any("corpus")] = None,
     references: Annotated[

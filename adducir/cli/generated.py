@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
-from adducir.cli.outputs import READ, SOURCE
+from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 
@@ -51,7 +51,7 @@ def generated(
     corpus: Annotated[
         str | None,
         option("Where the texts of passages are, by their docnos.", metavar="CORPUS"),
-        READ,
+        SOURCE,
     ] = None,
     train: Annotated[
         list[Path] | None,
@@ -60,7 +60,7 @@ def generated(
             metavar="FILE",
             shown="the references",
         ),
-        READ,
+        SOURCE,
     ] = None,
     mass: Annotated[
         float, option("Share of all words that the common words make up.", min=0, max=1)

@@ -144,7 +144,7 @@ def load_command(name: str) -> TyperCommand:
     from adducir.cli.contracts import held
     from adducir.cli.examples import epilog
 
-    function = held(name, getattr(import_module(f"adducir.cli.{module}"), module))
+    function = held(getattr(import_module(f"adducir.cli.{module}"), module))
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     shown = _flowing(function.__doc__ or "")
     app.command(name.split()[-1], cls=Command, help=shown, epilog=epilog(name))(function)

@@ -1,18 +1,15 @@
-"""Where commands write, and what they may replace there (:mod:`adducir.core.origins`)."""
+"""Where commands write, and what they may replace there (:mod:`adducir.core.artifacts`)."""
 
 import os
 import re
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from adducir.core.artifacts import refuse_other
 from adducir.core.errors import InputError, UsageError
 from adducir.core.folders import results_folder
-from adducir.core.origins import Origin, refuse_other
 from adducir.core.standard_output import is_standard_output
 from adducir.core.writable import refuse_unwritable
 
@@ -82,15 +79,8 @@ class Writes:
         return [part_path(path, part) for part in shares] if shares else [path]
 
 
-@dataclass(frozen=True)
 class Source:
-    """Marks a parameter that names what a command reads.
-
-    Attributes:
-        is_principal: Whether, of another one, another thing is made.
-    """
-
-    is_principal: bool = True
+    """Marks a parameter that names what a command reads."""
 
 
 RUN = Writes("run")
@@ -104,7 +94,6 @@ STUDY = Writes("study")
 RESULTS = Writes("results")
 FILES = Writes("folder")
 SOURCE = Source()
-READ = Source(is_principal=False)
 
 
 def check_name(option: str, path: Path, writes: Writes, values: Mapping[str, Any]) -> None:
@@ -173,98 +162,34 @@ def _is_ending(text: str) -> bool:
     return re.fullmatch(r"\.[A-Za-z]\w*", text) is not None
 
 
-@contextmanager
-def claiming(paths: Sequence[Path], what: str, origin: Origin) -> Iterator[None]:
-    """Write files, or a folder of files, as ``origin`` within the block.
+def refuse_to_replace(path: Path, what: str) -> None:
+    """Refuse to write where something stands that is not replaced; see :mod:`.core.artifacts`.
 
-    Nothing is replaced that another origin has; what the block writes is known as this one's.
+    Args:
+        what: As in :class:`Writes`: ``run``, ``table`` or ``file``.
 
     Raises:
-        ArtifactError: Something stands there that this origin did not make.
+        ArtifactError: A file stands there that is neither a run nor a table of Adducir's own.
         MachineError, InputError: As :func:`adducir.core.writable.refuse_unwritable`.
     """
-    from adducir.core import register
-
-    kept = [path for path in paths if _can_be_lost(path)]
-    with ExitStack() as ended:
-        for path in sorted(kept):
-            ended.enter_context(register.held(path, partial(_report_waiting, path)))
-        _refuse_others(kept, what, origin)
-        for path in kept:
-            ended.callback(register.begin(path, origin))
-        yield
+    if is_standard_output(path) or (path.exists() and not path.is_file()):
+        return
+    refuse_unwritable(path)
+    if path.exists() and path.stat().st_size and not _is_own(path, what):
+        refuse_other(path, f"the {what} that stands here does not say that Adducir made it")
 
 
-def _report_waiting(path: Path) -> None:
-    from adducir.cli.console import note
-
-    note(f"waiting for another process that writes {path}")
-
-
-def _refuse_others(paths: Sequence[Path], what: str, origin: Origin) -> None:
-    for path in paths:
-        refuse_unwritable(path)
-        if not _is_empty(path):
-            refuse_other(path, what, origin, _origin(path, what))
-
-
-def _can_be_lost(path: Path) -> bool:
-    """Whether writing there replaces what was there: not so for streams and devices."""
-    return not is_standard_output(path) and (path.is_file() or path.is_dir() or not path.exists())
-
-
-def _is_empty(path: Path) -> bool:
-    if path.is_dir():
-        return next(path.iterdir(), None) is None
-    return not path.exists() or not path.stat().st_size
-
-
-def _origin(path: Path, what: str) -> Origin | None:
-    from adducir.core import register
-
-    origin_of = {"run": _origin_of_run, "results": _origin_of_results}.get(what)
-    return register.origin_of(path) or (origin_of(path) if origin_of else None)
-
-
-def _origin_of_run(path: Path) -> Origin | None:
-    """What the metadata beside a run records, where they are this run's."""
+def _is_own(path: Path, what: str) -> bool:
+    """Whether a file says that Adducir made it: a run by its metadata, some tables themselves."""
     from adducir.core.files import file_digest
     from adducir.runs.metadata import metadata_for, read_metadata
 
-    if not metadata_for(path).is_file():
-        return None
+    if what == "table":
+        return re.search(rb'"adducir": "|>adducir</th>', path.read_bytes()) is not None
+    if what != "run" or not metadata_for(path).is_file():
+        return False
     try:
-        facts = read_metadata(path)
+        facts = read_metadata(path).get("run file")
     except InputError:
-        return None
-    if _at(facts, "run file", "sha256") != file_digest(path):
-        return None
-    if _at(facts, "adducir", "experiment"):
-        return Origin.of("adducir experiment", {"file": [_at(facts, "adducir", "experiment")]})
-    method, topics = _at(facts, "method"), _at(facts, "data", "topics", "source")
-    stages = {"reranking": "rerank", "fusion": "fuse", "retrieval": "search"}
-    last = next((name for key, name in stages.items() if method and key in method), None)
-    sources = {"topics": [topics]} if isinstance(topics, str) else {}
-    return Origin.of(f"adducir {last}", sources) if last else None
-
-
-def _origin_of_results(folder: Path) -> Origin | None:
-    """The experiment file that the tables in a folder name."""
-    import json
-
-    for path in sorted(folder.glob("*.json")):
-        try:
-            facts = _at(json.loads(path.read_bytes()), "provenance")
-            words = shlex.split(_at(facts, "command") or "")
-        except (OSError, ValueError, RecursionError):
-            continue
-        name = words[2] if words[:2] == ["adducir", "experiment"] else _at(facts, "file")
-        if isinstance(name, str):
-            return Origin.of("adducir experiment", {"file": [folder.parent.parent / name]})
-    return None
-
-
-def _at(facts: Any, *keys: str) -> Any:
-    for key in keys:
-        facts = facts.get(key) if isinstance(facts, dict) else None
-    return facts
+        return False
+    return isinstance(facts, dict) and facts.get("sha256") == file_digest(path)

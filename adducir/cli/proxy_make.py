@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from adducir.cli import options
 from adducir.cli.effects import with_any, without
-from adducir.cli.outputs import READ, SOURCE, Writes
+from adducir.cli.outputs import SOURCE, Writes
 from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
@@ -32,7 +32,7 @@ def proxy_make(
     qrels: Annotated[
         list[str] | None,
         option("The gold items: one relevant document per topic.", "-q"),
-        READ,
+        SOURCE,
         without("spans"),
     ] = None,
     spans: Annotated[

@@ -43,8 +43,8 @@ def tune(
     rule = division.rule(several=len(topics) > 1)
 
     from adducir.cli.console import open_progress, show
+    from adducir.core.artifacts import refuse_other_results
     from adducir.core.chunks import Chunking
-    from adducir.core.results import refuse_other_folder
     from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.pool import Pool
     from adducir.experiments.tuning.report import write_report
@@ -54,7 +54,7 @@ def tune(
     if depth is not None and objective.params.get("cutoff", 0) > depth:
         raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
     ranges = opts.ranges(grid)
-    refuse_other_folder(output)
+    refuse_other_results(output)
     with open_progress() as progress:
         pool = Pool.of(_topic_sets(topics, qrels, topic_field, progress))
         tuning = tune_system(

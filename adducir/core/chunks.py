@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
+from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder, remove_parts
 from adducir.core.errors import (
     AdducirError,
     ArtifactError,
@@ -37,7 +37,6 @@ from adducir.core.files import file_digest, link_or_copy
 from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked
 from adducir.core.progress import SILENT, Progress
-from adducir.core.scratch import parts_folder, remove_parts
 from adducir.core.standard_output import is_standard_output
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, is_disk_full, machine_error
@@ -193,7 +192,6 @@ def build_in_chunks(
     inputs: Mapping[str, str],
     builder_version: int,
     versions: Mapping[str, str] | None = None,
-    sources: Sources | None = None,
     rebuild: bool = False,
     execution: Execution = HERE,
     progress: Progress = SILENT,
@@ -220,7 +218,6 @@ def build_in_chunks(
         make=make,
         rebuild=rebuild,
         versions=versions,
-        sources=sources,
         progress=progress,
     )
 

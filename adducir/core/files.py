@@ -25,7 +25,6 @@ from adducir.core.standard_output import is_standard_output, to_standard_output
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, reading_error
-from adducir.core.together import wait
 from adducir.core.writable import keep_rights, refuse_unwritable
 
 _BOM = b"\xef\xbb\xbf"
@@ -241,19 +240,16 @@ def publishing(path: Path) -> Iterator[Path]:
         _remove_left_behind(target)
         mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
-        existed, waits = target.exists(), False
+        existed = target.exists()
         try:
             yield hidden
             if target.exists() or not existed:  # else the block has removed it, and set them
                 keep_rights(target, hidden)
             sync(hidden)
-            waits = wait(hidden, target)
-            if not waits:
-                hidden.replace(target)
-                sync(target.parent)
+            hidden.replace(target)
+            sync(target.parent)
         finally:
-            if not waits:
-                hidden.unlink(missing_ok=True)
+            hidden.unlink(missing_ok=True)
 
 
 def _remove_left_behind(target: Path) -> None:
@@ -309,23 +305,6 @@ def writing_text(path: Path) -> Iterator[TextIO]:
             path=path,
             hint="Correct the text where it comes from.",
         ) from error
-
-
-def safe_child(folder: Path, name: str) -> Path:
-    """The path of ``name`` directly inside ``folder``.
-
-    Raises:
-        InputError: The name is empty, hidden, longer than 200 bytes, or holds
-            a path separator or a control character, so that it might name
-            something else than a file of this folder.
-    """
-    odd = any(character in "/\\:\0" or not character.isprintable() for character in name)
-    if not name or odd or name.startswith(".") or len(os.fsencode(name)) > 200:
-        raise InputError(
-            f"{name!r} cannot be the name of a file in {folder}.",
-            hint="Use letters, digits, '-', '_' and '.', and begin with none of the last.",
-        )
-    return folder / name
 
 
 def require(path: Path) -> None:

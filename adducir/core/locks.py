@@ -66,28 +66,6 @@ def locked_if_free(path: Path) -> Iterator[bool]:
         yield True
 
 
-@contextmanager
-def claimed(path: Path) -> Iterator[bool]:
-    """Hold the lock of ``path`` inside the block, unless another process does.
-
-    Yields:
-        Whether it is held.
-
-    Raises:
-        MachineError: The lock cannot be made: no space, no permission.
-    """
-    lock = _lock(path)
-    with explaining_writes(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            yield False
-            return
-        with _held(lock, path):
-            yield True
-
-
 def _lock(path: Path) -> BaseFileLock:
     return FileLock(Path(os.path.realpath(path.parent), f".{path.name}.lock"))
 

@@ -2,7 +2,7 @@
 
 A dry run looks at names, sizes and times of all files, and reads only those that take no time.
 Where the content of a larger one matters, either its digest is remembered from an earlier run
-(:mod:`adducir.core.source_digests`), or a stand-in takes the digest's place. Every fingerprint that
+(:mod:`adducir.core.verified`), or a stand-in takes the digest's place. Every fingerprint that
 a stand-in goes into is one itself, so that none is ever taken for that of an artifact.
 """
 

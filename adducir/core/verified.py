@@ -1,28 +1,42 @@
-"""The one door to artifacts: what is opened is what was built, or it is refused.
+"""SHA-256 of files, each read once per machine; and artifacts that are opened only if undamaged.
 
-Sizes are compared with the manifest's at every open. A file is read, and its digest compared, once
-per machine: its inode, size and times are kept in the user's cache folder, so that later opens read
-nothing. A dry run compares the sizes of large files only.
+Of a file that was read, inode, size, times of change and digest are kept in the user's cache
+folder: while the first four are the same, it is not read again. To lose what is kept costs time
+only. A dry run reads small files only (:mod:`adducir.core.unread`).
 """
 
+import json
 import os
+import secrets
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
-from adducir.core.contents import CHANGED, digests, missized
 from adducir.core.errors import AdducirError, ArtifactError
-from adducir.core.manifest import MANIFEST, Manifest, read_manifest
-from adducir.core.stamps import Stamp, is_settled, keep_stamps, kept_stamps, now, stamp
-from adducir.core.unread import is_small, reads_all
+from adducir.core.files import file_digest
+from adducir.core.folders import cache_folder
+from adducir.core.manifest import MANIFEST, FileEntry, Manifest, read_manifest
+from adducir.core.system_errors import reading_error
+from adducir.core.unread import is_small, reads_all, stand_in
 
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"
 """Set to 1, it makes every process read every file of what it opens; ``--verify`` sets it."""
 
+CHANGED = "its content has changed"
 # A model's card is for its owner to edit; no figure depends on it.
 _FREE = frozenset({"README.md"})
-_AGAIN = 3
-_KIND = "verified"
+READERS = 4  # hashing releases Python's lock
+_SECOND = 1_000_000_000
+_MOST_FOLDERS, _MOST_FILES = 1000, 20_000
+
+Stamp = list[int | str]
+"""Inode, size, times of change in nanoseconds, and the SHA-256."""
 
 _known: dict[Path, dict[str, Stamp]] = {}
+"""By folder and name: what this process has read, or any before it."""
 
 
 def open_artifact(path: Path, *kinds: str) -> Manifest:
@@ -42,14 +56,13 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
             f"{' or '.join(map(repr, kinds))} is needed.",
             path=path,
         )
-    for _ in range(_AGAIN):
-        found = changes(path, manifest)
-        if not found:
-            return manifest
+    while found := changes(path, manifest):
         # Another process may have replaced the artifact in between.
         before, manifest = manifest, read_manifest(path)
         if manifest == before:
             break
+    if not found:
+        return manifest
     name, what = next(iter(found.items()))
     more = f", and {len(found) - 1} more files are" if len(found) > 1 else ""
     raise ArtifactError(
@@ -70,43 +83,117 @@ def refuse_damaged(folder: Path) -> None:
 
 
 def changes(path: Path, manifest: Manifest) -> dict[str, str]:
-    """What has changed in the files of an artifact, by name; each is read once per machine."""
-    folder = Path(os.path.realpath(path))
+    """What has changed in the files of an artifact, by name."""
     files = {name: entry for name, entry in manifest.files.items() if name not in _FREE}
-    found = {name: what for name, entry in files.items() if (what := missized(folder, name, entry))}
+    found = {name: what for name, entry in files.items() if (what := missized(path, name, entry))}
     if found:
         return found
-    known, begun = _remembered(folder), now()
     try:
-        stamps = {name: stamp(folder / name, entry.sha256) for name, entry in files.items()}
-    except OSError:  # another process replaces the artifact just now
-        return {MANIFEST: "the folder changes while it is read"}
-    unread = [name for name, one in stamps.items() if known.get(name) != one]
-    if not unread or not (reads_all() or is_small(*(folder / name for name in unread))):
-        return {}  # a dry run trusts the sizes
-    try:
-        read = digests([folder / name for name in unread])
-    except AdducirError as error:
-        return {unread[0]: error.what.rstrip(".")}
-    found = {
+        read = _digests([path / name for name in files])
+    except AdducirError as error:  # perhaps replaced just now
+        return {str(error.path or MANIFEST): error.what.rstrip(".")}
+    return {
         name: CHANGED
-        for name, digest in zip(unread, read, strict=True)
-        if digest != files[name].sha256
+        for (name, entry), digest in zip(files.items(), read, strict=True)
+        if digest not in (entry.sha256, None)
     }
-    _keep(
-        folder,
-        {name: one for name, one in stamps.items() if name not in found and is_settled(one, begun)},
-    )
+
+
+def missized(folder: Path, name: str, entry: FileEntry) -> str | None:
+    """What is wrong with the size of one file; None for nothing."""
+    try:
+        size = (folder / name).stat().st_size
+    except OSError:
+        return "missing"
+    return None if size == entry.bytes else f"{size} bytes instead of {entry.bytes}"
+
+
+def source_digest(path: Path) -> str:
+    """The SHA-256 of a file that a user gives; see :func:`source_digests`."""
+    return source_digests([path])[0]
+
+
+def source_digests(paths: Sequence[Path]) -> list[str]:
+    """The SHA-256 of each file of one source, in hexadecimal.
+
+    In a dry run it is a stand-in for a large file that no earlier run has read as it is now.
+
+    Raises:
+        InputError: A file is missing or cannot be read.
+    """
+    found = _digests(paths)
+    return [digest or stand_in(path) for path, digest in zip(paths, found, strict=True)]
+
+
+def _digests(paths: Sequence[Path]) -> list[str | None]:
+    """The digest of each file; None for one that would have to be read, and is not in a dry run."""
+    places = [Path(os.path.realpath(path)) for path in paths]
+    begun, stamps = time.time_ns(), [_stamp(place) for place in places]
+    for folder in {place.parent for place in places} - _known.keys():
+        _known[folder] = {} if os.environ.get(VERIFY_VARIABLE) == "1" else _kept(folder)
+    found: list[str | None] = [None] * len(places)
+    for number, (place, stamp) in enumerate(zip(places, stamps, strict=True)):
+        known = _known[place.parent].get(place.name)
+        if isinstance(known, list) and known[:-1] == stamp:
+            found[number] = str(known[-1])
+    unread = [number for number, digest in enumerate(found) if digest is None]
+    if not unread or not (reads_all() or is_small(*(places[number] for number in unread))):
+        return found
+    with ThreadPoolExecutor(READERS) as readers:
+        read = readers.map(file_digest, [places[number] for number in unread])
+        for number, digest in zip(unread, read, strict=True):
+            found[number] = digest
+            if _is_settled(stamps[number], begun):
+                _known[places[number].parent][places[number].name] = [*stamps[number], digest]
+    for folder in {places[number].parent for number in unread}:
+        _keep(folder)
     return found
 
 
-def _remembered(folder: Path) -> dict[str, Stamp]:
-    """What this process has read, or else any process before it."""
-    if folder in _known or os.environ.get(VERIFY_VARIABLE) == "1":
-        return _known.get(folder, {})
-    return kept_stamps(_KIND, folder)
+def _stamp(path: Path) -> Stamp:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise reading_error(error, path) from error
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
-def _keep(folder: Path, stamps: dict[str, Stamp]) -> None:
-    _known[folder] = stamps
-    keep_stamps(_KIND, folder, stamps)
+def _is_settled(stamp: Stamp, read: int) -> bool:
+    """Whether a later change would show: it would not within the grain of the file's times.
+
+    Kernels count in ticks of some milliseconds; some file systems keep whole seconds only.
+    """
+    times = int(stamp[2]), int(stamp[3])
+    grain = 2 * _SECOND if any(one % _SECOND == 0 for one in times) else _SECOND // 20
+    return max(times) < read - grain
+
+
+def _place(folder: Path) -> Path | None:
+    cache = cache_folder()
+    name = sha256(os.fsencode(folder)).hexdigest()[:32]
+    return None if cache is None else cache / "digests" / f"{name}.json"
+
+
+def _kept(folder: Path) -> dict[str, Stamp]:
+    place = _place(folder)
+    try:
+        kept = json.loads(place.read_bytes()) if place is not None else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    files = kept.get("files") if isinstance(kept, dict) else None
+    return files if isinstance(files, dict) else {}
+
+
+def _keep(folder: Path) -> None:
+    place = _place(folder)
+    if place is None or not _known[folder]:
+        return
+    files = dict([*_known[folder].items()][-_MOST_FILES:])
+    hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    with suppress(OSError):
+        place.parent.mkdir(exist_ok=True)
+        kept = sorted(place.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for old in kept[:-_MOST_FOLDERS]:
+            old.unlink(missing_ok=True)
+        hidden.write_text(json.dumps({"folder": str(folder), "files": files}), "utf-8")
+        hidden.replace(place)

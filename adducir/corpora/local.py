@@ -12,8 +12,8 @@ from typing import Any
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.source_digests import source_digests
 from adducir.core.unread import is_small, reads_all, refuse_large
+from adducir.core.verified import source_digests
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import choose_files, format_of, is_packed, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat

@@ -16,7 +16,7 @@ from typing import Any
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_values
-from adducir.core.source_digests import source_digests
+from adducir.core.verified import source_digests
 from adducir.corpora.documents import check_docno
 from adducir.corpora.formats import choose_files
 

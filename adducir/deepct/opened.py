@@ -126,7 +126,6 @@ class OpenedRecipe:
             inputs,
             VERSION,
             work,
-            {"corpus": [corpus.source]},
         )
 
     def examples(

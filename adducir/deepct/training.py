@@ -71,11 +71,6 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
         """The passages of the corpus."""
         return self.opened.preparation
 
-    @property
-    def sources(self) -> dict[str, list[str]]:
-        """The corpus."""
-        return {"corpus": [self.opened.corpus.source]}
-
     def task(self, device: torch.device, progress: Progress = SILENT) -> DeepCTTask:
         """The model with its new head."""
         return DeepCTTask(self.opened.untrained().to(device), self.opened)

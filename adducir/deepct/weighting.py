@@ -174,7 +174,6 @@ def predict_corpus_weights(
         inputs=weights_inputs(corpus, ModelSource(str(model), model).identity()),
         builder_version=_BUILDER_VERSION,
         threads=threads,
-        sources={"corpus": [corpus.source]},
         rebuild=rebuild,
         execution=execution,
         progress=progress,

@@ -200,7 +200,6 @@ def encode(
         inputs={"items": items.identity, "model": source.identity()},
         builder_version=_BUILDER_VERSION,
         threads=threads,
-        sources={"items": [items.source] if items.source else []},
         rebuild=rebuild,
         execution=execution,
         progress=progress,

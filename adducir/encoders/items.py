@@ -28,7 +28,6 @@ class Items:
         total: How many there are; None where that is not known.
         read: Gives all items anew at each call; its argument is whether to refuse a docno that
             comes twice, which takes memory for all docnos.
-        source: The name of the source; empty where it has none.
     """
 
     what: dict[str, Any]
@@ -36,7 +35,6 @@ class Items:
     side: Side
     total: int | None
     read: Callable[[bool], Iterator[Item]]
-    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
     what = {"items": "documents", "fields": list(chosen)}
     identity = fingerprint(corpus.identity())
     read = _Documents(corpus, chosen)
-    return Items(what, identity, "document", corpus.size_hint(), read, corpus.source)
+    return Items(what, identity, "document", corpus.size_hint(), read)
 
 
 def items_of_spans(path: Path, side: SpanSide) -> Items:
@@ -93,7 +91,7 @@ def items_of_spans(path: Path, side: SpanSide) -> Items:
     """
     what = {"items": "contexts" if side == "context" else "spans"}
     of: Side = "query" if side == "context" else "document"
-    return Items(what, file_digest(path), of, None, _Spans(path, side), str(path))
+    return Items(what, file_digest(path), of, None, _Spans(path, side))
 
 
 def items_of_texts(texts: Sequence[str], what: str) -> Items:

@@ -122,18 +122,12 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
             {"tokenizers": reading_identity(self.base), **self._data},
             VERSION,
             SpanExamples(recipe.data, self.folder, self.base, settings, most),
-            self.sources,
         )
 
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of the base and of the files of spans."""
         return {"base": self.base.identity(), **self._data}
-
-    @property
-    def sources(self) -> dict[str, list[Path]]:
-        """The files of spans."""
-        return {"train": self.recipe.data.files(self.folder)["train"]}
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> EncoderTask:
         """The base, as one tower or two."""

@@ -37,7 +37,7 @@ def write_findings(folder: Path, findings: Sequence[Finding]) -> dict[str, Path]
     """Write tables in every format.
 
     Args:
-        folder: Where to: a folder of :func:`adducir.core.results.publishing_results`.
+        folder: Where to: a folder of :func:`adducir.core.artifacts.publishing_results`.
         findings: The tables. The page for browsers of the file ``table`` is called ``report``.
 
     Returns:

@@ -114,7 +114,6 @@ def build_index(
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
-        sources={"corpus": [corpus.source]},
         progress=progress,
     )
 

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, build
+from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder
 from adducir.core.chunks import build_in_chunks
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
-from adducir.core.scratch import parts_folder
 from adducir.core.work import ArtifactWork
 from adducir.models.machine import using_threads
 
@@ -26,7 +25,6 @@ def build_by_parts(
     builder_version: int,
     threads: int | None = None,
     versions: Mapping[str, str] | None = None,
-    sources: Sources | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -40,7 +38,6 @@ def build_by_parts(
         inputs: The fingerprints of what it is made from.
         builder_version: Raised whenever the builder's output changes.
         versions: Of engines that take part beside torch and transformers.
-        sources: The names of what it is made from.
     """
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
 
@@ -57,7 +54,6 @@ def build_by_parts(
         make=making,
         rebuild=rebuild,
         versions={**model_versions(), **(versions or {})},
-        sources=sources,
         progress=progress,
     )
 
@@ -72,7 +68,6 @@ def build_by_shards(
     builder_version: int,
     threads: int | None = None,
     versions: Mapping[str, str] | None = None,
-    sources: Sources | None = None,
     rebuild: bool = False,
     execution: Execution = HERE,
     progress: Progress = SILENT,
@@ -93,7 +88,6 @@ def build_by_shards(
             inputs=inputs,
             builder_version=builder_version,
             versions={**model_versions(), **(versions or {})},
-            sources=sources,
             rebuild=rebuild,
             execution=execution,
             progress=progress,

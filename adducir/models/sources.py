@@ -18,9 +18,8 @@ from adducir.core.artifacts import MANIFEST, read_manifest
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.fingerprint import canonical
 from adducir.core.json_lines import json_object
-from adducir.core.source_digests import source_digests
 from adducir.core.unread import spread
-from adducir.core.verified import refuse_damaged
+from adducir.core.verified import refuse_damaged, source_digests
 from adducir.models.layouts import weight_files
 
 RECIPES = (".yaml", ".yml")

@@ -10,7 +10,7 @@ from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.source_digests import source_digest
+from adducir.core.verified import source_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics
@@ -61,13 +61,6 @@ class PairSource:
             documents = each(partial(part.excluded, folder, progress))
         excluded = frozenset(normal(query) for some in queries for query in some)
         return Leaks(excluded, documents, part.copies)
-
-    @property
-    def sources(self) -> dict[str, list[Path | str]]:
-        """The principal source: the file of pairs, or the corpus."""
-        if self.part.pairs is not None:
-            return {"pairs": [file_path(self.part.pairs, self.folder)]}
-        return {"corpus": [self.corpus.source]}
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -49,11 +49,6 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
         values = self.recipe.fingerprinted(dict.fromkeys(_SOURCES, True))
         return values | {"examples": self.pairs.settings, "copies": self.pairs.leaks.copies}
 
-    @property
-    def sources(self) -> dict[str, list[Path | str]]:
-        """See :attr:`.PairSource.sources`."""
-        return self.pairs.sources
-
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of what the model is made from."""
@@ -76,7 +71,6 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
             {"tokenizer": self.base.reading_identity(), **pairs.inputs},
             VERSION,
             PairExamples(pairs, self.base, recipe.length, recipe.held_out.seed),
-            self.sources,
         )
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> CrossEncoderTask:

@@ -16,6 +16,7 @@ import polars as pl
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.files import publishing
+from adducir.core.locks import locked
 from adducir.core.standard_output import is_standard_output
 from adducir.core.syncing import sync
 from adducir.core.writable import keep_rights
@@ -98,10 +99,11 @@ def write_run(
 def _publish(path: Path, content: bytes, facts: str) -> None:
     """Give run and metadata their places, when both are on the disk.
 
-    A kill in between leaves a run without metadata, never one with another run's.
+    A kill in between, or another process, leaves a run without metadata, never one with another
+    run's.
     """
     beside = metadata_for(path)
-    with publishing(beside) as hidden_facts:
+    with locked(path), publishing(beside) as hidden_facts:
         hidden_facts.write_bytes(facts.encode())
         sync(hidden_facts)
         with publishing(path) as hidden:

@@ -68,17 +68,12 @@ class EvidencePlan(TrainingPlan[R]):
             recipe.data, self.folder, self.base, recipe.length, together, frozen
         )
         inputs = {"base": read, **recipe.data.identity(self.folder)}
-        return Preparation(KIND, settings, inputs, VERSION, work, self.sources)
+        return Preparation(KIND, settings, inputs, VERSION, work)
 
     @cached_property
     def inputs(self) -> dict[str, str]:
         """The fingerprints of the base and of the files of questions."""
         return {"base": self.base.identity(), **self.recipe.data.identity(self.folder)}
-
-    @property
-    def sources(self) -> dict[str, list[Path]]:
-        """The files of questions."""
-        return {"train": self.recipe.data.files(self.folder)["train"]}
 
 
 class ComplementaryPlan(EvidencePlan[ComplementaryRecipe]):

@@ -108,7 +108,6 @@ def _lead(
             inputs=plan.inputs,
             builder_version=plan.version,
             threads=plan.recipe.training.threads,
-            sources=plan.sources,
             rebuild=rebuild,
             progress=progress,
         )

@@ -16,7 +16,7 @@ from adducir.core.duplicates import Names
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
-from adducir.core.source_digests import source_digest
+from adducir.core.verified import source_digest
 from adducir.corpora.references import file_path
 from adducir.datasets.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.training.recipe import Several, listed

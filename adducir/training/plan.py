@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from adducir.core.artifacts import Sources, artifact_fingerprint, is_current
+from adducir.core.artifacts import artifact_fingerprint, is_current
 from adducir.core.progress import SILENT, Progress
 from adducir.training.preparation import Preparation
 from adducir.training.recipe import ModelRecipe
@@ -56,11 +56,6 @@ class TrainingPlan(ABC, Generic[R]):
     @abstractmethod
     def inputs(self) -> Mapping[str, str]:
         """The fingerprints of what the model is made from, by name."""
-
-    @property
-    @abstractmethod
-    def sources(self) -> Sources:
-        """The names of its principal sources by their role."""
 
     @abstractmethod
     def task(self, device: "torch.device", progress: Progress = SILENT) -> "TrainingTask":

@@ -7,11 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, artifact_fingerprint, is_current
+from adducir.core.artifacts import Manifest, artifact_fingerprint, is_current, parts_path
 from adducir.core.chunks import build_in_chunks
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
-from adducir.core.scratch import parts_path
 from adducir.training.example_work import ExampleWork
 
 _DIGITS = 16
@@ -27,7 +26,6 @@ class Preparation:
         inputs: The fingerprints of what it is made from.
         version: Raised whenever the same settings would make something else.
         work: Makes it.
-        sources: The names of its principal sources by their role.
     """
 
     kind: str
@@ -35,7 +33,6 @@ class Preparation:
     inputs: Mapping[str, str]
     version: int
     work: ExampleWork[Any]
-    sources: Sources
 
     @property
     def fingerprint(self) -> str:
@@ -77,7 +74,6 @@ class Preparation:
             inputs=self.inputs,
             builder_version=self.version,
             versions=self.work.versions(),
-            sources=self.sources,
             rebuild=rebuild,
             execution=execution,
             progress=progress,

@@ -22,8 +22,12 @@ class Command:
     is_refused_when_there: bool = False
 
     def argv(self, is_other: bool = False) -> list[str]:
-        """The words, with those that make something else at the end."""
-        return [*self.words.split(), *(self.other.split() if is_other else ())]
+        """The words, with those that make something else at the end.
+
+        With ``--force``: plain files do not say who made them.
+        """
+        force = ("--force",) if " -o " in self.words else ()
+        return [*self.words.split(), *force, *(self.other.split() if is_other else ())]
 
 
 _TOPICS = "--topics topics.tsv"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adducir import __version__
-from adducir.core import artifacts, swapping
+from adducir.core import artifacts
 from adducir.core.artifacts import (
     MANIFEST,
     artifact_fingerprint,
@@ -174,7 +174,6 @@ def test_a_failed_rename_brings_the_old_artifact_back(tmp_path: Path, monkeypatc
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", fail)
-    monkeypatch.setattr(swapping, "exchanged", lambda new, old: False)
     with pytest.raises(MachineError, match="input/output error"):
         made(path, Builder("new"), builder_version=2)
     assert read_manifest(path) == old

@@ -15,7 +15,7 @@ from adducir.core.artifacts import build, read_manifest, verify
 CHILD = """
 import sys, time
 from pathlib import Path
-from adducir.core import artifacts, swapping
+from adducir.core import artifacts
 
 path, version, stop = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 
@@ -31,19 +31,18 @@ def before(module, name, point):
         return real(*arguments, **options)
     setattr(module, name, call)
 
-before(artifacts, "force_to_disk", "made")
+before(artifacts, "_force_to_disk", "made")
 before(artifacts, "write_manifest", "unwritten")
-before(artifacts, "publish", "written")
-before(swapping, "sync", "published")
+before(artifacts, "remove_parts", "published")
 rename = Path.rename
 def renamed(self, target):
+    if ".building-" in str(self):
+        reached("written")
     result = rename(self, target)
     if ".old-" in str(target):
         reached("aside")
     return result
 Path.rename = renamed
-if stop == "aside":  # a system that cannot exchange two folders
-    swapping.exchanged = lambda new, old: False
 
 def make(folder):
     with open(path.parent / "calls", "a") as calls:
@@ -128,9 +127,7 @@ def test_killed_at_a_point(tmp_path: Path, stop: str, is_replacing: bool) -> Non
     kill(child)
     if stop == "published":
         check_whole(path, 2)
-    elif stop == "aside":
-        assert not path.exists()
-    elif is_replacing:
+    elif is_replacing and stop not in ("written", "aside"):
         check_whole(path, 1)
     else:
         assert not path.exists()
@@ -163,10 +160,9 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         child.stdout.readline()
         time.sleep(moments.uniform(0, 0.15))
         kill(child)
-        found = read_manifest(path).builder_version
-        assert found in (version, version + 1)
-        check_whole(path, found)
-        version = found
+        if path.exists():  # it is missing between two renames
+            version = read_manifest(path).builder_version
+            check_whole(path, version)
     finish(path, version + 1)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core import stamps, verified
+from adducir.core import verified
 from adducir.core.artifacts import build
-from adducir.core.contents import digests
 from adducir.core.errors import ArtifactError
+from adducir.core.files import file_digest
 from adducir.core.verified import changes, open_artifact, refuse_damaged
 
 
@@ -19,13 +19,13 @@ def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The names of the files that are read, and a cache of one's own."""
     names: list[str] = []
 
-    def count(paths: list[Path]) -> list[str]:
-        names.extend(path.name for path in paths)
-        return digests(paths)
+    def count(path: Path) -> str:
+        names.append(path.name)
+        return file_digest(path)
 
-    monkeypatch.setattr(verified, "digests", count)
+    monkeypatch.setattr(verified, "file_digest", count)
     (tmp_path / "cache").mkdir()
-    monkeypatch.setattr(stamps, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(verified, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(verified, "_known", {})
     return names
 
@@ -103,9 +103,10 @@ def test_to_lose_what_was_kept_costs_time_only(
     path = toy(tmp_path / "toy")
     open_artifact(path)
     forget(monkeypatch)
-    (kept,) = (tmp_path / "cache" / "verified").glob("*.json")
-    assert json.loads(kept.read_text())["folder"] == str(path)
-    kept.write_text(content)
+    kept = list((tmp_path / "cache" / "digests").glob("*.json"))
+    assert {json.loads(one.read_text())["folder"] for one in kept} == {str(path), f"{path}/sub"}
+    for one in kept:
+        one.write_text(content)
     open_artifact(path)
     assert len(reads) == 4
 
@@ -113,7 +114,7 @@ def test_to_lose_what_was_kept_costs_time_only(
 def test_without_a_cache_a_process_verifies_once(
     tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stamps, "cache_folder", lambda: None)
+    monkeypatch.setattr(verified, "cache_folder", lambda: None)
     path = toy(tmp_path / "toy")
     open_artifact(path)
     open_artifact(path)

@@ -9,7 +9,6 @@ import pytest
 from adducir.core import artifacts
 from adducir.core.artifacts import build, is_current
 from adducir.core.errors import InputError, MachineError
-from adducir.core.exchange import exchanged
 from adducir.core.files import writing_text
 from adducir.core.writable import refuse_unwritable
 
@@ -115,16 +114,3 @@ def test_places_that_can_be_written(tmp_path: Path) -> None:
     refuse_unwritable(Path("/dev/null"))
     write(tmp_path / "a", "a")
     refuse_unwritable(tmp_path / "a")
-
-
-def test_two_folders_exchange_their_names(tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.mkdir()
-    other.mkdir()
-    (one / "a").touch()
-    if not exchanged(one, other):
-        pytest.skip("this system cannot exchange two folders")
-    assert (other / "a").exists()
-    assert not (one / "a").exists()
-    with pytest.raises(FileNotFoundError):
-        exchanged(one, tmp_path / "nothing")

@@ -22,12 +22,12 @@ from some_questions import some_questions
 from some_spans import some_spans
 from tiny import tiny_bert
 
-from adducir.core import source_digests
+from adducir.core import verified
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.folders import cache_folder
-from adducir.core.source_digests import source_digest
 from adducir.core.unread import LARGEST, NotRead, Unread, known, leaving_unread, stand_in
+from adducir.core.verified import source_digest
 from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.grounded import GroundedContext, write_contexts
 from adducir.datasets.spans.record import write_spans
@@ -284,7 +284,7 @@ def test_what_a_run_has_read_is_known_to_a_dry_run(grown: Study) -> None:
     assert large == []
     assert [line.split()[0] for line in lines[:3]] == ["build", "search", "search"]
     grown.run()
-    source_digests._read.clear()  # as in another process
+    verified._known.clear()  # as in another process
     _, lines, large = dry_run(grown.file)
     assert large == []
     assert [line.split()[0] for line in lines[:3]] == ["keep", "keep", "keep"]
@@ -303,10 +303,10 @@ def test_what_a_run_has_read_is_known_to_a_dry_run(grown: Study) -> None:
 
 def test_without_its_cache_a_dry_run_knows_less(grown: Study) -> None:
     grown.run()
-    source_digests._read.clear()
+    verified._known.clear()
     cache = cache_folder()
     assert cache is not None
-    shutil.rmtree(cache / "sources")
+    shutil.rmtree(cache / "digests")
     _, lines, large = dry_run(grown.file)
     assert large == []
     assert "unknown until data/pets.jsonl is read" in lines[0]

@@ -51,7 +51,7 @@ def hidden(ending):
 calls = []
 before(build.DocumentWriter, "add", "indexing", lambda *_: calls.append(1) or len(calls) == 5)
 before(artifacts, "write_manifest", "indexed")
-before(artifacts, "publish", "unpublished")
+before(Path, "rename", "unpublished", lambda path, _: ".building-" in path.name)
 before(indexes.IndexStep, "_open", "built")
 before(runs.RunStep, "make", "between", lambda step, *_: step.path.name.startswith("QLD"))
 before(files, "sync", "writing run", hidden("trec.gz"))

@@ -323,10 +323,6 @@ class LinePlan(TrainingPlan[LineRecipe]):
     def inputs(self):
         return {"points": file_digest(self.path)}
 
-    @property
-    def sources(self):
-        return {"points": [self.path]}
-
     def task(self, device, progress=None):
         return LineTask(self, device)
 

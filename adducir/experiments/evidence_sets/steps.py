@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.fingerprint import fingerprint
-from adducir.core.source_digests import source_digests
+from adducir.core.verified import source_digests
 from adducir.core.work import Local
 from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected

@@ -13,8 +13,8 @@ from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
-from adducir.core.source_digests import source_digest
 from adducir.core.text_file import TextFile
+from adducir.core.verified import source_digest
 from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.sources import open_corpus

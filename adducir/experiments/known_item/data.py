@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.source_digests import source_digest
 from adducir.core.text_file import TextFile
 from adducir.core.unread import may_read, stand_in
+from adducir.core.verified import source_digest
 from adducir.corpora.references import file_path
 from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic import spans_of_relic

@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from adducir.core.artifacts import artifact_fingerprint, read_manifest
+from adducir.core.artifacts import artifact_fingerprint, parts_of, read_manifest, remove_parts
 from adducir.core.chunks import Chunking
 from adducir.core.folders import name_in_study
 from adducir.core.locks import locked
-from adducir.core.scratch import parts_of, remove_parts
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks

@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from adducir.core.artifacts import Manifest, read_manifest, refuse_other_artifact
+from adducir.core.artifacts import Manifest, read_manifest, refuse_other_kind
 from adducir.core.errors import ArtifactError
-from adducir.core.fingerprint import fingerprint
 from adducir.core.unread import known
 from adducir.core.verified import changes
 from adducir.corpora.documents import Corpus
@@ -127,9 +126,7 @@ class IndexStep(Step):
         if manifest.fingerprint == wanted:
             damaged = changes(self.path, manifest)
             return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
-        inputs = {"corpus": fingerprint(self.corpus.identity())}
-        sources = {"corpus": [self.corpus.source]}
-        refuse_other_artifact(self.path, manifest, self.kind, sources, inputs)
+        refuse_other_kind(self.path, manifest, self.kind)
         return _difference(manifest, self.settings)
 
     def fields_as_built(self) -> tuple[str, ...]:

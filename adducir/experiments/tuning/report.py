@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from adducir.core.artifacts import publishing_results
 from adducir.core.csv_files import CsvWriter
 from adducir.core.files import writing_text
 from adducir.core.progress import SILENT, Progress
-from adducir.core.results import publishing_results
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tuning import Tuning, mean
 from adducir.experiments.tuning.values import plain
@@ -50,7 +50,7 @@ def write_report(
         The files by name, the runs as ``held-out.trec.gz`` or ``held-out.SET.trec.gz``.
 
     Raises:
-        InputError, ArtifactError: As :func:`adducir.core.results.publishing_results`.
+        InputError, ArtifactError: As :func:`adducir.core.artifacts.publishing_results`.
         MachineError: The disk is full, or the place cannot be written.
     """
     texts = {

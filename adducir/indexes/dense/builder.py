@@ -104,7 +104,6 @@ def build_dense_index(
         builder_version=_BUILDER_VERSION,
         threads=running.threads,
         versions={"faiss": engine.version()},
-        sources={"corpus": [corpus.source]},
         rebuild=rebuild,
         execution=running.execution,
         progress=progress,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import Manifest, Sources, build
+from adducir.core.artifacts import Manifest, build
 from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
@@ -58,7 +58,6 @@ def build_memory_index(
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
-        sources={"corpus": [corpus.source]},
         progress=progress,
     )
 
@@ -69,7 +68,6 @@ def build_from_weights(
     settings: IndexSettings,
     *,
     identity: Mapping[str, Any],
-    sources: Sources | None = None,
     rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Manifest:
@@ -80,7 +78,6 @@ def build_from_weights(
             out. Terms are taken as they are: ``settings.analysis`` must give the same for
             queries.
         identity: What the documents depend on, for the fingerprint.
-        sources: The names of what they come from.
 
     Raises:
         InputError: A docno comes twice.
@@ -95,6 +92,5 @@ def build_from_weights(
         make=lambda folder: fill_of_weights(documents, folder, progress),
         rebuild=rebuild,
         versions=engine_versions(),
-        sources=sources,
         progress=progress,
     )
