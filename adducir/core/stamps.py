@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from adducir.core.errors import AdducirError
-from adducir.core.files import read_settings_text, writing_text
+from adducir.core.files import MOST_SETTINGS, read_text, writing_text
 from adducir.core.folders import cache_folder
 
 Stamp = list[int | str]
@@ -57,7 +57,7 @@ def kept_stamps(kind: str, folder: Path) -> dict[str, Stamp]:
     if place is None or not place.is_file():
         return {}
     try:
-        kept = json.loads(read_settings_text(place))
+        kept = json.loads(read_text(place, MOST_SETTINGS))
     except (AdducirError, ValueError, RecursionError):
         return {}
     files = kept.get("files") if isinstance(kept, dict) else None

@@ -13,9 +13,10 @@ from typing import Any
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.source_digests import source_digests
+from adducir.core.streams import is_compressed
 from adducir.core.unread import is_small, reads_all, refuse_large
 from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import choose_files, format_of, is_packed, skipped_note, why_skipped
+from adducir.corpora.formats import choose_files, format_of, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat
 from adducir.corpora.readers.jsonl import holds_array
 from adducir.corpora.readers.text import docno_of
@@ -88,7 +89,7 @@ class LocalCorpus:
             return len(self.paths)
         if not reads_all() and not is_small(*self.paths):
             return None
-        if any(is_packed(path) or holds_array(path) for path in self.paths):
+        if any(is_compressed(path) or holds_array(path) for path in self.paths):
             return None
         return sum(_count(path, ending) for path in self.paths)
 

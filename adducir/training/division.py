@@ -12,9 +12,9 @@ from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar
 from pydantic import Field, model_validator
 
 from adducir.core.absent import gathering
-from adducir.core.duplicates import Names
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.names import Seen
 from adducir.core.recipe import Recipe
 from adducir.core.source_digests import source_digest
 from adducir.corpora.references import file_path
@@ -200,19 +200,18 @@ def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iter
     Raises:
         InputError: An id comes twice; when all is read.
     """
-    names = Names()
+    seen, suspects = Seen(), set[int]()
     for path in paths:
         for item in read(path):
-            if len(paths) > 1:
-                names.add(item.id)
+            if len(paths) > 1 and seen.add(item.id):
+                suspects.add(hash(item.id))
             yield item
-    suspects = names.suspects()
     if suspects:
         _refuse_twice(paths, read, suspects)
 
 
 def _refuse_twice(
-    paths: Sequence[Path], read: Callable[[Path], Iterator[T]], suspects: frozenset[int]
+    paths: Sequence[Path], read: Callable[[Path], Iterator[T]], suspects: set[int]
 ) -> None:
     homes: dict[str, Path] = {}
     for path in paths:

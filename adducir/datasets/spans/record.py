@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adducir.core.duplicates import Names
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import json_values
+from adducir.core.names import Seen
 from adducir.datasets.records import are_texts, check_keys, write_records
 
 _TEXTS = ("left", "span", "right")
@@ -128,20 +128,20 @@ def read_spans(path: Path) -> Iterator[MaskedSpan]:
         InputError: A line is no span, or, reported when all is read, an id comes twice; with file
             and line.
     """
-    names = Names()
+    seen, suspects = Seen(), set[int]()
     for number, record in json_values(path):
         try:
             span = _span_of(record)
         except UsageError as error:
             raise InputError(error.what, path=path, line=number) from None
-        names.add(span.id)
+        if seen.add(span.id):
+            suspects.add(hash(span.id))
         yield span
-    suspects = names.suspects()
     if suspects:
         _refuse_twice(path, suspects)
 
 
-def _refuse_twice(path: Path, suspects: frozenset[int]) -> None:
+def _refuse_twice(path: Path, suspects: set[int]) -> None:
     seen: dict[str, int] = {}
     for number, record in json_values(path):
         name = record["id"]
