@@ -29,34 +29,40 @@ def json_values(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, Any]]:
         InputError: The file cannot be read, or a line is not JSON.
     """
     for number, line in read_lines(path):
-        if line.strip():
+        if line and not line.isspace():
             yield number, json_value(line, path, number, hint)
 
 
-def json_value(
-    text: str | bytes, path: Path, line: int | None = None, hint: str | None = WHOLE
-) -> Any:
-    """The value of one line, or of all of a file.
+def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same, of a file whose values must be objects."""
+    for number, value in json_values(path, hint):
+        if type(value) is not dict:
+            what = f"this is not a JSON object but a {type(value).__name__}."
+            raise InputError(what, path=path, line=number, hint=hint)
+        yield number, value
+
+
+def json_value(text: str, path: Path, line: int | None = None, hint: str | None = None) -> Any:
+    """The value of one line; without its number of a whole file, with ``NaN`` as Python writes it.
 
     Raises:
-        InputError: It is not JSON.
+        InputError: It is not JSON; with the line.
     """
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        value = json.loads(text) if line is None else orjson.loads(text)
+    except (ValueError, RecursionError) as error:
         raise json_error(error, path, line, hint) from None
-    if isinstance(text, str):
-        refuse_unusable(value, text, path, line)
+    refuse_unusable(value, text, path, line)
     return value
 
 
 def json_document(path: Path) -> Any:
-    """The one value of a file of settings; ``NaN`` and ``Infinity`` are read as Python writes them.
+    """The one value of a file of settings, which is small.
 
     Raises:
         InputError: The file cannot be read, is too large for settings, or is not JSON.
     """
-    return json_in(read_text(path, MOST_SETTINGS), path)
+    return json_value(read_text(path, MOST_SETTINGS), path)
 
 
 def json_object(path: Path) -> dict[str, Any]:
@@ -71,34 +77,13 @@ def json_object(path: Path) -> dict[str, Any]:
     return found
 
 
-def json_in(text: str, path: Path) -> Any:
-    """The one value of a whole file's text, ``NaN`` and numbers of any size among it.
-
-    Raises:
-        InputError: It is not JSON; with the line.
-    """
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise json_error(error, path) from None
-    refuse_unusable(value, text, path)
-    return value
-
-
 def json_error(
     error: ValueError | RecursionError,
     path: Path,
     line: int | None = None,
     hint: str | None = None,
 ) -> InputError:
-    """The error for what a JSON parser complains of.
-
-    Args:
-        error: What the parser raised.
-        path: The file.
-        line: The line, where the text was one line of the file; else the parser reports it.
-        hint: What to do where the text is not JSON at all.
-    """
+    """The error for what a JSON parser complains of; without ``line`` the parser reports it."""
     if isinstance(error, RecursionError) or "depth limit" in str(error):
         return _too_deep(path, line)
     if isinstance(error, json.JSONDecodeError):  # orjson's is one
