@@ -147,17 +147,12 @@ def open_local(
 
 
 def _count(path: Path, ending: bytes) -> int:
-    """How often a short string is in a file."""
-    count = 0
-    carried = b""
+    """How often a short string is in a file; of lines, the last need not be ended."""
+    count, carried = 0, b""
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            count += chunk.count(ending)
-            if len(ending) > 1:
-                edge = carried + chunk[: len(ending) - 1]
-                count += edge.count(ending)
-                carried = chunk[1 - len(ending) :]
+            text = carried + chunk
+            count += text.count(ending)
+            carried = text[len(text) + 1 - len(ending) :]
             last = chunk[-1:]
-    if count and ending == b"\n" and last != ending:
-        count += 1
-    return count
+    return count + (count > 0 and ending == b"\n" != last)
