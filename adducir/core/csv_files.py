@@ -8,7 +8,6 @@ reading takes one off, so that what is read is what was written.
 """
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -33,18 +32,14 @@ class CsvWriter:
     """
 
     def __init__(self, handle: TextIO) -> None:
-        self._handle = handle
-        self._line = io.StringIO()
         # The writer quotes a cell for the characters of its line end only, and readers want a
         # carriage return to be quoted as well.
-        self._writer = csv.writer(self._line, lineterminator="\r\n")
+        self.write = lambda line: handle.write(f"{line[:-2]}\n")
+        self._writer = csv.writer(self, lineterminator="\r\n")
 
     def row(self, cells: Iterable[object]) -> None:
         """Write one line; texts are guarded, numbers and None are not."""
         self._writer.writerow([guarded(one) if isinstance(one, str) else one for one in cells])
-        self._handle.write(self._line.getvalue().removesuffix("\r\n") + "\n")
-        self._line.seek(0)
-        self._line.truncate()
 
     def rows(self, lines: Iterable[Iterable[object]]) -> None:
         """Write several lines."""

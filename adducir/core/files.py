@@ -27,10 +27,10 @@ from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, reading_error
 from adducir.core.writable import keep_rights, refuse_unwritable
 
-_BOM = b"\xef\xbb\xbf"
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
-_MOST_SETTINGS = 16 << 20
+MOST_SETTINGS = 16 << 20
+"""Bytes that a recipe, a manifest or settings may have."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -46,30 +46,22 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             another way, truncated, corrupt, or not UTF-8; with the line.
     """
     done = 0
-    rest: list[bytes] = []
+    rest: list[str] = []
     try:
-        for index, block in enumerate(blocks(path)):
-            text = block.removeprefix(_BOM) if index == 0 else block
-            cut = text.rfind(b"\n") + 1
-            if cut:
-                rest.append(text[:cut])
-                lines, problem = _decoded(path, b"".join(rest), done)
-                lines.pop()
+        for piece in read_pieces(path):
+            lines = piece.split("\n")
+            rest.append(lines[0])
+            if len(lines) > 1:
+                lines[0] = "".join(rest)
+                rest = [lines.pop()]
+                if "\r" in piece or lines[0].endswith("\r"):
+                    lines = [line.removesuffix("\r") for line in lines]
                 yield from enumerate(lines, done + 1)
-                if problem is not None:
-                    raise problem
                 done += len(lines)
-                rest = [text[cut:]]
-            else:
-                rest.append(text)
     except BrokenStream as broken:
-        raise _located(broken, path, done) from broken
-    last = b"".join(rest)
-    if last:
-        lines, problem = _decoded(path, last, done)
-        if problem is not None:
-            raise problem
-        yield done + 1, lines[0].removesuffix("\r")
+        raise broken.after(done) from broken
+    if last := "".join(rest):
+        yield done + 1, last.removesuffix("\r")
 
 
 def read_pieces(path: Path) -> Iterator[str]:
@@ -78,46 +70,33 @@ def read_pieces(path: Path) -> Iterator[str]:
     The pieces before an error are yielded before it is raised; line breaks are kept as they are.
 
     Raises:
+        BrokenStream: The file breaks off, or is not UTF-8; the reader knows the line.
         InputError: As :func:`read_lines`.
     """
-    done = column = 0  # whole lines, and bytes of the line that is open
-    rest = b""
-    try:
-        for index, block in enumerate(chain(blocks(path), [b""])):
-            data = rest + (block.removeprefix(_BOM) if index == 0 else block)
-            try:
-                text, used = codecs.utf_8_decode(data, "strict", not block)
-            except UnicodeDecodeError as error:
-                start = data.rfind(b"\n", 0, error.start) + 1
-                if before := data[: error.start].decode("utf-8"):
-                    yield before
-                raise _not_utf8(
-                    path,
-                    done + data.count(b"\n", 0, error.start) + 1,
-                    error.start - start + 1 + (0 if start else column),
-                    data[error.start],
-                ) from None
-            if text:
-                yield text
-            done += data.count(b"\n", 0, used)
-            last = data.rfind(b"\n", 0, used)
-            column = column + used if last < 0 else used - last - 1
-            rest = data[used:]
-    except BrokenStream as broken:
-        raise _located(broken, path, done) from broken
+    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+    for block in chain(blocks(path), [b""]):
+        try:
+            text = decode(block, not block)
+        except UnicodeDecodeError as error:
+            if error.start:
+                yield error.object[: error.start].decode()
+            raise _not_utf8(path, error) from None
+        if text:
+            yield text
 
 
-def _not_utf8(path: Path, line: int, byte: int, value: int) -> InputError:
-    return InputError(
-        f"byte {byte} of this line (0x{value:02x}) is not UTF-8.",
+def _not_utf8(path: Path, error: UnicodeDecodeError) -> BrokenStream:
+    broken = BrokenStream(
+        f"the byte 0x{error.object[error.start]:02x} in this line is not UTF-8.",
         path=path,
-        line=line,
         hint="Convert the file to UTF-8, with iconv for example.",
     )
+    broken.open_line = True
+    return broken
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
-    """Read a whole UTF-8 text file, plain or gzip, as bytes, for bulk parsers.
+    """Read a whole UTF-8 text file, plain or compressed, as bytes, for bulk parsers.
 
     Line breaks are kept as they are; a byte-order mark is taken off.
 
@@ -142,64 +121,24 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
                     hint="Is it the file that was meant?",
                 )
     except BrokenStream as broken:
-        raise _located(broken, path, sum(part.count(b"\n") for part in parts)) from broken
-    data = b"".join(parts).removeprefix(_BOM)
+        raise broken.after(sum(part.count(b"\n") for part in parts)) from broken
+    data = b"".join(parts).removeprefix(codecs.BOM_UTF8)
     # Runs and qrels are ASCII nearly always, and that is known at memory speed.
     if not data.isascii():
-        _refuse_other_encodings(path, data)
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            raise _not_utf8(path, error).after(data.count(b"\n", 0, error.start)) from None
     return data
 
 
-def read_text(path: Path) -> str:
-    r"""Read a whole UTF-8 text file, plain or gzip, with ``\n`` as its line breaks.
+def read_text(path: Path, most: int | None = None) -> str:
+    r"""Read a whole UTF-8 text file, plain or compressed, with ``\n`` as its line breaks.
 
     Raises:
-        InputError: As :func:`read_lines`.
+        InputError: As :func:`read_bytes`.
     """
-    return read_bytes(path).decode("utf-8").replace("\r\n", "\n")
-
-
-def read_settings_text(path: Path, most: int = _MOST_SETTINGS) -> str:
-    """Read a text file that can only be small: a recipe, a manifest, settings.
-
-    Raises:
-        InputError: As :func:`read_text`, or it has more than ``most`` bytes, decompressed.
-    """
-    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n")
-
-
-def _decoded(path: Path, data: bytes, done: int) -> tuple[list[str], InputError | None]:
-    """The lines of ``data``, which begins after line ``done``, up to an error."""
-    try:
-        text, problem = data.decode("utf-8"), None
-    except UnicodeDecodeError as error:
-        start = data.rfind(b"\n", 0, error.start) + 1
-        text = data[:start].decode("utf-8")
-        line = done + data.count(b"\n", 0, error.start) + 1
-        problem = _not_utf8(path, line, error.start - start + 1, data[error.start])
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    return text.split("\n"), problem
-
-
-def _refuse_other_encodings(path: Path, data: bytes) -> None:
-    """Decode ``data`` piece by piece, which needs less memory than all at once."""
-    start = done = 0
-    while start < len(data):
-        end = data.find(b"\n", start + (1 << 24)) + 1 or len(data)
-        piece = data[start:end]
-        if not piece.isascii():
-            _, problem = _decoded(path, piece, done)
-            if problem is not None:
-                raise problem
-        done += piece.count(b"\n")
-        start = end
-
-
-def _located(broken: BrokenStream, path: Path, done: int) -> InputError:
-    """The error for a stream that broke after ``done`` whole lines."""
-    reached = f" after line {done}" if done else ""
-    return InputError(broken.what.format(reached), path=path, line=done or None, hint=broken.hint)
+    return read_bytes(path, most).decode().replace("\r\n", "\n")
 
 
 @contextmanager

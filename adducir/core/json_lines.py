@@ -8,14 +8,13 @@ of thousands of digits, halves of surrogate pairs, which no file in UTF-8 can ho
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines, read_settings_text
+from adducir.core.files import MOST_SETTINGS, read_lines, read_text
 
 WHOLE = "Every line must hold one whole JSON object."
 DEEPEST = 100
@@ -27,34 +26,43 @@ def json_values(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, Any]]:
     """Yield the value of each line that is not blank, with its 1-based number.
 
     Raises:
-        InputError: The file cannot be read, or a line is no JSON.
+        InputError: The file cannot be read, or a line is not JSON.
     """
     for number, line in read_lines(path):
-        if line.strip():
+        if line and not line.isspace():
             yield number, json_value(line, path, number, hint)
 
 
-def json_value(text: str, path: Path, line: int, hint: str | None = WHOLE) -> Any:
-    """The value of one line.
+def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same, of a file whose values must be objects."""
+    for number, value in json_values(path, hint):
+        if type(value) is not dict:
+            what = f"this is not a JSON object but a {type(value).__name__}."
+            raise InputError(what, path=path, line=number, hint=hint)
+        yield number, value
+
+
+def json_value(text: str, path: Path, line: int | None = None, hint: str | None = None) -> Any:
+    """The value of one line; without its number of a whole file, with ``NaN`` as Python writes it.
 
     Raises:
-        InputError: It is no JSON.
+        InputError: It is not JSON; with the line.
     """
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        value = json.loads(text) if line is None else orjson.loads(text)
+    except (ValueError, RecursionError) as error:
         raise json_error(error, path, line, hint) from None
     refuse_unusable(value, text, path, line)
     return value
 
 
 def json_document(path: Path) -> Any:
-    """The one value of a file of settings; ``NaN`` and ``Infinity`` are read as Python writes them.
+    """The one value of a file of settings, which is small.
 
     Raises:
-        InputError: The file cannot be read, is too large for settings, or is no JSON.
+        InputError: The file cannot be read, is too large for settings, or is not JSON.
     """
-    return json_in(read_settings_text(path), path)
+    return json_value(read_text(path, MOST_SETTINGS), path)
 
 
 def json_object(path: Path) -> dict[str, Any]:
@@ -65,33 +73,8 @@ def json_object(path: Path) -> dict[str, Any]:
     """
     found = json_document(path)
     if not isinstance(found, dict):
-        raise InputError("this is no JSON object.", path=path)
+        raise InputError("this is not a JSON object.", path=path)
     return found
-
-
-def json_in(text: str, path: Path) -> Any:
-    """The one value of a whole file's text.
-
-    Raises:
-        InputError: It is no JSON; with the line.
-    """
-    with explaining_json(path):
-        value = json.loads(text)
-    refuse_unusable(value, text, path)
-    return value
-
-
-@contextmanager
-def explaining_json(path: Path, line: int | None = None, hint: str | None = None) -> Iterator[None]:
-    """Turn what a JSON parser raises inside the block into one of Adducir's errors.
-
-    Raises:
-        InputError: The text is no JSON, or not such as can be used.
-    """
-    try:
-        yield
-    except (ValueError, RecursionError) as error:
-        raise json_error(error, path, line, hint) from None
 
 
 def json_error(
@@ -100,14 +83,7 @@ def json_error(
     line: int | None = None,
     hint: str | None = None,
 ) -> InputError:
-    """The error for what a JSON parser complains of.
-
-    Args:
-        error: What the parser raised.
-        path: The file.
-        line: The line, where the text was one line of the file; else the parser reports it.
-        hint: What to do where the text is no JSON at all.
-    """
+    """The error for what a JSON parser complains of; without ``line`` the parser reports it."""
     if isinstance(error, RecursionError) or "depth limit" in str(error):
         return _too_deep(path, line)
     if isinstance(error, json.JSONDecodeError):  # orjson's is one
@@ -117,57 +93,31 @@ def json_error(
     return InputError("a number in it has thousands of digits.", path=path, line=line)
 
 
-def refuse_unusable(
-    value: Any,
-    text: str,
-    path: Path,
-    line: int | None = None,
-    start: int = 0,
-    end: int | None = None,
-) -> None:
-    """Refuse a value that can be parsed and not be used.
-
-    Args:
-        value: What was read.
-        text: What it was read from; most texts show at once that nothing can be wrong.
-        path: The file.
-        line: Its line there.
-        start: Where in the text the value begins.
-        end: Where it ends.
+def refuse_unusable(value: Any, text: str, path: Path, line: int | None = None) -> None:
+    """Refuse a value that can be parsed but not used; ``text`` is what it was read from.
 
     Raises:
         InputError: It is nested too deeply, or holds half of a surrogate pair.
     """
-    end = len(text) if end is None else end
-    brackets = text.count("[", start, end) + text.count("{", start, end)
-    if brackets > DEEPEST and _is_deep(value):
+    # Most texts show at once that nothing can be wrong.
+    if text.count("[") + text.count("{") > DEEPEST and _is_deep(value, DEEPEST):
         raise _too_deep(path, line)
-    if _HALVES.search(text, start, end):
+    if _HALVES.search(text):
         try:
             orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
         except TypeError as error:
-            if "surrogates" not in str(error):
-                return  # a number beyond 64 bits, which can be used
-            what = "a text in it holds half of a surrogate pair (\\ud800 to \\udfff alone)."
-            raise InputError(
-                what, path=path, line=line, hint="Correct the text where it comes from."
-            ) from None
+            if "surrogates" in str(error):  # else a number beyond 64 bits, which can be used
+                what = "a text in it holds half of a surrogate pair (\\ud800 to \\udfff alone)."
+                hint = "Correct the text where it comes from."
+                raise InputError(what, path=path, line=line, hint=hint) from None
 
 
-def _is_deep(value: Any) -> bool:
-    """Whether lists and objects stand more than :data:`DEEPEST` deep inside one another."""
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        level = [
-            inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True
+def _is_deep(value: Any, most: int) -> bool:
+    """Whether lists and objects stand more than ``most`` deep inside one another."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return not most or any(_is_deep(one, most - 1) for one in inner)
 
 
 def _too_deep(path: Path, line: int | None) -> InputError:

@@ -1,71 +1,96 @@
-"""The objects of a JSON file, one after another: of an array, or one per line."""
+"""JSON values of a large file, one after another, in bounded memory.
+
+Read are arrays of objects, objects one after another (JSONL), and tables written column by column,
+``{"query": {"0": "what is ...", "1": ...}, "query_id": {"0": 9652, ...}, ...}``, as pandas writes
+them; MS MARCO's question answering files are of this form, 5 GB on one line. In memory is the value
+that is being read, and some hundred kilobytes around it. (ijson would be shorter, but it gives no
+lines, reads half of a surrogate pair as a question mark, and refuses whole numbers beyond 64 bits.)
+"""
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_pieces
 from adducir.core.json_lines import json_error, refuse_unusable
+from adducir.core.streams import BrokenStream
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CUT_OFF = 32
 """An error so near to the end of what has been read may be that the rest is not there yet."""
+_decode = json.JSONDecoder().raw_decode
 
 
 def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each object of a file, plain or compressed, with the 1-based line where it begins.
 
     The file holds one array of objects (as HotpotQA's and ELI5-Category's own files), or objects
-    with white space between them (JSONL). In memory is the object that is being read, and some
-    hundred kilobytes around it.
+    with white space between them (JSONL).
 
     Args:
         path: The file.
         wrapped: The array is the only member of an object, as in args.me's own files.
 
     Raises:
-        InputError: It cannot be read, is no such JSON, or holds something else than objects.
+        InputError: It cannot be read, is not such JSON, or holds something else than objects.
     """
-    text = JsonText(path)
-    wrapped = wrapped and text.next_is("{")
+    text = _Text(path)
+    wrapped = wrapped and text.take("{")
     if wrapped:
-        text.skip(1)
-        text.at_end()
-        text.decode()
-        text.skip(int(text.next_is(":")))
-    is_array = text.next_is("[")
-    if is_array:
-        text.skip(1)
-    while not text.at_end():
-        if is_array and text.next_is("]"):
-            text.skip(1)
-            if wrapped and text.at_end():
-                break
-            text.skip(int(wrapped and text.next_is("}")))
-            if not text.at_end():
-                raise InputError(
-                    "something follows the end of the array.", path=path, line=text.line
-                )
-            return
-        line = text.line
-        value = text.decode()
+        text.value()
+        text.want(":")
+    is_array = text.take("[")
+    done = is_array and text.take("]")
+    while not done and (text.peek() or is_array):
+        line, value = text.line, text.value()
         if not isinstance(value, dict):
-            raise InputError(
-                f"a JSON object is wanted, not a {type(value).__name__}.", path=path, line=line
-            )
+            what = f"a JSON object is wanted, not a {type(value).__name__}."
+            raise InputError(what, path=path, line=line)
         yield line, value
-        if is_array:
-            _to_next(text)
-    if is_array:
-        raise InputError(
-            "the array does not end: the file is cut off.",
-            path=path,
-            line=text.line,
-            hint="Copy or download it again.",
-        )
+        done = is_array and not text.take(",")
+        if done:
+            text.want("]")
+    if wrapped:
+        text.want("}")
+    text.end()
+
+
+class Entry(NamedTuple):
+    """One value of a table: the 1-based line it begins in, its column and row."""
+
+    line: int
+    column: str
+    row: str
+    value: Any
+
+
+def is_columns(path: Path) -> bool:
+    """Whether a file begins with an object whose first value is an object.
+
+    Raises:
+        InputError: It cannot be read, or is not JSON up to there.
+    """
+    text = _Text(path)
+    if not text.take("{") or text.peek() != '"':
+        return False
+    text.value()
+    return text.take(":") and text.peek() == "{"
+
+
+def read_columns(path: Path) -> Iterator[Entry]:
+    """Yield every value of a table, column after column, plain or compressed.
+
+    Raises:
+        InputError: It cannot be read, or is not of this form.
+    """
+    text = _Text(path)
+    for column in text.names():
+        for row in text.names():
+            yield Entry(text.line, column, row, text.value())
+    text.end()
 
 
 def is_json(head: str) -> bool:
@@ -74,105 +99,97 @@ def is_json(head: str) -> bool:
     ``[Illustration]``, ``[1]`` and ``{Note}`` open books; ``[{``, ``["``, ``[[`` and ``{"`` JSON.
     """
     start = head.lstrip("\ufeff \t\r\n")
-    if start[:1] not in ("{", "["):
-        return False
     inner = start[1:].lstrip(" \t\r\n")[:1]
-    return inner in ('"', "}") if start[0] == "{" else inner in ("{", "[", '"')
+    return inner != "" and inner in {"{": '"}', "[": '{["'}.get(start[:1], "")
 
 
-def _to_next(text: "JsonText") -> None:
-    """Skip the comma between two objects of an array; stop before its ``]``."""
-    if text.next_is(","):
-        text.skip(1)
-        if not text.next_is("]"):
-            return
-    elif text.at_end() or text.next_is("]"):
-        return
-    raise InputError(
-        "a comma or the end of the array is wanted here.", path=text.path, line=text.line
-    )
-
-
-class JsonText:
-    """What of a file is not decoded yet, read on as it is needed.
-
-    Attributes:
-        path: The file.
-        line: The 1-based line that the next value begins in.
-    """
+class _Text:
+    """What of a file is not decoded yet, read on as it is needed; ``line`` is that of the place."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.line = 1
+        self.path, self.line = path, 1
         self._pieces = read_pieces(path)
-        self._text = ""
-        self._place = 0
-        self._column = 0  # characters of the current line before what is in memory
-        self._decode = json.JSONDecoder().raw_decode
+        self._text, self._at = "", 0
 
-    def at_end(self) -> bool:
-        """Go behind white space; whether nothing is left."""
+    def peek(self) -> str:
+        """Go behind white space; the character there, nothing at the end."""
         while True:
-            match = _BLANK.match(self._text, self._place)
-            self._advance(match.end() if match else self._place)
-            if self._place < len(self._text):
-                return False
+            found = _BLANK.match(self._text, self._at)
+            self._advance(found.end() if found else self._at)
+            if self._at < len(self._text):
+                return self._text[self._at]
             if not self._read_on():
-                return True
+                return ""
 
-    def next_is(self, letter: str) -> bool:
-        """Whether this is the next character that is not white space."""
-        return not self.at_end() and self._text[self._place] == letter
+    def take(self, mark: str) -> bool:
+        """Go behind a mark, if that comes next."""
+        found = self.peek() == mark
+        self._at += found
+        return found
 
-    def skip(self, count: int) -> None:
-        """Go behind some characters."""
-        self._advance(self._place + count)
+    def want(self, mark: str) -> None:
+        """Go behind a mark; an InputError if that does not come next."""
+        if not self.take(mark):
+            where = "here" if self.peek() else "where the file is cut off"
+            raise InputError(f"{mark!r} is missing {where}.", path=self.path, line=self.line)
 
-    def decode(self) -> Any:
-        """The next value.
+    def end(self) -> None:
+        """An InputError if anything follows."""
+        if self.peek():
+            raise InputError("something follows the end.", path=self.path, line=self.line)
 
-        Raises:
-            InputError: It is no JSON.
-        """
+    def names(self) -> Iterator[str]:
+        """The keys of the object that begins here; whoever takes one reads its value."""
+        self.want("{")
+        more = not self.take("}")
+        while more:
+            if self.peek() != '"':
+                what = "a name in quotation marks is missing."
+                raise InputError(what, path=self.path, line=self.line)
+            key = str(self.value())
+            self.want(":")
+            self.peek()  # to the value, for its line
+            yield key
+            more = self.take(",")
+            if not more:
+                self.want("}")
+
+    def value(self) -> Any:
+        """The next value; an InputError if it is not JSON."""
+        self.peek()
         while True:
             try:
-                value, end = self._decode(self._text, self._place)
+                value, end = _decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                cut_off = error.pos + _CUT_OFF >= len(self._text)
-                if not (cut_off or error.msg.startswith("Unterminated")) or not self._read_on():
-                    raise self._error(error.msg, error.pos) from None
+                near = error.pos + _CUT_OFF >= len(self._text)
+                if not (near or error.msg.startswith("Unterminated")) or not self._read_on():
+                    self._advance(error.pos)
+                    raise InputError(
+                        f"this is not JSON: {error.msg}.", path=self.path, line=self.line
+                    ) from None
             except (RecursionError, ValueError) as error:
                 raise json_error(error, self.path, self.line) from None
             else:
-                refuse_unusable(value, self._text, self.path, self.line, self._place, end)
-                self._advance(end)
-                return value
+                if end < len(self._text) or not self._read_on():  # 12 may be the beginning of 123
+                    refuse_unusable(value, self._text[self._at : end], self.path, self.line)
+                    self._advance(end)
+                    return value
 
     def _advance(self, place: int) -> None:
-        breaks = self._text.count("\n", self._place, place)
-        if breaks:
-            self.line += breaks
-        self._place = place
+        self.line += self._text.count("\n", self._at, place)
+        self._at = place
 
     def _read_on(self) -> bool:
         """Read as much again as is in memory, so that a long value is not scanned too often."""
-        kept, done = self._text[self._place :], self._text[: self._place]
-        broken = done.rfind("\n")
-        self._column = self._column + len(done) if broken < 0 else len(done) - broken - 1
-        more: list[str] = []
-        wanted = max(1, len(kept))
-        while wanted > 0 and (piece := next(self._pieces, "")):
-            more.append(piece)
-            wanted -= len(piece)
-        self._text, self._place = "".join((kept, *more)), 0
-        return bool(more)
-
-    def _error(self, what: str, place: int) -> InputError:
-        breaks = self._text.count("\n", self._place, place)
-        start = self._text.rfind("\n", 0, place) + 1
-        column = place - start + 1 + (0 if start else self._column)
-        return InputError(
-            f"this is not JSON: {what} (character {column}).",
-            path=self.path,
-            line=self.line + breaks,
-        )
+        parts = [self._text[self._at :]]
+        wanted = max(1, len(parts[0]))
+        try:
+            while wanted > 0 and (piece := next(self._pieces, "")):
+                parts.append(piece)
+                wanted -= len(piece)
+        except BrokenStream as broken:
+            raise broken.after(self.line - 1 + "".join(parts).count("\n")) from broken
+        more = len(parts) > 1
+        if more:
+            self._text, self._at = "".join(parts), 0
+        return more

@@ -2,10 +2,11 @@
 
 import os
 import tempfile
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast, overload
+from typing import BinaryIO, TypeVar, cast, overload
 
 from adducir.core.system_errors import explaining_writes
 
@@ -22,7 +23,27 @@ def nameless_file(folder: Path) -> BinaryIO:
         return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
 
-class TextFile(Sequence[str]):
+class _Made(Sequence[T]):
+    """What is made when it is asked for."""
+
+    @abstractmethod
+    def _some(self, numbers: range) -> Sequence[T]:
+        """Those of some numbers, all of which are there."""
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        if isinstance(place, slice):
+            return self._some(range(*place.indices(len(self))))
+        number = range(len(self))[place]  # an IndexError where there is none
+        return self._some(range(number, number + 1))[0]
+
+
+class TextFile(_Made[str]):
     """Texts that are added one by one; eight bytes of memory each.
 
     The file has no name, so that nothing is left of it, whatever happens.
@@ -37,8 +58,7 @@ class TextFile(Sequence[str]):
     def __init__(self, folder: Path | None = None, texts: Iterable[str] = ()) -> None:
         self._folder = folder or Path(tempfile.gettempdir())
         self._file = nameless_file(self._folder)
-        self._starts = array("q", [0])
-        self._unwritten = False
+        self._starts, self._readable = array("q", [0]), 0
         for text in texts:
             self.append(text)
 
@@ -52,73 +72,36 @@ class TextFile(Sequence[str]):
         with explaining_writes(self._folder):
             self._file.write(data)
         self._starts.append(self._starts[-1] + len(data))
-        self._unwritten = True
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[number] for number in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        if self._unwritten:
+    def _some(self, numbers: range) -> list[str]:
+        if self._readable < len(self):
             with explaining_writes(self._folder):
                 self._file.flush()
-            self._unwritten = False
-        place %= len(self)
-        first, end = self._starts[place], self._starts[place + 1]
-        data = os.pread(self._file.fileno(), end - first, first)
-        return data.decode("utf-8", "surrogatepass")
+            self._readable = len(self)
+        file, starts = self._file.fileno(), self._starts
+        found = (os.pread(file, starts[n + 1] - starts[n], starts[n]) for n in numbers)
+        return [data.decode("utf-8", "surrogatepass") for data in found]
 
 
-class MadeTexts(Sequence[str]):
-    """Texts that are made anew whenever they are asked for, such as passages of a text.
+class Made(_Made[T]):
+    """What is made anew whenever it is asked for, such as passages of a text.
 
     Args:
         count: How many there are.
-        make: Makes the text of a number.
+        make: Makes those of some numbers.
     """
 
-    def __init__(self, count: int, make: Callable[[int], str]) -> None:
+    def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
         self._count, self._make = count, make
 
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self._make(number) for number in range(*place.indices(self._count))]
-        if not -self._count <= place < self._count:
-            raise IndexError(place)
-        return self._make(int(place) % self._count)
-
-
-class _ReadWhenNeeded(Sequence[T]):
-    """What is made of texts, anew whenever it is asked for."""
-
-    def __init__(self, texts: TextFile, read: Callable[[list[str]], Sequence[T]]) -> None:
-        self._texts, self._read = texts, read
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return self._read(self._texts[place])
-        return self._read([self._texts[int(place)]])[0]
+    def _some(self, numbers: range) -> Sequence[T]:
+        return self._make(numbers)
 
 
 def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:
@@ -128,4 +111,6 @@ def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -
         texts: The texts.
         read: Makes something of some texts, of each by itself.
     """
-    return _ReadWhenNeeded(texts, read) if isinstance(texts, TextFile) else read(list(texts))
+    if not isinstance(texts, TextFile):
+        return read(list(texts))
+    return Made(len(texts), lambda numbers: read([texts[n] for n in numbers]))

@@ -20,7 +20,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_settings_text
+from adducir.core.files import read_text
 from adducir.core.yaml_values import MERGE, TAG, Values, named
 
 KeyPath = tuple[str | int, ...]
@@ -95,7 +95,7 @@ def load(path: Path) -> Document:
             mapping; with the line.
     """
     try:
-        text = read_settings_text(path, _MOST_BYTES)
+        text = read_text(path, _MOST_BYTES)
     except InputError as error:
         error.absent = False  # a recipe is part of the study: a wrong name is a mistake
         raise

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from adducir.core.checking import checked
-from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError, UsageError
+from adducir.core.names import Seen
 
 LONGEST_DOCNO = 1024
 """Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from adducir.core.errors import InputError
 from adducir.core.json_objects import is_json
-from adducir.core.streams import BrokenStream, blocks, is_compressed, suffix_of
+from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.core.system_errors import reading_error
 from adducir.corpora.readers import FORMATS, CorpusFormat
 
@@ -159,16 +159,3 @@ def _format_by_content(path: Path) -> str | None:
         return None
     start = head[:_HEAD].decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
     return "jsonl" if start.startswith("{") and is_json(start) else None
-
-
-def is_packed(path: Path) -> bool:
-    """Whether a file is compressed."""
-    return is_compressed(_head(path))
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError as error:
-        raise reading_error(error, path) from error

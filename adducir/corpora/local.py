@@ -12,10 +12,11 @@ from typing import Any
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
+from adducir.core.streams import is_compressed
 from adducir.core.unread import is_small, reads_all, refuse_large
 from adducir.core.verified import source_digests
 from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import choose_files, format_of, is_packed, skipped_note, why_skipped
+from adducir.corpora.formats import choose_files, format_of, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat
 from adducir.corpora.readers.jsonl import holds_array
 from adducir.corpora.readers.text import docno_of
@@ -88,7 +89,7 @@ class LocalCorpus:
             return len(self.paths)
         if not reads_all() and not is_small(*self.paths):
             return None
-        if any(is_packed(path) or holds_array(path) for path in self.paths):
+        if any(is_compressed(path) or holds_array(path) for path in self.paths):
             return None
         return sum(_count(path, ending) for path in self.paths)
 
@@ -146,17 +147,12 @@ def open_local(
 
 
 def _count(path: Path, ending: bytes) -> int:
-    """How often a short string is in a file."""
-    count = 0
-    carried = b""
+    """How often a short string is in a file; of lines, the last need not be ended."""
+    count, carried = 0, b""
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            count += chunk.count(ending)
-            if len(ending) > 1:
-                edge = carried + chunk[: len(ending) - 1]
-                count += edge.count(ending)
-                carried = chunk[1 - len(ending) :]
+            text = carried + chunk
+            count += text.count(ending)
+            carried = text[len(text) + 1 - len(ending) :]
             last = chunk[-1:]
-    if count and ending == b"\n" and last != ending:
-        count += 1
-    return count
+    return count + (count > 0 and ending == b"\n" != last)

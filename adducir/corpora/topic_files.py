@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
-from adducir.core.json_lines import json_value
+from adducir.core.json_lines import WHOLE, json_value
 from adducir.core.streams import plain_name
 from adducir.corpora.readers.trec import read_trec
 from adducir.corpora.token_weights import weights_in
@@ -66,7 +66,7 @@ def _document_topics(path: Path, lines: list[str]) -> list[RawTopic]:
 def _json_topics(path: Path, lines: list[str]) -> list[RawTopic]:
     topics = []
     for number, text in _with_text(lines):
-        topics.append(_json_topic(json_value(text, path, number), path, number))
+        topics.append(_json_topic(json_value(text, path, number, WHOLE), path, number))
     return topics
 
 

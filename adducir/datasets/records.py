@@ -7,9 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from adducir.core.duplicates import Numbered, Seen
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
+from adducir.core.names import Numbered, Seen
 
 
 class Named(Protocol):

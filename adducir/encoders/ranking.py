@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.text_file import MadeTexts, TextFile
+from adducir.core.text_file import Made, TextFile
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.datasets.spans.record import MaskedSpan, two_texts
@@ -142,19 +142,19 @@ def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Itera
             count = len(candidate_starts(len(book.sentences), length))
             yield SpanTask(
                 spans,
-                MadeTexts(count, partial(_passage, book.sentences, length)),
-                MadeTexts(count, partial(_docno, title, length)),
+                Made(count, partial(_passages, book.sentences, length)),
+                Made(count, partial(_docnos, title, length)),
                 np.array(places, dtype=np.int64),
                 {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
             )
 
 
-def _passage(sentences: Sequence[str], length: int, start: int) -> str:
-    return " ".join(sentences[start : start + length])
+def _passages(sentences: Sequence[str], length: int, starts: range) -> list[str]:
+    return [" ".join(sentences[start : start + length]) for start in starts]
 
 
-def _docno(title: str, length: int, start: int) -> str:
-    return docno_of(title, start, length)
+def _docnos(title: str, length: int, starts: range) -> list[str]:
+    return [docno_of(title, start, length) for start in starts]
 
 
 def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
@@ -187,7 +187,8 @@ class Distinct:
 
     def picked(self, texts: Sequence[str]) -> Sequence[str]:
         """(U,) the different ones of texts, read when they are asked for."""
-        return MadeTexts(len(self.firsts), lambda number: texts[int(self.firsts[number])])
+        firsts = self.firsts
+        return Made(len(firsts), lambda numbers: [texts[n] for n in firsts[list(numbers)].tolist()])
 
 
 def context_ranks(

@@ -19,7 +19,7 @@ import orjson
 
 from adducir.core.checking import checked
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.name_table import NameTable, digest_of
+from adducir.core.names import NameTable, digest_of
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 

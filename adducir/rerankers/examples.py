@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_value
+from adducir.core.names import Seen
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of

@@ -9,7 +9,7 @@ import polars as pl
 
 from adducir.core.checking import checked
 from adducir.core.errors import InputError
-from adducir.core.name_table import NameTable
+from adducir.core.names import NameTable
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus, Document, text_of
 from adducir.indexes.documents import DocumentStore, DocumentWriter

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from adducir.core.errors import InputError
-from adducir.core.json_lines import json_in, json_value
+from adducir.core.json_lines import WHOLE, json_value
 from adducir.runs.run import SCHEMA
 
 _MODEL = "mteb_model_meta"
@@ -43,7 +43,7 @@ def read_predictions(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
     if '"results"' in first and '"query_id"' in first:
         rows, tag = list(_of_lines(path, text)), path.name.split(".")[0]
     else:
-        found = json_in(text, path)
+        found = json_value(text, path)
         model = found.get(_MODEL) if isinstance(found, Mapping) else None
         rows = list(_of_mapping(path, _split_of(path, found) if model is not None else found))
         name = model.get("model_name") if isinstance(model, Mapping) else None
@@ -59,7 +59,7 @@ def _of_lines(path: Path, text: str) -> Iterator[tuple[str, str, float]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        record = json_value(line, path, number)
+        record = json_value(line, path, number, WHOLE)
         try:
             qid, results = str(record["query_id"]), record["results"]
             ranked = [(str(one["corpus_id"]), one["score"]) for one in results]

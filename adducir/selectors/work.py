@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.chunks import TEMPORARY, Chunking
-from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError
 from adducir.core.executors import Place
+from adducir.core.names import Seen
 from adducir.core.progress import SILENT, Progress
 from adducir.core.work import NOT_LOADED, Local
 from adducir.datasets.evidence_sets.record import EvidenceQuestion

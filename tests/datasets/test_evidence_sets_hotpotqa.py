@@ -181,25 +181,25 @@ def test_a_broken_question_is_named(tmp_path: Path, change: dict, words: str) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("text", "line"),
     [
-        ("[\n{}, {", 2, "not JSON"),
-        ("{\n}\n[1", 3, "not JSON"),
-        ("[\n3]", 2, "a JSON object is wanted, not a int"),
-        ('"words"', 1, "a JSON object is wanted, not a str"),
-        ("[RECORD\n", 2, "does not end"),
-        ("[RECORD RECORD]", 1, "a comma or the end"),
-        ("[RECORD,\n]", 2, "a comma or the end"),
-        ("[RECORD]\n\n[]", 3, "follows the end"),
-        ("[", 1, "does not end"),
-        ("[,]", 1, "not JSON"),
+        ("[\n{}, {", 2),
+        ("{\n}\n[1", 3),
+        ("[\n3]", 2),
+        ('"words"', 1),
+        ("[RECORD\n", 2),
+        ("[RECORD RECORD]", 1),
+        ("[RECORD,\n]", 2),
+        ("[RECORD]\n\n[]", 3),
+        ("[", 1),
+        ("[,]", 1),
     ],
 )
-def test_a_broken_file_is_named(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_a_broken_file_is_named(tmp_path: Path, text: str, line: int) -> None:
     record = json.dumps(RECORD)
     text = text.replace("{}", record).replace("{\n}", record + "\n").replace("RECORD", record)
     path = written(tmp_path, text)
-    with pytest.raises(InputError, match=words) as error:
+    with pytest.raises(InputError) as error:
         list(read_hotpotqa(path))
     assert error.value.where == f"{path}:{line}"
 

@@ -428,7 +428,7 @@ def test_a_book_that_declares_ascii_and_is_none_is_refused(tmp_path):
     from adducir.core.errors import InputError
 
     content = "Character set encoding: ASCII\n\nA café, for example.".encode("cp1252")
-    with pytest.raises(InputError, match=r"byte 6 of this line \(0xe9\) is not UTF-8") as caught:
+    with pytest.raises(InputError, match="not UTF-8") as caught:
         read_as(tmp_path, "a.txt", content)
     assert caught.value.where.endswith("a.txt:3")
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from plain_corpus import PlainCorpus, pieces_of_three
 
-from adducir.core.duplicates import Seen
 from adducir.core.errors import InputError, UsageError
+from adducir.core.names import Seen
 from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.sources import open_corpus

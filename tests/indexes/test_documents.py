@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adducir.core import name_table
+from adducir.core import names
 from adducir.core.errors import ArtifactError, InputError
 from adducir.corpora.documents import Document
 from adducir.indexes import documents
@@ -41,7 +41,7 @@ def test_a_store_of_an_earlier_version_has_no_table(folder):
 
 
 def test_docnos_of_one_digest_are_distinguished(tmp_path, monkeypatch):
-    for module in (documents, name_table):
+    for module in (documents, names):
         monkeypatch.setattr(module, "digest_of", len)
     with DocumentWriter(tmp_path) as writer:
         for one in SOME:

@@ -34,12 +34,6 @@ def test_the_first_paragraph_of_a_title_counts() -> None:
     assert Paragraphs().number("A") is None
 
 
-def test_titles_whose_hashes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adducir.indexes.paragraphs.hash", lambda _: 7, raising=False)
-    found = Paragraphs(paragraphs=[("A", "one"), ("B", "two"), ("C", "three")])
-    assert [found.number(title) for title in "ABCD"] == [0, 1, 2, None]
-
-
 def test_memory_does_not_grow_with_texts() -> None:
     def held(length: int) -> int:
         tracemalloc.start()

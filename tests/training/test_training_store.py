@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core import duplicates
-from adducir.core.duplicates import Names, Seen
 from adducir.core.errors import ArtifactError
 from adducir.training.store import Store, StoreWriter, packed, unpacked
 
@@ -57,21 +55,3 @@ def test_examples_of_other_columns_are_refused(tmp_path):
                 writer.add(**wrong)
     with Store(tmp_path) as store, pytest.raises(IndexError):
         store.get(1)
-
-
-def test_names_that_come_twice():
-    names = Names()
-    for name in ("a", "b", "c", "b", "a", "b"):
-        names.add(name)
-    assert names.suspects() == {hash("a"), hash("b")}
-    assert Names().suspects() == frozenset()
-
-
-@given(st.lists(st.integers(0, 60), max_size=80), st.sampled_from([1, 3, 1000]))
-def test_names_that_came_before(numbers, few):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_FEW", few)
-        seen, before = Seen(), set()
-        for number in numbers:
-            assert seen.add(f"{number}") == (number in before)
-            before.add(number)

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import orjson
-
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines, read_pieces
-from adducir.core.json_lines import WHOLE, json_error, refuse_unusable
+from adducir.core.files import read_pieces
+from adducir.core.json_lines import json_objects
 from adducir.core.json_objects import read_objects
 from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno
 from adducir.corpora.readers.format import CorpusFormat
@@ -49,7 +47,7 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Iterator[tuple[int
         InputError: A line is not a JSON object in UTF-8, or has no usable docno.
     """
     key = docno_field
-    records = read_objects(path, wrapped=True) if holds_array(path) else _lines(path)
+    records = read_objects(path, wrapped=True) if holds_array(path) else json_objects(path)
     for number, record in records:
         if key is None:
             key = next((name for name in DOCNO_FIELDS if name in record), None)
@@ -69,23 +67,6 @@ def holds_array(path: Path) -> bool:
     return _ONE_VALUE.match(next(read_pieces(path), "")) is not None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    loads = orjson.loads
-    for number, line in read_lines(path):
-        try:
-            record = loads(line)
-        except orjson.JSONDecodeError as error:
-            if not line.strip():
-                continue
-            raise _malformed(path, number, line, error) from None
-        if type(record) is not dict:
-            raise InputError(
-                f"this is not a JSON object but a {type(record).__name__}.", path=path, line=number
-            )
-        refuse_unusable(record, line, path, number)
-        yield number, record
-
-
 def _as_docno(value: Any, key: str | None, record: dict[str, Any], path: Path, line: int) -> str:
     """The docno where it is not simply a string: a whole number, or an error."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -99,14 +80,3 @@ def _as_docno(value: Any, key: str | None, record: dict[str, Any], path: Path, l
         line=line,
         hint="Name the field that holds the docno with docno_field.",
     )
-
-
-def _malformed(path: Path, number: int, line: str, error: orjson.JSONDecodeError) -> InputError:
-    if number == 1 and line.strip() == "{":
-        return InputError(
-            "the file is one large JSON object, not one document a line.",
-            path=path,
-            line=number,
-            hint="An array of documents is read; put them into one, or each on a line.",
-        )
-    return json_error(error, path, number, WHOLE)

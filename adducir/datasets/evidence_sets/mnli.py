@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
-from adducir.core.json_lines import json_value
+from adducir.core.json_lines import WHOLE, json_value
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = LABELS = ("entailment", "neutral", "contradiction")
 _NONE = {"-", "-1", "", "hidden"}
@@ -59,7 +59,7 @@ def read_mnli(path: Path) -> Iterator[tuple[int, NliPair]]:
 
 
 def _pair_of_json(path: Path, number: int, line: str) -> tuple[int, NliPair]:
-    record = json_value(line, path, number)
+    record = json_value(line, path, number, WHOLE)
     if not isinstance(record, dict):
         raise InputError("this is not a JSON object.", path=path, line=number)
     return number, _pair(record, path, number)

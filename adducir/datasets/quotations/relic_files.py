@@ -21,8 +21,8 @@ from typing import Any
 import orjson
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_bytes, writing_bytes
-from adducir.core.json_lines import explaining_json
+from adducir.core.files import read_text, writing_bytes
+from adducir.core.json_lines import json_value
 from adducir.core.numbers import whole_number
 from adducir.datasets.quotations.relic import LENGTHS, RelicBook, RelicQuote, candidate_starts
 from adducir.datasets.records import are_texts
@@ -37,8 +37,7 @@ def read_relic(path: Path) -> dict[str, RelicBook]:
         InputError: It cannot be read, is not JSON, or has not the form above; with the book and
             the quotation. All of it is one line, so there is no line to name.
     """
-    with explaining_json(path):
-        data = orjson.loads(read_bytes(path))
+    data = json_value(read_text(path), path)
     if not isinstance(data, dict):
         raise InputError("this is not a JSON object with a book at each title.", path=path)
     seen: dict[str, str] = {}

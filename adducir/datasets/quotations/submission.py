@@ -14,8 +14,8 @@ from pathlib import Path
 import orjson
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_bytes, writing_bytes
-from adducir.core.json_lines import explaining_json
+from adducir.core.files import read_text, writing_bytes
+from adducir.core.json_lines import json_value
 from adducir.core.texts import repeated
 from adducir.datasets.quotations.relic import RelicBook, candidate_starts
 
@@ -56,8 +56,7 @@ def read_submission(path: Path, books: Mapping[str, RelicBook]) -> dict[str, lis
     Raises:
         InputError: It is no JSON object, or has an error as :func:`write_submission` names them.
     """
-    with explaining_json(path):
-        data = orjson.loads(read_bytes(path))
+    data = json_value(read_text(path), path)
     if not isinstance(data, dict):
         raise InputError("this is not a JSON object with a ranking at each id.", path=path)
     error = error_of_submission(data, books)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from adducir.core.duplicates import Numbered, Seen
+from adducir.core.names import Numbered, Seen
 from adducir.core.text_file import TextFile
 from adducir.datasets.spans.masking import CONTEXT_WORDS, masked
 from adducir.datasets.spans.record import MaskedSpan

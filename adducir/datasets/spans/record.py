@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adducir.core.duplicates import Names
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import json_values
-from adducir.datasets.records import are_texts, check_keys, write_records
+from adducir.datasets.records import are_texts, check_keys, read_records, write_records
 
 _TEXTS = ("left", "span", "right")
 _REQUIRED = ("id", "group", *_TEXTS)
@@ -125,33 +124,9 @@ def read_spans(path: Path) -> Iterator[MaskedSpan]:
     """Yield the spans of a file in its order; blank lines are ignored.
 
     Raises:
-        InputError: A line is no span, or, reported when all is read, an id comes twice; with file
-            and line.
+        InputError: A line is not a span, or an id comes twice; with file and line.
     """
-    names = Names()
-    for number, record in json_values(path):
-        try:
-            span = _span_of(record)
-        except UsageError as error:
-            raise InputError(error.what, path=path, line=number) from None
-        names.add(span.id)
-        yield span
-    suspects = names.suspects()
-    if suspects:
-        _refuse_twice(path, suspects)
-
-
-def _refuse_twice(path: Path, suspects: frozenset[int]) -> None:
-    seen: dict[str, int] = {}
-    for number, record in json_values(path):
-        name = record["id"]
-        if hash(name) in suspects and seen.setdefault(name, number) != number:
-            raise InputError(
-                f"the id {name!r} stands in line {seen[name]} already.",
-                path=path,
-                line=number,
-                hint="Every span needs an id of its own.",
-            )
+    yield from read_records(path, json_values(path), _span_of)
 
 
 def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_pieces
-from adducir.core.json_lines import WHOLE, json_values
+from adducir.core.json_lines import WHOLE, json_objects
 from adducir.core.json_objects import is_json, read_objects
 from adducir.core.progress import SILENT, Progress
 from adducir.core.streams import COMPRESSED
@@ -194,11 +194,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if _head(path).lstrip().startswith("["):
         yield from read_objects(path)
         return
-    hint = f"{WHOLE} Books are named .txt, or take --format book."
-    for number, record in json_values(path, hint):
-        if not isinstance(record, dict):
-            raise InputError("this is not a JSON object.", path=path, line=number)
-        yield number, record
+    yield from json_objects(path, f"{WHOLE} Books are named .txt, or take --format book.")
 
 
 def _misshapen(path: Path, line: int, form: str, error: Exception) -> InputError:

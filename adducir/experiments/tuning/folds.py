@@ -22,7 +22,7 @@ import numpy as np
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
-from adducir.core.json_lines import json_in
+from adducir.core.json_lines import json_value
 from adducir.experiments.tuning.pool import Pool
 from adducir.runs.order import Integers
 
@@ -180,7 +180,7 @@ def _entries(path: Path) -> Iterator[tuple[int | None, str, str]]:
 
 
 def _json_entries(path: Path, text: str) -> Iterator[tuple[None, str, str]]:
-    data = json_in(text, path)
+    data = json_value(text, path)
     folds: Mapping[str, Any] = (
         data
         if isinstance(data, dict)

@@ -1,0 +1,116 @@
+"""Names by the million: which came before, which number each has, at some bytes a name."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_FEW = 1 << 15
+
+
+class Seen:
+    """Which names came before, known at once, at about ten bytes a name: by their hashes."""
+
+    def __init__(self) -> None:
+        self._sorted = array("q")
+        self._new: set[int] = set()
+
+    def add(self, name: str) -> bool:
+        """Take a name; whether it came before. Hardly ever true of one that did not."""
+        return self.add_hash(hash(name))
+
+    def add_hash(self, found: int) -> bool:
+        """Take a hash of 64 bits, signed; whether it came before."""
+        if found in self._new or _place(self._sorted, found) is not None:
+            return True
+        self._new.add(found)
+        if len(self._new) >= max(_FEW, len(self._sorted) // 16):
+            self._sorted = array("q", np.sort(_joined(self._sorted, self._new)).tobytes())
+            self._new.clear()
+        return False
+
+
+class Numbered:
+    """Numbers hashes in the order in which they come, at about twenty bytes each."""
+
+    def __init__(self) -> None:
+        self._hashes, self._numbers = array("q"), array("q")
+        self._new: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._hashes) + len(self._new)
+
+    def find(self, found: int) -> int | None:
+        """The number of a hash of 64 bits, signed; None if it did not come."""
+        place = _place(self._hashes, found)
+        return self._new.get(found) if place is None else self._numbers[place]
+
+    def number(self, found: int) -> int:
+        """The number of a hash of 64 bits, signed: that of its first, or the next one."""
+        number = self.find(found)
+        if number is None:
+            number = self._new[found] = len(self)
+            if len(self._new) >= max(_FEW, len(self._hashes) // 16):
+                hashes = _joined(self._hashes, self._new)
+                order = np.argsort(hashes)
+                numbers = _joined(self._numbers, self._new.values())
+                self._hashes = array("q", hashes[order].tobytes())
+                self._numbers = array("q", numbers[order].tobytes())
+                self._new.clear()
+        return number
+
+
+def _joined(old: "array[int]", new: Iterable[int]) -> NDArray[np.int64]:
+    return np.concatenate([np.frombuffer(old, np.int64), np.fromiter(new, np.int64)])
+
+
+def _place(hashes: "array[int]", found: int) -> int | None:
+    """Where a number stands among sorted ones; None if it does not."""
+    place = bisect_left(hashes, found)
+    return place if place < len(hashes) and hashes[place] == found else None
+
+
+def digest_of(name: str) -> int:
+    """64 bits of a BLAKE2b digest: the same in each process and version of Python."""
+    found = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(found, "little")
+
+
+class NameTable:
+    """Finds the numbers of names by binary search, at sixteen bytes a name.
+
+    The names themselves are not kept: whoever asks compares with the name at a number, since two
+    may have one digest.
+
+    Args:
+        table: (2, n) uint64: digests, ascending, and the number of each; in memory or a file.
+    """
+
+    def __init__(self, table: NDArray[Any]) -> None:
+        self.table = table
+        self._digests, self._numbers = np.asarray(table)  # a mapped array's own class is slow
+
+    @classmethod
+    def of_digests(cls, digests: "array[int]") -> "NameTable":
+        """The table of names by their digests; the numbers are their places here."""
+        found = np.asarray(digests, dtype=np.uint64)
+        order = np.argsort(found, kind="stable")
+        return cls(np.stack([found[order], order.astype(np.uint64)]))
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "NameTable":
+        """The table of names, which are numbered from 0 on."""
+        return cls.of_digests(array("Q", map(digest_of, names)))
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers that a name may have, hardly ever more than one; ascending."""
+        digests, wanted = self._digests, np.uint64(digest_of(name))
+        first = end = int(digests.searchsorted(wanted))
+        while end < len(digests) and digests[end] == wanted:
+            end += 1
+        found: list[int] = self._numbers[first:end].tolist()
+        return found
