@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import refuse_other
 from adducir.core.errors import InputError, UsageError
 from adducir.core.folders import results_folder
 from adducir.core.standard_output import is_standard_output
@@ -176,6 +175,8 @@ def refuse_to_replace(path: Path, what: str) -> None:
         return
     refuse_unwritable(path)
     if path.exists() and path.stat().st_size and not _is_own(path, what):
+        from adducir.core.artifacts import refuse_other
+
         refuse_other(path, f"the {what} that stands here does not say that Adducir made it")
 
 

@@ -72,7 +72,7 @@ def test_expanding_writes_every_document(study, tmp_path, capfd):
     assert documents[0].keys() == {"docno", "conclusion", "premise", "weighted"}
     assert "x.jsonl.gz: 15 documents of 90 weighted words" in capfd.readouterr().err
     assert (tmp_path / "x.weights" / "manifest.json").is_file()
-    run("deepct", "expand", *order, "--output", output, "--transform", "sqrt")
+    run("deepct", "expand", *order, "--output", output, "--transform", "sqrt", "--force")
     assert "weighting" not in capfd.readouterr().err
     fields = ("--fields", "conclusion,weighted")
     run("index", output, "--engine", "memory", *fields, "--output", tmp_path / "index")

@@ -142,7 +142,7 @@ def collection(folder):
 
 
 MAKE = (
-    *("proxy", "make", "--run", "bm25.trec", "--corpus", "passages.jsonl"),
+    *("proxy", "make", "--force", "--run", "bm25.trec", "--corpus", "passages.jsonl"),
     *("--output", "task.csv", "--key", "key.csv"),
 )
 TOPICS = ("--topics", "topics.jsonl", "--qrels", "qrels.txt")
@@ -220,7 +220,15 @@ def test_real_pools_of_literary_evidence(collections, folder, capsys):
     (folder / "pool.trec").write_text("".join(rows))
     _, err = called(
         capsys,
-        *("proxy", "make", "--run", "pool.trec", "--corpus", str(source / "corpus.jsonl")),
+        *(
+            "proxy",
+            "make",
+            "--force",
+            "--run",
+            "pool.trec",
+            "--corpus",
+            str(source / "corpus.jsonl"),
+        ),
         *("--topics", str(source / "queries.jsonl"), "--qrels", str(source / "qrels.txt")),
         *("--output", "task.jsonl", "--key", "key.csv"),
     )

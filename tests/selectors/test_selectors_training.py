@@ -219,7 +219,7 @@ def test_settings_of_the_command_line(place, capsys):
         (["-o", "test.jsonl"], "which this command reads", 2),
         (["-q", "none.jsonl"], "none.jsonl", 3),
     ):
-        assert main([*arguments, *wrong]) == code, wrong
+        assert main([*arguments, "--force", *wrong]) == code, wrong
         assert words in capsys.readouterr().err
     assert main(["select", "-m", "rerankers/drn.yaml", "-q", "test.jsonl", "-o", "y"]) == 5
 
