@@ -81,6 +81,7 @@ def _claim(
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
     from adducir.core.standard_output import is_standard_output
+    from adducir.core.together import publishing_together
 
     claims.enter_context(replacing_anything(force))
     inputs = [key for key in values if key in roles or key not in writes]
@@ -96,10 +97,14 @@ def _claim(
     for key, path in named.items():
         for part in writes[key].paths(path, values):
             refuse_overwriting(shown[key], part, read)
+    several: list[Path] = []
     for key, path in named.items():
         if writes[key].is_file:
             for part in writes[key].paths(path, values):
                 refuse_to_replace(part, writes[key].what)
+                several.append(part)
+    if len(several) > 1:
+        claims.enter_context(publishing_together(several))
 
 
 def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def rerank(
         raise UsageError("give one of --index and --corpus, which the texts come from.")
 
     from adducir.cli.console import near, open_progress
-    from adducir.core.chunks import Chunking, scratch_beside
+    from adducir.core.chunks import Chunking, scratch_for
     from adducir.core.folders import study_folder
     from adducir.corpora.topics import load_topics
     from adducir.models.machine import using_threads
@@ -85,7 +85,7 @@ def rerank(
     with (
         open_progress() as progress,
         using_threads(threads),
-        scratch_beside(output) as scratch,
+        scratch_for(output, shards.execution()) as scratch,
     ):
         queries = load_topics(topics, field=topic_field, progress=progress)
         texts = _texts(index, corpus, candidates.top(depth), wanted, scratch / "texts", progress)

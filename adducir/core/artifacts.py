@@ -224,6 +224,11 @@ def publishing_results(path: Path, progress: Progress = SILENT) -> Iterator[Path
             write_manifest(hidden, manifest)
 
 
+def _is_hidden(path: Path, folder: Path) -> bool:
+    """Whether it is what a killed process left below a folder, or the like."""
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
 def refuse_other_results(path: Path) -> None:
     """Refuse a folder that results cannot take the place of.
 
@@ -243,7 +248,7 @@ def refuse_other_results(path: Path) -> None:
         )
     refuse_unwritable(target)
     if not (target / MANIFEST).is_file():
-        if not _is_empty(target):
+        if any(not _is_hidden(one, target) for one in target.rglob("*") if one.is_file()):
             refuse_other(path, "this folder holds files that Adducir did not create")
     elif (kind := read_manifest(target).kind) != RESULTS:
         raise ArtifactError(

@@ -223,9 +223,10 @@ def build_in_chunks(
 
 
 @contextmanager
-def scratch_beside(output: Path) -> Iterator[Path]:
-    """A folder beside an output, which the nodes of a cluster see, too; removed at the end."""
-    near = None if is_stream(output) else parts_folder(output, fingerprint("scratch"))
+def scratch_for(output: Path, execution: Execution) -> Iterator[Path]:
+    """A temporary folder that all workers see: with a cluster it lies beside the output."""
+    is_local = execution.ray is None and execution.slurm is None
+    near = None if is_local or is_stream(output) else parts_folder(output, fingerprint("scratch"))
     try:
         with TemporaryDirectory(dir=near, ignore_cleanup_errors=True) as folder:
             yield Path(folder)

@@ -25,6 +25,7 @@ from adducir.core.standard_output import is_standard_output, to_standard_output
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, reading_error
+from adducir.core.together import wait
 from adducir.core.writable import keep_rights, refuse_unwritable
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
@@ -179,16 +180,19 @@ def publishing(path: Path) -> Iterator[Path]:
         _remove_left_behind(target)
         mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
-        existed = target.exists()
+        existed, waits = target.exists(), False
         try:
             yield hidden
             if target.exists() or not existed:  # else the block has removed it, and set them
                 keep_rights(target, hidden)
             sync(hidden)
-            hidden.replace(target)
-            sync(target.parent)
+            waits = wait(hidden, target)
+            if not waits:
+                hidden.replace(target)
+                sync(target.parent)
         finally:
-            hidden.unlink(missing_ok=True)
+            if not waits:
+                hidden.unlink(missing_ok=True)
 
 
 def _remove_left_behind(target: Path) -> None:

@@ -214,7 +214,7 @@ class TunedStep(RunStep):
             requested.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
-            chunking=context.chunking(self._first_path),
+            chunking=context.chunking(self._first_path, keep=False),
             progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)
