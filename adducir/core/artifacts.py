@@ -224,9 +224,13 @@ def publishing_results(path: Path, progress: Progress = SILENT) -> Iterator[Path
             write_manifest(hidden, manifest)
 
 
-def _is_hidden(path: Path, folder: Path) -> bool:
-    """Whether it is what a killed process left below a folder, or the like."""
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+def _is_ours(path: Path, folder: Path) -> bool:
+    """Whether a file below a folder is a killed process's, or an artifact's such as a tuning's."""
+    inside = path.relative_to(folder)
+    above = [folder / one for one in inside.parents if one.parts]
+    return any(part.startswith(".") for part in inside.parts) or any(
+        (one / MANIFEST).is_file() for one in above
+    )
 
 
 def refuse_other_results(path: Path) -> None:
@@ -248,7 +252,7 @@ def refuse_other_results(path: Path) -> None:
         )
     refuse_unwritable(target)
     if not (target / MANIFEST).is_file():
-        if any(not _is_hidden(one, target) for one in target.rglob("*") if one.is_file()):
+        if any(not _is_ours(one, target) for one in target.rglob("*") if one.is_file()):
             refuse_other(path, "this folder holds files that Adducir did not create")
     elif (kind := read_manifest(target).kind) != RESULTS:
         raise ArtifactError(
