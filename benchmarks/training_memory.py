@@ -71,7 +71,7 @@ class Synthetic(TrainingTask):
             num_labels=1,
         )
         self.model = transformers.BertForSequenceClassification(config)
-        self.recipe = TrainingRecipe(epochs=1, batch_size=16)
+        self.recipe = TrainingRecipe(epochs=1, batch_size=16, patience=None)
         self.options = options
 
     def write(self, folder: Path, progress: Any = None) -> dict[str, Any]:

@@ -354,7 +354,12 @@ def test_networks_compute_on_the_device_that_is_named(study: Study, system, jobs
         study.path(name).unlink()
     shutil.rmtree(study.folder / "rerankers", ignore_errors=True)
     with pytest.raises(UsageError, match=r"no device .cuda. here"):
-        study.run(late, allow_code=True, device="cuda", jobs=jobs)
+        run_experiment(
+            study.plan(late),
+            resources=Resources(threads=1, device="cuda"),
+            allow_code=True,
+            jobs=jobs,
+        )
     assert not study.path(system).exists()
     assert study.path("Late" if system == "MiniLM" else "MiniLM").read_bytes() == kept
 

@@ -104,6 +104,10 @@ def _run(text: str, near: float) -> list[str]:
     return shortened(sorted(f"{row[0]} {row[2]} {float(row[4]):.4f}" for row in rows), near)
 
 
+def without_numbers(line: str) -> str:
+    return re.sub(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", "#", line)
+
+
 def number(value: float) -> str:
     if isinstance(value, int) or not math.isfinite(value):
         return str(value)

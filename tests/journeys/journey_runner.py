@@ -75,6 +75,19 @@ class Journey:
     needs: list[str] = field(default_factory=list)
     same: list[list[str]] = field(default_factory=list)
     ignore: list[str] = field(default_factory=list)
+    loose: list[str] = field(default_factory=list)
+    """Systems trained from nothing, whose close scores change places from processor to processor:
+    of what is told of them the numbers are left out."""
+
+    def told(self, name: str, lines: list[str]) -> list[str]:
+        """What is told of a file, or of a stream, which has no name."""
+        words = "|".join(map(re.escape, self.loose))
+        if not words:
+            return lines
+        if re.search(rf"(?<![a-zA-Z])({words})(?![a-zA-Z])", name):
+            return [f"{len(lines)} lines"]
+        line_of = re.compile(rf"({words})[ .]")
+        return [journey_render.without_numbers(x) if line_of.match(x) else x for x in lines]
 
 
 def read(path: Path) -> list[Journey]:
@@ -175,9 +188,9 @@ def _outputs(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def _is_artifact(folder: Path) -> bool:
-    """An index, vectors or a model: what it is good for is told, not what it holds."""
-    names = [path.name for path in folder.iterdir()]
-    return "lucene" in names or any(Path(name).suffix in (".npy", ".safetensors") for name in names)
+    """An index, vectors, a model or its examples: what it is good for is told, not what it holds."""
+    inside = {path.name if path.name == "lucene" else path.suffix for path in folder.rglob("*")}
+    return not inside.isdisjoint(("lucene", ".npy", ".safetensors", ".values"))
 
 
 def _all_files(folder: Path) -> dict[str, int]:
@@ -218,12 +231,13 @@ def travel(journey: Journey, folder: Path, *, subprocesses: bool = False) -> str
         if step.argv[0] != "adducir" or step.silent:
             continue
         if not step.says:
-            told += journey_render.stdout(done.out, step.line, journey.near, words=step.words)
+            lines = journey_render.stdout(done.out, step.line, journey.near, words=step.words)
+            told += journey.told("", lines)
         for name, state in sorted(_outputs(folder).items()):
             if before.get(name) == state or any(Path(name).match(glob) for glob in journey.ignore):
                 continue
             lines = journey_render.file(folder / name, journey.near)
-            told += [f"[{name}]", *lines]
+            told += [f"[{name}]", *journey.told(name, lines)]
             if ".trec" in name:
                 digests[name] = journey_render.untagged(folder / name)
     if problems:
