@@ -230,8 +230,7 @@ def _stopwords(path: Path) -> Any:
 
 def _recipe(path: Path) -> Any:
     """An experiment, a study of ranks or sets, or a model, by the file's name."""
-    from adducir.core.recipe import validate
-    from adducir.core.yaml import load
+    from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
     from adducir.experiments.evidence_sets.recipe import EvidenceSets

@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.config import load, validate
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.weighting import predict_weights
