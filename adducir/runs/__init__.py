@@ -28,4 +28,14 @@ __all__ = [  # noqa: RUF022  (in the order of use)
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = offering(__name__)
+    __getattr__, __dir__ = offering(
+        __name__,
+        {
+            "adducir.runs.check": "check_file check_runs",
+            "adducir.runs.metadata": "metadata_for read_metadata",
+            "adducir.runs.order": "strictly_decreasing",
+            "adducir.runs.read": "read_run",
+            "adducir.runs.run": "Run",
+            "adducir.runs.write": "write_run",
+        },
+    )

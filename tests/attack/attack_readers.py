@@ -98,7 +98,7 @@ def _relic(path: Path) -> Any:
 
 
 def _submission(path: Path) -> Any:
-    from adducir.datasets.quotations import RelicBook, RelicQuote
+    from adducir.datasets.quotations.relic import RelicBook, RelicQuote
     from adducir.datasets.quotations.submission import read_submission
 
     quotes = {"q1": RelicQuote(["a"], None, 1, []), "q2": RelicQuote([], None, 1, ["b"])}

@@ -14,7 +14,9 @@ from adducir.core.progress import Silent
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.weighting import predict_weights
-from adducir.training import loop, open_training, train_model
+from adducir.training import loop
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 
 
 class Killed(Silent):

@@ -35,4 +35,14 @@ __all__ = [  # noqa: RUF022  (in the order of use)
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = offering(__name__)
+    __getattr__, __dir__ = offering(
+        __name__,
+        {
+            "adducir.indexes.candidates.batch": "RankingTask gold_ranks_of_sets "
+            "rank_sets score_sets",
+            "adducir.indexes.candidates.parts": "rank_parts",
+            "adducir.indexes.candidates.ranking": "Ranking",
+            "adducir.indexes.candidates.sets": "CandidateSet",
+            "adducir.indexes.candidates.vocabulary": "lower_split",
+        },
+    )
