@@ -22,9 +22,12 @@ from adducir.indexes import CandidateSet, IndexSettings, MemoryIndex
 from adducir.indexes import build_memory_index as build
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
-from adducir.runs import Run, check_runs, read_run, write_run
+from adducir.runs.check import check_runs
+from adducir.runs.read import read_run
+from adducir.runs.run import Run
+from adducir.runs.write import write_run
 
-PACKAGES = ("corpora", "indexes", "runs")
+PACKAGES = ("corpora", "indexes")
 NOT_CALLED = {
     *("Corpus", "Index", "Reranker", "Document", "DocumentStore", "Reranked"),  # made by others
     *("KnownTexts", "StoredTexts", "TrainingPlan"),
@@ -51,6 +54,14 @@ ELSEWHERE = {
     "parse_measures": "adducir.evaluation.measures",
     "Layout": "adducir.tables.builder",
     "build_table": "adducir.tables.builder",
+    "read_run": "adducir.runs.read",
+    "write_run": "adducir.runs.write",
+    "Run": "adducir.runs.run",
+    "check_runs": "adducir.runs.check",
+    "check_file": "adducir.runs.check",
+    "metadata_for": "adducir.runs.metadata",
+    "read_metadata": "adducir.runs.metadata",
+    "strictly_decreasing": "adducir.runs.order",
     "open_training": "adducir.training.kinds",
     "train_model": "adducir.training.artifacts",
     "open_reranker": "adducir.rerankers.registry",

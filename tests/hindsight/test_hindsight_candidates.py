@@ -25,7 +25,7 @@ from adducir.hindsight.candidates import (
 )
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network
-from adducir.indexes.candidates import RankingTask, score_sets
+from adducir.indexes.candidates.batch import RankingTask, score_sets
 from adducir.indexes.models import BM25
 
 WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms"]
