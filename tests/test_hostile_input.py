@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from hostile_readers import READERS, Reader
 
+from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.training.recipe import TrainingRecipe
 
 DEEP = "[" * 3000 + "]" * 3000

@@ -3,9 +3,8 @@
 import pytest
 from tuning_cases import pool_of, topic_set
 
+from adducir.core.config import load, validate
 from adducir.core.errors import InputError, UsageError
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.experiments.tuning.combining import fusion_hyperparameters
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.recipe import TuneRecipe
