@@ -128,7 +128,7 @@ def test_repetitions_take_time_in_proportion_to_their_length(reader, tmp_path):
         ("HotpotQA", f'[\n{{"_id": {DEEP}}}]', 2, "nested more than 100 deep"),
         ("settings", DEEP, None, "nested more than 100 deep"),
         ("metadata", f"tag: a\nb: {DEEP}", 2, "nested more than 100 deep"),
-        ("recipe", "a: 1\nb: " + "9" * 5000, 2, "is no int"),
+        ("recipe", "a: 1\nb: " + "9" * 5000, 2, "not of the type int"),
         ("recipe", "a: 1\nb: " + "9" * 400, 2, "too large"),
         ("ranks", "qid\trank\tcandidates\nq\t1\r\t2\n", 2, "carriage return"),
         ("ranks", "qid\trank\tcandidates\nq\t" + "1" * 5000 + "\t2\n", 2, "not a whole number"),
