@@ -68,4 +68,32 @@ __all__ = [  # noqa: RUF022  (in the order in which data flow)
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = offering(__name__)
+    __getattr__, __dir__ = offering(
+        __name__,
+        {
+            "adducir.core.errors": "AdducirError",
+            "adducir.corpora.documents": "Corpus Document",
+            "adducir.corpora.qrels": "Qrels load_qrels",
+            "adducir.corpora.sources": "open_corpus",
+            "adducir.corpora.topics": "Topics load_topics",
+            "adducir.evaluation.evaluator": "Evaluator evaluate",
+            "adducir.evaluation.scores": "Scores",
+            "adducir.experiments.experiment": "plan_experiment run_experiment",
+            "adducir.indexes.dense.retriever": "DenseRetriever",
+            "adducir.indexes.engine": "open_index",
+            "adducir.indexes.feedback": "RM3",
+            "adducir.indexes.index": "Index",
+            "adducir.indexes.lucene_builder": "IndexSettings build_index",
+            "adducir.indexes.models": "BM25 QLD",
+            "adducir.indexes.retriever": "LexicalRetriever QueryExpansion",
+            "adducir.runs.fuse": "fuse",
+            "adducir.runs.read": "read_run",
+            "adducir.runs.run": "Run",
+            "adducir.runs.write": "write_run",
+            "adducir.statistics.comparison.comparison": "compare",
+            "adducir.statistics.comparison.results": "Comparison",
+            "adducir.tables.builder": "build_table",
+            "adducir.tables.formats": "render",
+            "adducir.tables.table": "ResultTable",
+        },
+    )

@@ -9,7 +9,7 @@ from adducir.core.errors import UsageError
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
-    from adducir.core.recipe_model import Recipe
+    from adducir.core.recipe import Recipe
     from adducir.core.registry import Family
 
 FAMILIES = {

@@ -30,7 +30,7 @@ from itertools import combinations
 import torch
 from peers import in_turn, report
 
-from adducir.datasets.evidence_sets import EvidenceQuestion, Passage
+from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
 from adducir.selectors.beam import BeamSettings, select_sets

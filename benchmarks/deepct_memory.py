@@ -27,7 +27,7 @@ from training_memory import peak
 
 from adducir.core.executors import Execution
 from adducir.models.sources import model_source
-from adducir.training import open_training
+from adducir.training.kinds import open_training
 from adducir.training.loop import train
 
 GROWTH = (1, 4, 16)

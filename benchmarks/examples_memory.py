@@ -24,7 +24,7 @@ from deepct_memory import write_base
 from synthetic import documents
 from training_memory import peak
 
-from adducir.training import open_training
+from adducir.training.kinds import open_training
 from adducir.training.loop import train
 
 GROWTH = (1, 4, 16)

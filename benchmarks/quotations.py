@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.core.files import read_text
-from adducir.datasets.quotations import Built, find_quotations, read_book, read_work, rules_of
-from adducir.datasets.quotations.sources import Source, text_files
+from adducir.datasets.quotations.builder import Built, find_quotations
+from adducir.datasets.quotations.rules import rules_of
+from adducir.datasets.quotations.sources import Source, read_book, read_work, text_files
 from adducir.datasets.spans.gutenberg import body
 
 LEAST = 26

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.yaml import load
+from adducir.core.config import load
 from adducir.corpora.qrels_files import read_qrels
 from adducir.corpora.readers import CorpusFormat
 from adducir.corpora.readers.cacm import CACM

@@ -17,9 +17,8 @@ from pydantic_core import PydanticUndefined
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS, GROUPS, build_group, load_command
 from adducir.core import errors
-from adducir.core.recipe import validate
+from adducir.core.config import load, validate
 from adducir.core.registry import Family
-from adducir.core.yaml import load
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.grounded_generation.recipe import GroundedGeneration
 from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem

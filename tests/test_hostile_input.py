@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from hostile_readers import READERS, Reader
 
+from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.training.recipe import TrainingRecipe
 
 DEEP = "[" * 3000 + "]" * 3000
@@ -129,7 +128,7 @@ def test_repetitions_take_time_in_proportion_to_their_length(reader, tmp_path):
         ("HotpotQA", f'[\n{{"_id": {DEEP}}}]', 2, "nested more than 100 deep"),
         ("settings", DEEP, None, "nested more than 100 deep"),
         ("metadata", f"tag: a\nb: {DEEP}", 2, "nested more than 100 deep"),
-        ("recipe", "a: 1\nb: " + "9" * 5000, 2, "is no int"),
+        ("recipe", "a: 1\nb: " + "9" * 5000, 2, "not of the type int"),
         ("recipe", "a: 1\nb: " + "9" * 400, 2, "too large"),
         ("ranks", "qid\trank\tcandidates\nq\t1\r\t2\n", 2, "carriage return"),
         ("ranks", "qid\trank\tcandidates\nq\t" + "1" * 5000 + "\t2\n", 2, "not a whole number"),

@@ -70,7 +70,6 @@ _MODULES = {
     "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",
     "pytrec_eval-terrier": "pytrec_eval",
-    "pyyaml": "yaml",
     "scipy": "scipy.stats",
 }
 """Modules that are not called like their distributions."""

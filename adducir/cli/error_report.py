@@ -127,9 +127,9 @@ def _meaning(error: BaseException) -> AdducirError | None:
 
 def _usage(error: BaseException) -> UsageError:
     if type(error.__cause__).__name__ == "ValidationError":  # pydantic's, of an option's value
-        from adducir.core.recipe_errors import value_error
+        from adducir.core.recipe import told
 
-        error.message = value_error(error.__cause__)  # type: ignore[attr-defined,arg-type]
+        error.message = told(error.__cause__)  # type: ignore[attr-defined,arg-type]
     message: str = error.format_message()  # type: ignore[attr-defined]  # checked by the caller
     what = " ".join(message.split())
     what = what if what.endswith((".", "?", "!")) else f"{what}."

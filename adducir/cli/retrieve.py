@@ -94,7 +94,8 @@ def retrieve(
         scored_by_shards(work, Chunking(output, shards.execution()), progress) as scored,
     ):
         if relic is not None and submits:
-            from adducir.datasets.quotations import read_relic, write_submission
+            from adducir.datasets.quotations.relic_files import read_relic
+            from adducir.datasets.quotations.submission import write_submission
 
             books = read_relic(relic)
             count = write_submission(relic_rankings(scored, depth), books, output)
@@ -131,7 +132,7 @@ def _tasks(
     from adducir.encoders.ranking import book_tasks, task_among
 
     if relic is not None:
-        from adducir.datasets.quotations import read_relic
+        from adducir.datasets.quotations.relic_files import read_relic
 
         yield from book_tasks(read_relic(relic), hidden=True)
         return

@@ -6,8 +6,6 @@ call, values are neither copied nor converted, one-shot iterators are not read, 
 the types of its items are looked at, all in one pass in C.
 """
 
-import ast
-import builtins
 import collections.abc
 import functools
 import inspect
@@ -15,9 +13,9 @@ import numbers
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
+from contextlib import suppress
 from pathlib import PurePath
-from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from adducir.core.errors import UsageError
 
@@ -67,43 +65,16 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _hints(function: Any, parameters: Iterable[inspect.Parameter]) -> dict[str, Any]:
-    """The annotations of single parameters; those that cannot be found are left out."""
+    """The annotations of single parameters, but for types that only type checkers import."""
     found: dict[str, Any] = {"": None}  # never empty: read once
-    namespace = _Names(getattr(function, "__globals__", {}))
     for one in parameters:
         if one.annotation is one.empty or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             continue
         holder = types.SimpleNamespace(__annotations__={one.name: one.annotation})
-        try:
-            found[one.name] = typing.get_type_hints(holder, namespace)[one.name]
-        except (NameError, TypeError, AttributeError, OSError):
-            continue
+        with suppress(NameError):
+            names = getattr(function, "__globals__", {})
+            found[one.name] = typing.get_type_hints(holder, names)[one.name]
     return found
-
-
-class _Names(dict[str, Any]):
-    """A module's names, with those that it imports for type checkers only."""
-
-    def __missing__(self, name: str) -> Any:
-        if name in vars(builtins):
-            raise KeyError(name)
-        for node in imports_for_types(str(self.get("__name__"))):
-            for one in node.names:
-                if name == (one.asname or one.name.split(".")[0]):
-                    if isinstance(node, ast.ImportFrom):
-                        return getattr(import_module(str(node.module)), one.name)
-                    return import_module(one.name)
-        raise KeyError(name)
-
-
-@functools.cache
-def imports_for_types(module: str) -> list[ast.Import | ast.ImportFrom]:
-    """The imports below ``if TYPE_CHECKING:`` in a module."""
-    tree = ast.parse(inspect.getsource(import_module(module)))
-    blocks = [node for node in tree.body if isinstance(node, ast.If)]
-    guarded = [node for node in blocks if ast.unparse(node.test) == "TYPE_CHECKING"]
-    found = [one for node in guarded for one in node.body]
-    return [one for one in found if isinstance(one, ast.Import | ast.ImportFrom)]
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -134,30 +105,19 @@ def _is_a(value: Any, kind: Any) -> bool:
     if kind is bool:
         return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
     if getattr(kind, "_is_protocol", False):
-        return _has_all(value, kind)
+        return _offers(value, kind)
     if _is_sequence(kind):
         return _fits_container(value, kind, ())
     return isinstance(value, kind)
 
 
-def _has_all(value: Any, protocol: Any) -> bool:
-    """Whether a value has most methods and attributes of a protocol; no property is computed.
-
-    Most, because what is never called may be left out.
-    """
-    kind, own = type(value), getattr(value, "__dict__", {})
-    if value is None or isinstance(value, (*_TEXTS, numbers.Number)):
-        return False
-    if hasattr(kind, "__getattr__"):
-        return True
-    bases = [one for one in protocol.__mro__ if getattr(one, "_is_protocol", False)]
-    names = {name for one in bases if one is not Protocol for name in _members(one)}
-    return 2 * sum(name in own or hasattr(kind, name) for name in names) > len(names)
-
-
-def _members(protocol: type) -> set[str]:
-    named = {*vars(protocol), *vars(protocol).get("__annotations__", {})}
-    return {name for name in named if not name.startswith("_") or name == "__iter__"}
+def _offers(value: Any, protocol: Any) -> bool:
+    """Whether a value has some method or attribute of a protocol; no property is computed."""
+    names = {*dir(protocol), *getattr(protocol, "__annotations__", {})}
+    own = {*dir(type(value)), *getattr(value, "__dict__", {})}
+    is_plain = value is None or isinstance(value, (*_TEXTS, numbers.Number))
+    shared = {name for name in names & own if not name.startswith("_") or name == "__iter__"}
+    return not is_plain and bool(shared or hasattr(type(value), "__getattr__"))
 
 
 def _fits_container(value: Any, origin: type, arguments: tuple[Any, ...]) -> bool:

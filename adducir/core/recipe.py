@@ -1,188 +1,281 @@
-"""Recipes: what a user writes to say what is to be made, validated as a whole."""
+"""Recipes: what a user writes to say what is to be made, and what is wrong with one, in words."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Self, TypeVar, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from adducir.core.errors import AdducirError, InputError
-from adducir.core.overrides import Override, OverrideError, apply
-from adducir.core.recipe_errors import ErrorDetail, ErrorsAt, validated
-from adducir.core.recipe_model import Recipe
+from adducir.core.checking import fits, wrong_type
+from adducir.core.errors import UsageError
 from adducir.core.texts import nearest
-from adducir.core.yaml import Document, KeyPath
 
-__all__ = ["ErrorDetail", "ErrorsAt", "Reading", "Recipe", "nearest", "read", "validate"]
+KeyPath = tuple[str | int, ...]
+M = TypeVar("M", bound=BaseModel)
 
-R = TypeVar("R", bound=Recipe)
+_TOLD = "told"  # the type of an error whose place and words are final
+_LINES = "'key: value' lines"
+_WORDS = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    **dict.fromkeys(("list", "tuple", "set", "frozen_set"), "a list"),
+    **dict.fromkeys(("dict", "mapping", "model", "model_attributes"), _LINES),
+    "path": "a path",
+}
 
 
 @dataclass(frozen=True)
-class Reading(Generic[R]):
-    """A recipe file as far as it can be understood.
+class ErrorDetail:
+    """One error of a recipe.
 
     Attributes:
-        document: The file.
-        model: The recipe's model.
-        data: What the file says after the overrides, not validated.
-        recipe: The recipe, or None where it has errors.
-        errors: What is wrong with it.
-        overrides: The overrides that were carried out.
-        refused: Those that could not be, each with the reason.
+        path: Where it is in the data; empty for the whole.
+        what: What is wrong there, without the place.
     """
 
-    document: Document
-    model: type[R]
-    data: dict[str, Any]
-    recipe: R | None
-    errors: tuple[ErrorDetail, ...]
-    overrides: tuple[Override, ...]
-    refused: tuple[tuple[str, str], ...]
+    path: KeyPath
+    what: str
 
-    @property
-    def rest(self) -> R | None:
-        """The recipe without the entries of its sections that have errors, if that is one.
-
-        With it, a caller can look for the errors that validation does not know of, and report
-        all of them together.
-        """
-        if self.recipe is not None or self.refused:
-            return self.recipe
-        data = {
-            key: dict(value) if isinstance(value, dict) else value
-            for key, value in self.data.items()
-        }
-        for problem in self.errors:
-            _remove(data, problem.path[:2])
-        try:
-            return self.model.model_validate(data)
-        except ValidationError:
-            return None
-
-    def error(
-        self, more: Iterable[ErrorDetail] = (), kind: type[AdducirError] = InputError
-    ) -> AdducirError | None:
-        """One error for all errors and ``more``, each with its line or override; None for none.
-
-        Of ``more``, an error at, above or below one of the recipe's own is left out, since it
-        may only follow from that.
-        """
-        own = [problem.path for problem in self.errors]
-        news = [problem for problem in more if not any(_nested(problem.path, path) for path in own)]
-        lines = [
-            _line_of_override(len(self.overrides) + number, text, why)
-            for number, (text, why) in enumerate(self.refused)
-        ]
-        lines += [
-            _line(problem, self.document, self.overrides) for problem in (*self.errors, *news)
-        ]
-        return _error(self.document, lines, kind) if lines else None
+    def __str__(self) -> str:
+        return f"at `{dotted(self.path)}`: {self.what}" if self.path else self.what
 
 
-def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
-    """Apply overrides to a recipe file and look for errors, raising none.
+def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
+    """For a model's own validators to raise: errors at places below what they validate."""
+    details = [
+        InitErrorDetails(
+            type=PydanticCustomError(_TOLD, "{what}", {"what": what}), loc=path, input=None
+        )
+        for path, what in errors
+    ]
+    return ValidationError.from_exception_data("recipe", details)
 
-    Args:
-        document: The file, from :func:`adducir.core.yaml.load`.
-        model: The recipe's model.
-        overrides: Changes such as ``systems.bm25.k1=1.2``, carried out in
-            order before validation; see :mod:`adducir.core.overrides`.
+
+class Recipe(BaseModel):
+    """The base of every recipe: unknown keys are refused, values cannot be changed.
+
+    A subclass's own validators raise ValueError for an error of what they validate, or
+    :func:`errors_at` for errors at places below it.
     """
-    data: dict[str, Any] = document.data
-    done: list[Override] = []
-    refused: list[tuple[str, str]] = []
-    for text in overrides:
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_errors_told(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        wrong = [
+            ((name, *path), f"should be a number, not {str(given).lower()}")
+            for name, field in cls.model_fields.items()
+            if isinstance(value, Mapping) and (key := field.alias or name) in value
+            for path, given in _slips(value[key], set(_leaves(field.annotation)))
+        ]
         try:
-            data, override = apply(data, text)
-        except OverrideError as error:
-            refused.append((text, f"{error}"))
-        else:
-            done.append(override)
-    recipe, errors = validated(model, data)
-    if refused:
-        recipe = None
-    return Reading(document, model, data, recipe, tuple(errors), tuple(done), tuple(refused))
+            made = handler(value)
+        except ValidationError as error:
+            wrong += [(one.path, one.what) for one in errors_of(error, value, cls)]
+        if wrong:
+            raise errors_at(*wrong)
+        return made
 
 
-def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
-    """Apply overrides to a recipe file and validate it; see :func:`read` for the arguments.
+class _Called(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass has no public name
+    """Makes an object that Python code asks for; what pydantic validates is not made by a call."""
+
+    def __call__(cls, **values: Any) -> Any:
+        for name, value in values.items():
+            field = cls.model_fields.get(name)
+            if field is not None and not fits(value, field.annotation):
+                raise wrong_type(cls.__name__, name, field.annotation, value)
+        try:
+            return super().__call__(**values)
+        except ValidationError as error:
+            raise UsageError(f"{cls.__name__}: {told(error)}.") from error
+
+
+_METACLASS: Any = _Called  # type checkers take the arguments from the fields
+
+
+class Kind(Recipe, metaclass=_METACLASS):  # type: ignore[metaclass]
+    """A kind of a family that Python code makes directly; its fields are its hyperparameters.
 
     Raises:
-        InputError: Something is wrong. All errors are in its one message, each
-            with its line or, where an override made it, with the override.
+        UsageError: When it is made: an argument is of another type than its field, or out of
+            bounds. (Texts are converted by :meth:`adducir.core.registry.Family.make` alone.)
     """
-    reading = read(document, model, overrides)
-    error = reading.error()
-    if error is not None:
-        raise error
-    return cast("R", reading.recipe)  # no error, hence a recipe
 
 
-# Errors of overrides stand last, in the order of the command line.
-_AFTER_THE_FILE = 1 << 62
+def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
+    """Plain values as a model, and what is wrong with them; None where anything is."""
+    try:
+        return model.model_validate(data), []
+    except ValidationError as error:
+        return None, errors_of(error, data)
 
 
-def _line_of_override(number: int, text: str, what: str) -> tuple[int, str]:
-    return _AFTER_THE_FILE + number, f"in the override `{text}`: {what}"
+def told(error: ValidationError) -> str:
+    """What is wrong, in one line."""
+    return "; ".join(map(str, errors_of(error)))
 
 
-def _line(
-    problem: ErrorDetail, document: Document, overrides: Sequence[Override]
-) -> tuple[int, str]:
-    """The error with its place, after a number to sort by."""
-    for number, override in reversed(list(enumerate(overrides))):
-        inside = problem.path[: len(override.path)] == override.path
-        made = problem.path == override.path[: len(problem.path)] and not _holds(
-            document.data, problem.path
-        )
-        if inside or made:
-            return _line_of_override(number, override.text, str(problem))
-    line = document.line_of(problem.path)
-    below = [o.text for o in overrides if o.path[: len(problem.path)] == problem.path]
-    note = f" (with the override `{'`, `'.join(below)}`)" if below else ""
-    return line, f"{document.path}:{line}: {problem}{note}"
+def errors_of(
+    error: ValidationError, data: Any = None, model: type[BaseModel] | None = None
+) -> list[ErrorDetail]:
+    """One error for each place where something is wrong.
+
+    Pydantic's own places hold, beside keys and indexes, names of a union's branches: what the data
+    do not hold is taken for one. Of a union's errors those of the branch count that led deepest.
+    """
+    found = [
+        (_path(detail, data), _described(detail, model), detail)
+        for detail in error.errors(include_url=False)
+    ]
+    merged: dict[KeyPath, list[str]] = {}
+    for path, what, detail in found:
+        is_branch = len(path) < len(detail["loc"])
+        led_on = any(len(p) > len(path) == len(_shared(p, path)) for p, *_ in found)
+        if not (is_branch and led_on) and what not in merged.setdefault(path, []):
+            merged[path].append(what)
+    return [ErrorDetail(path, _either(whats)) for path, whats in merged.items() if whats]
 
 
-def _holds(data: Any, path: KeyPath) -> bool:
-    """Whether the file itself has something at ``path``."""
-    for part in path:
+def _path(detail: Mapping[str, Any], data: Any) -> KeyPath:
+    """The keys and indexes of an error's place."""
+    path: list[str | int] = []
+    is_told = detail["type"] in (_TOLD, "missing")
+    for number, part in enumerate(detail["loc"], start=1):
+        if part == "[key]":
+            break
         try:
-            data = data[part]
-        except (TypeError, KeyError, IndexError):
-            return False
-    return True
+            data = None if data is None else data[part]
+        except (KeyError, IndexError, TypeError):
+            if not is_told or number < len(detail["loc"]) or "[" in str(part):
+                continue
+        path.append(part)
+    return tuple(path)
 
 
-def _nested(one: KeyPath, other: KeyPath) -> bool:
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
+def _shared(one: KeyPath, other: KeyPath) -> KeyPath:
+    length = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    return one[:length] if length is not None else min(one, other, key=len)
 
 
-def _remove(data: dict[str, Any], path: KeyPath) -> None:
-    """Take away what stands at the first two parts of a path, as far as it is there."""
-    inner = data.get(str(path[0])) if len(path) == 2 else None
-    if isinstance(inner, dict):
-        inner.pop(path[1], None)
-    elif path:
-        data.pop(str(path[0]), None)
+def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
+    """What is wrong, in the words of recipes."""
+    kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
+    message = str(detail["msg"])
+    if kind == "extra_forbidden":
+        return _unknown(str(detail["loc"][-1]), model)
+    if kind == "missing":
+        return "this key is needed and missing"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in ("literal_error", "enum"):
+        return one_of(re.findall(r"'([^']*)'", context["expected"]), given)
+    stem = "int" if kind == "int_from_float" else re.sub("_(type|parsing)$", "", kind)
+    if (stem in _WORDS and stem != kind) or kind == "int_from_float":
+        is_number = isinstance(given, int | float) and not isinstance(given, bool)
+        hint = "; put it in quotes if it is text" if stem == "string" and is_number else ""
+        return f"should be {_WORDS[stem]}, not {_shown(given)}{hint}"
+    if not message.startswith("Input should be"):
+        return message
+    message = message.removeprefix("Input ").replace("greater than or equal to", "at least")
+    return f"{message.replace('less than or equal to', 'at most')}, not {_shown(given)}"
 
 
-def _error(
-    document: Document, lines: list[tuple[int, str]], kind: type[AdducirError]
-) -> AdducirError:
-    """One error for all errors; a single one reads as any other error does."""
-    messages = [text for _, text in sorted(lines, key=lambda item: item[0])]
-    if len(messages) > 1:
-        return kind(
-            "\n  ".join([f"{len(messages)} errors in this recipe:", *messages]), path=document.path
-        )
-    line = lines[0][0]
-    if line >= _AFTER_THE_FILE:
-        return kind(_sentence(messages[0]), path=document.path)
-    what = messages[0].removeprefix(f"{document.path}:{line}: ")
-    return kind(_sentence(what), path=document.path, line=line)
+def _unknown(key: str, model: type[BaseModel] | None) -> str:
+    fields = (
+        {f.alias or name: f.annotation for name, f in model.model_fields.items()} if model else {}
+    )
+    below = (
+        f"{name}.{key}"
+        for name, hint in fields.items()
+        for inner in (hint, *get_args(hint))
+        if get_origin(hint) not in (dict, list, tuple)
+        and _is_model(inner)
+        and key in inner.model_fields
+    )
+    guess = f"; did you mean `{found}`?" if (found := next(below, None)) else nearest(key, fields)
+    known = ", ".join(f"`{name}`" for name in sorted(fields))
+    return "there is no such key here" + (guess or (f"; the keys are {known}" if known else ""))
 
 
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?")) else f"{text}."
+def one_of(choices: Sequence[str], given: Any) -> str:
+    """What is wrong with a value that is none of the choices, with the nearest."""
+    listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
+    guess = nearest(given, choices) if isinstance(given, str) else ""
+    return f"should be {listed}, not {_shown(given)}{guess}"
+
+
+def _shown(value: Any) -> str:
+    """A value as a recipe's author knows it, shortened."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return _LINES
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _either(messages: Sequence[str]) -> str:
+    """``should be text or a list, not 5``."""
+    if len(messages) > 1 and all(what.startswith("should be ") for what in messages):
+        kinds = [what.removeprefix("should be ").partition(", not ")[0] for what in messages]
+        return f"should be {' or '.join(kinds)}, not {messages[-1].rpartition(', not ')[2]}"
+    return "; ".join(messages)
+
+
+def _is_model(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, BaseModel)
+
+
+def _leaves(hint: Any) -> Iterator[Any]:
+    """The types inside an annotation."""
+    arguments = get_args(hint)
+    for inner in arguments:
+        yield from _leaves(inner)
+    if not arguments:
+        yield hint
+
+
+def _slips(
+    value: Any, types: Collection[Any], path: KeyPath = ()
+) -> Iterator[tuple[KeyPath, bool]]:
+    """Each ``true`` or ``false`` where a number is needed, with its path.
+
+    Pydantic takes them for 1 and 0, which in a recipe is a slip of the pen.
+    """
+    if not {int, float} & set(types) or {bool, Any, object} & set(types):
+        return
+    if isinstance(value, bool):
+        yield path, value
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _slips(item, types, (*path, number))
+    elif isinstance(value, dict) and not any(map(_is_model, types)):
+        for key, item in value.items():
+            yield from _slips(item, types, (*path, key))
+
+
+def dotted(path: KeyPath) -> str:
+    """A key path as a user writes it."""
+    return ".".join(_quoted(str(part)) for part in path)
+
+
+def _quoted(part: str) -> str:
+    return f'"{part}"' if "." in part or "=" in part or not part else part

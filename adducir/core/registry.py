@@ -12,7 +12,7 @@ Names are known without importing any kind; a kind is imported when it is first 
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
 from importlib import import_module
@@ -21,11 +21,12 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import AfterValidator, ValidationError
 
-from adducir.core.errors import MachineError, UsageError
-from adducir.core.recipe_model import Recipe
+from adducir.core.errors import AdducirError, MachineError, UsageError
+from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 
 K = TypeVar("K")
+R = TypeVar("R", bound=Recipe)
 
 
 class Family(Generic[K]):
@@ -77,8 +78,6 @@ class Family(Generic[K]):
 
         def check(name: str) -> str:
             if name not in self:
-                from adducir.core.recipe_errors import one_of
-
                 raise ValueError(one_of(list(self), name))
             return name
 
@@ -146,10 +145,7 @@ class Family(Generic[K]):
         try:
             return cast("K", kind.model_validate(given))
         except ValidationError as error:
-            from adducir.core.recipe_errors import errors_of
-
-            errors = "; ".join(str(problem) for problem in errors_of(error, kind))
-            raise UsageError(f"{name}: {errors}.") from error
+            raise UsageError(f"{name}: {told(error)}.") from error
 
     def origin(self, name: str) -> dict[str, str]:
         """Which package and version a kind of another package comes from; empty for our own.
@@ -180,6 +176,82 @@ class Family(Generic[K]):
         name = self.name_of(type(made))
         values = cast("Recipe", made).model_dump(mode="json")
         return {key: name, **self.origin(name), **values}
+
+
+def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
+    """A validator that takes an entry for the kind whose name is one of its keys.
+
+    ``{fuse: [A, B]}`` is a fusion.
+
+    Args:
+        family: The kinds.
+        refusal: What is wrong where none of their names, or more than one, is a key.
+    """
+
+    def choose(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        names = [key for key in value if key in family]
+        if len(names) != 1:
+            raise ValueError(refusal)
+        strange = value.keys() - set(keys_of(family, names[0]))
+        # Only for this message: other kinds may have to import much to be asked for their keys.
+        misplaced = (
+            {key for name in family for key in keys_of(family, name)} & strange if strange else None
+        )
+        if misplaced:
+            listed = ", ".join(f"`{key}`" for key in sorted(misplaced))
+            raise ValueError(f"{listed} has no effect beside `{names[0]}`")
+        return entry(family, names[0], value)
+
+    return choose
+
+
+def keys_of(family: Family[Any], name: str) -> Collection[str]:
+    """The keys that an entry of a kind can have; none where the kind is not available."""
+    try:
+        kind = family.kind(name)
+    except AdducirError:
+        return ()
+    return {*kind.model_fields, *getattr(kind, "more_keys", tuple)()}
+
+
+def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
+    """An entry as a recipe of its kind.
+
+    Raises:
+        ValueError: The kind is not available, or something is wrong with the entry, at its places.
+    """
+    try:
+        kind = family.kind(name)
+    except AdducirError as error:
+        raise ValueError(error.paragraph().rstrip(".")) from error
+    return cast("K", cast("type[Recipe]", kind).model_validate(dict(value)))
+
+
+def hyperparameters(
+    kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
+) -> R:
+    """A kind whose hyperparameters stand among the other keys of an entry.
+
+    Args:
+        kind: The kind.
+        name: Its name.
+        given: The keys of the entry that are not the entry's own.
+        others: The entry's own keys, for guesses at what was meant.
+
+    Raises:
+        ValueError: A key is not a hyperparameter of the kind, or a value is not allowed.
+    """
+    known = kind.model_fields
+    listed = ", ".join(f"`{key}`" for key in known) or "none"
+    what = f"is no hyperparameter of {name}, which has {listed}"
+    unknown = [
+        ((key,), what + nearest(key, [*known, *others])) for key in given if key not in known
+    ]
+    if unknown:
+        raise errors_at(*unknown)
+    return kind.model_validate(dict(given))
 
 
 @cache

@@ -27,4 +27,13 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = offering(__name__)
+    __getattr__, __dir__ = offering(
+        __name__,
+        {
+            "adducir.corpora.bundled": "bundled_corpus bundled_qrels bundled_topics",
+            "adducir.corpora.documents": "Corpus Document refuse_duplicates text_of",
+            "adducir.corpora.qrels": "Qrels load_qrels",
+            "adducir.corpora.sources": "open_corpus",
+            "adducir.corpora.topics": "Topics load_topics",
+        },
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import Any
 import torch
 
 from adducir.core.absent import gathering
+from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.progress import SILENT, Progress
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.examples import KIND, VERSION, SpanExamples, reading_identity
 from adducir.encoders.kinds import NETWORK

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from adducir.core.absent import Later, watching, without_downloads
+from adducir.core.config import Reading
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.progress import Progress
-from adducir.core.recipe import ErrorDetail, Reading, Recipe
+from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
 from adducir.core.unread import NotRead
-from adducir.core.yaml import KeyPath
 
 _Opened = TypeVar("_Opened")
 _R = TypeVar("_R", bound=Recipe)

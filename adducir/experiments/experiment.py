@@ -11,12 +11,11 @@ from pathlib import Path
 
 from adducir.core.artifacts import publishing_results
 from adducir.core.checking import checked
+from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
 from adducir.core.folders import study_folder
 from adducir.core.progress import SILENT, Progress
-from adducir.core.recipe import read
 from adducir.core.unread import Unread, leaving_unread
-from adducir.core.yaml import load
 from adducir.experiments.context import Context, Resources
 from adducir.experiments.errors import ErrorList
 from adducir.experiments.executor import make_steps

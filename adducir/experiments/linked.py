@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from adducir.core.recipe import Recipe
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.experiments.sections import Seeds
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from adducir.core.recipe import ErrorDetail, nearest
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import ErrorDetail, KeyPath
+from adducir.core.texts import nearest
 
 
 class Names:

@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from adducir.core.config import Document
 from adducir.core.progress import Progress
-from adducir.core.yaml import Document, KeyPath
+from adducir.core.recipe import KeyPath
 from adducir.corpora.references import source_path
 from adducir.experiments.errors import ErrorList
 

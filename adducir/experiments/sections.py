@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe import ErrorDetail, Recipe
+from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
 from adducir.core.texts import repeated
-from adducir.core.yaml import KeyPath
 from adducir.experiments.names import Names
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,

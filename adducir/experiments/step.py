@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, build, is_current
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import KeyPath
 from adducir.training.artifacts import train_model
 from adducir.training.plan import TrainingPlan
 from adducir.training.preparation import Preparation

@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import ClassVar
 
+from adducir.core.config import Document
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.core.yaml import Document
 from adducir.experiments.plan import Study
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 
 Numbers = NDArray[np.int64]
 

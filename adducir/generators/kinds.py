@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
-from adducir.core.choice import chosen_by_key
-from adducir.core.recipe_model import Recipe
-from adducir.core.registry import Family
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family, chosen_by_key
 from adducir.models.sources import ModelSource, model_source
 
 if TYPE_CHECKING:

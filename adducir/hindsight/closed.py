@@ -19,9 +19,8 @@ from adducir.encoders.token_work import Inputs, Readable
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.samplers import Closed
 from adducir.hindsight.vectors import Live, Numbers, Padded, Vectors
-from adducir.indexes.candidates import Ranking
 from adducir.indexes.candidates.parts import Best
-from adducir.indexes.candidates.ranking import rank
+from adducir.indexes.candidates.ranking import Ranking, rank
 from adducir.models.machine import Precision
 from adducir.models.precision import computing_in
 from adducir.models.shards import Stored

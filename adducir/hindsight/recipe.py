@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.hindsight.losses import LossName
 from adducir.hindsight.samplers import SampleRecipe
 from adducir.models.machine import Precision

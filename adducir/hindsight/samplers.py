@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]

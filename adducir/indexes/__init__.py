@@ -35,4 +35,18 @@ __all__ = [  # noqa: RUF022  (in the order of use)
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = offering(__name__)
+    __getattr__, __dir__ = offering(
+        __name__,
+        {
+            "adducir.indexes.candidates.sets": "CandidateSet",
+            "adducir.indexes.dense.retriever": "DenseRetriever",
+            "adducir.indexes.documents": "DocumentStore",
+            "adducir.indexes.engine": "open_index",
+            "adducir.indexes.index": "Index",
+            "adducir.indexes.lucene": "LuceneIndex",
+            "adducir.indexes.lucene_builder": "IndexSettings build_index",
+            "adducir.indexes.memory.builder": "build_memory_index",
+            "adducir.indexes.memory.index": "MemoryIndex",
+            "adducir.indexes.retriever": "LexicalRetriever QueryExpansion",
+        },
+    )

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, model_validator
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
-from adducir.core.recipe import ErrorsAt, Recipe
+from adducir.core.recipe import Recipe, errors_at
 from adducir.corpora.references import file_path
 from adducir.indexes import jvm
 from adducir.indexes.languages import LANGUAGES, Language
@@ -43,7 +43,7 @@ class AnalysisRecipe(Recipe):
     def _of_the_language(self) -> Self:
         kind = LANGUAGES.kind(self.language)
         if self.stemmer and self.stemmer not in kind.stemmers:
-            raise ErrorsAt((("stemmer",), _no_stemmer(kind, self.stemmer)))
+            raise errors_at((("stemmer",), _no_stemmer(kind, self.stemmer)))
         return self
 
     def analysis(self, folder: Path) -> "Analysis":

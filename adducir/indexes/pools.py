@@ -17,7 +17,7 @@ from adducir.core.progress import SILENT, Progress
 from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, passage_of, with_gold
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.sampling import NEGATIVES, with_sets
-from adducir.indexes.candidates import rank_parts
+from adducir.indexes.candidates.parts import rank_parts
 from adducir.indexes.candidates.vocabulary import QueriedWords
 from adducir.indexes.models import BM25
 from adducir.indexes.paragraphs import Paragraphs

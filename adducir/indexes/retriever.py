@@ -12,7 +12,7 @@ import pandas as pd
 import pyterrier as pt
 
 from adducir.core.checking import checked
-from adducir.core.kind import Kind
+from adducir.core.recipe import Kind
 from adducir.core.registry import Family
 from adducir.indexes.engine import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod

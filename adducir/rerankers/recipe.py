@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.models.machine import Precision
 from adducir.models.settings import write_settings
 from adducir.training.recipe import Several

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.checking import checked
+from adducir.core.config import Document, load, validate
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.folders import study_folder
-from adducir.core.recipe import validate
 from adducir.core.registry import Family
-from adducir.core.yaml import Document, load
 from adducir.corpora.references import expanded
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device

@@ -19,11 +19,9 @@ from importlib import metadata as installed
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from adducir.core.checking import checked
+from adducir.core.config import as_yaml, parse
 from adducir.core.files import read_text
-from adducir.core.yaml import parse
 from adducir.version import __version__
 
 SCHEMA_VERSION = 0.1
@@ -68,8 +66,7 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     }
     for layer in layers:
         facts = _merged(facts, layer)
-    text: str = yaml.safe_dump(_plain(facts), sort_keys=False, allow_unicode=True, width=100)
-    return text
+    return as_yaml(_plain(facts))
 
 
 def now() -> str:

@@ -24,7 +24,8 @@ class BM25Selection(Selector):
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
         """See :meth:`Selector.choose`; the score is the sum of the passages' scores."""
         from adducir.indexes.analysis import Analysis
-        from adducir.indexes.candidates import RankingTask, lower_split, rank_sets
+        from adducir.indexes.candidates.batch import RankingTask, rank_sets
+        from adducir.indexes.candidates.vocabulary import lower_split
         from adducir.indexes.models import BM25
 
         asked = [question for question in questions if question.passages]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:

@@ -7,19 +7,17 @@ and shows each as a group of columns. Nothing is tested here and nothing is roun
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
+from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison.results import Comparison
 from adducir.tables.cells import is_summed, references, table_cell
 from adducir.tables.footer import footer
 from adducir.tables.material import Material
 from adducir.tables.style import Style
 from adducir.tables.table import Column, ResultTable, Row
-
-if TYPE_CHECKING:
-    from adducir.evaluation.scores import Scores
-    from adducir.statistics.comparison.results import Comparison
 
 
 @checked

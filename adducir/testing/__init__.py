@@ -14,7 +14,7 @@ from typing import Any, get_args
 from pydantic.fields import FieldInfo
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.families import family as family_of
 from adducir.families import meaning

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.checking import checked
+from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
 from adducir.core.folders import study_folder
 from adducir.core.progress import SILENT, Progress
-from adducir.core.recipe import validate
 from adducir.core.registry import Family
-from adducir.core.yaml import Document, load
 from adducir.training.plan import TrainingPlan
 
 KINDS: Family[TrainingPlan[Any]] = Family(

@@ -98,7 +98,7 @@ def _relic(path: Path) -> Any:
 
 
 def _submission(path: Path) -> Any:
-    from adducir.datasets.quotations import RelicBook, RelicQuote
+    from adducir.datasets.quotations.relic import RelicBook, RelicQuote
     from adducir.datasets.quotations.submission import read_submission
 
     quotes = {"q1": RelicQuote(["a"], None, 1, []), "q2": RelicQuote([], None, 1, ["b"])}
@@ -230,8 +230,7 @@ def _stopwords(path: Path) -> Any:
 
 def _recipe(path: Path) -> Any:
     """An experiment, a study of ranks or sets, or a model, by the file's name."""
-    from adducir.core.recipe import validate
-    from adducir.core.yaml import load
+    from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
     from adducir.experiments.evidence_sets.recipe import EvidenceSets

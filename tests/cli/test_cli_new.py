@@ -43,8 +43,7 @@ def test_the_starter_is_the_demo_of_this_repository():
 
 
 def test_the_starter_is_a_valid_experiment():
-    from adducir.core.recipe import validate
-    from adducir.core.yaml import load
+    from adducir.core.config import load, validate
     from adducir.experiments.retrieval.recipe import Retrieval
 
     recipe = validate(load(study.STARTER / "demo.yaml"), Retrieval)
@@ -52,8 +51,7 @@ def test_the_starter_is_a_valid_experiment():
 
 
 def test_the_starter_is_a_valid_term_weighter():
-    from adducir.core.recipe import validate
-    from adducir.core.yaml import load
+    from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
 
     recipe = validate(load(study.STARTER / "deepct.yaml"), DeepCTRecipe)

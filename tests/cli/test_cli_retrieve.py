@@ -14,13 +14,9 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.datasets.quotations import (
-    RelicBook,
-    RelicQuote,
-    read_relic,
-    read_submission,
-    write_relic,
-)
+from adducir.datasets.quotations.relic import RelicBook, RelicQuote
+from adducir.datasets.quotations.relic_files import read_relic, write_relic
+from adducir.datasets.quotations.submission import read_submission
 from adducir.datasets.spans.record import write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import book_tasks, collection_task, rank_task

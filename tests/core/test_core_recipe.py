@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError, model_validator
 
-from adducir.core import overrides, yaml
+from adducir.core import config, recipe
+from adducir.core.config import read, validate
 from adducir.core.errors import InputError, MachineError
-from adducir.core.recipe import ErrorDetail, ErrorsAt, Recipe, nearest, read, validate
+from adducir.core.recipe import ErrorDetail, Recipe, errors_at
+from adducir.core.texts import nearest
 
 
 class Colour(StrEnum):
@@ -25,24 +27,16 @@ class Feedback(Recipe):
 
 
 class Sparse(Recipe):
-    kind: Literal["bm25", "qld"]
+    kind: Literal["bm25", "qld", "dense"]
+    encoder: str = "minilm"
     k1: float = 0.9
     rm3: Feedback | None = None
 
 
-class Dense(Recipe):
-    kind: Literal["dense"]
-    encoder: str
-
-
 class Search(Recipe):
     index: str
+    fields: tuple[str, ...] = ()
     depth: int = 1000
-
-
-class Fusion(Recipe):
-    fuse: tuple[str, ...]
-    k: float = 60.0
 
 
 class Study(Recipe):
@@ -52,8 +46,8 @@ class Study(Recipe):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
     positions: bool = True
     qrels: str | tuple[str, ...] = ()
-    systems: dict[str, Annotated[Sparse | Dense, Field(discriminator="kind")]] = Field({})
-    rows: list[Search | Fusion] = Field([])
+    systems: dict[str, Sparse] = Field({})
+    rows: list[Search] = Field([])
     folder: Path | None = None
     baseline: str | None = None
 
@@ -62,7 +56,9 @@ class Study(Recipe):
         if self.depth == 13:
             raise ValueError("13 brings bad luck")
         if self.baseline is not None and self.baseline not in self.systems:
-            raise ErrorsAt((("baseline",), f"no such system{nearest(self.baseline, self.systems)}"))
+            raise errors_at(
+                (("baseline",), f"no such system{nearest(self.baseline, self.systems)}")
+            )
         return self
 
 
@@ -77,7 +73,8 @@ systems:
     encoder: minilm
 rows:
   - index: a
-  - fuse: [a, b]
+  - index: b
+    fields: [a, b]
 """
 
 
@@ -89,7 +86,7 @@ def check(tmp_path: Path):
         path = tmp_path / "a.yaml"
         path.write_text(text, encoding="utf-8")
         try:
-            return validate(yaml.load(path), Study, changes)
+            return validate(config.load(path), Study, changes)
         except InputError as error:
             assert error.path == path
             return str(error).replace(f"{tmp_path}/", "")
@@ -100,7 +97,7 @@ def check(tmp_path: Path):
 def test_a_good_recipe(check) -> None:
     recipe = check(GOOD)
     assert recipe.systems["bm25"] == Sparse(kind="bm25", k1=0.9)
-    assert recipe.rows == [Search(index="a"), Fusion(fuse=("a", "b"))]
+    assert recipe.rows == [Search(index="a"), Search(index="b", fields=("a", "b"))]
     with pytest.raises(ValidationError):
         recipe.depth = 5
 
@@ -111,7 +108,7 @@ def test_a_good_recipe(check) -> None:
         ("nam: x\n", "a.yaml:1: at `nam`: there is no such key here; did you mean `name`?"),
         (
             GOOD + "zzz: 1\n",
-            "a.yaml:12: at `zzz`: there is no such key here; the keys are `alpha`, `baseline`, "
+            "a.yaml:13: at `zzz`: there is no such key here; the keys are `alpha`, `baseline`, "
             "`colour`, `depth`, `folder`, `name`, `positions`, `qrels`, `rows`, `systems`.",
         ),
         (
@@ -130,14 +127,10 @@ def test_a_good_recipe(check) -> None:
         ),
         (
             "systems:\n  x: {kind: bm52}\n",
-            "a.yaml:2: at `systems.x`: `kind` should be one of bm25, qld, dense, not 'bm52'; "
+            "a.yaml:2: at `systems.x.kind`: should be one of bm25, qld, dense, not 'bm52'; "
             "did you mean `bm25`?",
         ),
-        ("systems:\n  x: {}\n", "a.yaml:2: at `systems.x`: the key `kind` is needed and missing."),
-        (
-            "systems:\n  x: {kind: dense}\n",
-            "a.yaml:2: at `systems.x.encoder`: this key is needed and missing.",
-        ),
+        ("systems:\n  x: {}\n", "a.yaml:2: at `systems.x.kind`: this key is needed and missing."),
         (
             "systems:\n  x:\n",
             "a.yaml:2: at `systems.x`: should be 'key: value' lines, not empty.",
@@ -162,7 +155,7 @@ def test_a_good_recipe(check) -> None:
             "rows:\n  - index: a\n    depth: false\n",
             "a.yaml:3: at `rows.0.depth`: should be a number, not false.",
         ),
-        ("alpha: 1\n", "a.yaml:1: at `alpha`: should be less than 1.0, not 1."),
+        ("alpha: 1\n", "a.yaml:1: at `alpha`: should be less than 1, not 1."),
         ("alpha: .nan\n", "a.yaml:1: at `alpha`: should be a finite number, not nan."),
         (
             "colour: rde\n",
@@ -172,7 +165,7 @@ def test_a_good_recipe(check) -> None:
         ("name: a\n\ndepth: 13\n", "a.yaml:1: 13 brings bad luck."),
         (
             GOOD + "baseline: bm52\n",
-            "a.yaml:12: at `baseline`: no such system; did you mean `bm25`?",
+            "a.yaml:13: at `baseline`: no such system; did you mean `bm25`?",
         ),
     ],
 )
@@ -187,7 +180,7 @@ def test_all_errors_come_at_once_in_the_order_of_lines(check) -> None:
         "  a.yaml:1: at `depth`: should be a whole number, not 'x'\n"
         "  a.yaml:3: at `systems.a.k1`: should be a number, not 'y'\n"
         "  a.yaml:4: at `color`: there is no such key here; did you mean `colour`?\n"
-        "  a.yaml:5: at `alpha`: should be less than 1.0, not 7\n"
+        "  a.yaml:5: at `alpha`: should be less than 1, not 7\n"
         "  in the override `positons=true`: at `positons`: there is no such key here; "
         "did you mean `positions`?\n"
         "  in the override `name=[1]`: at `name`: should be text, not a list\n"
@@ -211,7 +204,7 @@ def test_overrides(check) -> None:
         'systems."x=1.5".kind=qld',
         "systems.bm25.rm3.fb_terms=20",
         "rows.0.depth=7",
-        "rows.1.fuse.1=c=d",
+        "rows.1.fields.1=c=d",
         "depth=6",
         "qrels=[a, b]",
     )
@@ -221,14 +214,14 @@ def test_overrides(check) -> None:
     assert recipe.systems["v1.0 dense"].encoder == "e5"
     assert recipe.systems["bm25"].rm3 == Feedback(fb_terms=20)
     assert set(recipe.systems) == {"bm25", "v1.0 dense", "new", "x=1.5"}
-    assert recipe.rows == [Search(index="a", depth=7), Fusion(fuse=("a", "c=d"))]
+    assert recipe.rows == [Search(index="a", depth=7), Search(index="b", fields=("a", "c=d"))]
     assert recipe.qrels == ("a", "b")
 
 
 def test_overrides_leave_aliases_and_the_document_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("systems:\n  a: &a {kind: qld, k1: 1}\n  b: *a\n")
-    document = yaml.load(path)
+    document = config.load(path)
     recipe = validate(document, Study, ["systems.a.k1=2"])
     assert (recipe.systems["a"].k1, recipe.systems["b"].k1) == (2, 1)
     assert document.data["systems"]["a"]["k1"] == 1
@@ -253,8 +246,8 @@ def test_overrides_leave_aliases_and_the_document_alone(tmp_path: Path) -> None:
         ),
         ("systems.bm25.k1=x", "at `systems.bm25.k1`: should be a number, not 'x'."),
         (
-            "systems.bm25={kind: dense}",
-            "at `systems.bm25.encoder`: this key is needed and missing.",
+            "systems.bm25={encoder: e5}",
+            "at `systems.bm25.kind`: this key is needed and missing.",
         ),
     ],
 )
@@ -277,7 +270,7 @@ def test_errors_that_overrides_cause_above_them(check) -> None:
 def test_what_has_no_error_can_be_looked_at_and_reported_together(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(GOOD + "depth: none\n", encoding="utf-8")
-    reading = read(yaml.load(path), Study, ["systems.bm25.k1=much"])
+    reading = read(config.load(path), Study, ["systems.bm25.k1=much"])
     assert reading.recipe is None
     rest = reading.rest
     assert rest is not None
@@ -291,7 +284,7 @@ def test_what_has_no_error_can_be_looked_at_and_reported_together(tmp_path: Path
     assert message == [
         "a.yaml: 3 errors in this recipe:",
         '  a.yaml:8: at `systems."v1.0 dense".encoder`: no such encoder.',
-        "  a.yaml:12: at `depth`: should be a whole number, not 'none'",
+        "  a.yaml:13: at `depth`: should be a whole number, not 'none'",
         "  in the override `systems.bm25.k1=much`: at `systems.bm25.k1`: should be a number, "
         "not 'much'",
     ]
@@ -300,7 +293,7 @@ def test_what_has_no_error_can_be_looked_at_and_reported_together(tmp_path: Path
 def test_a_error_found_in_a_valid_recipe_names_the_override(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(GOOD, encoding="utf-8")
-    reading = read(yaml.load(path), Study, ["systems.bm25.k1=1.5"])
+    reading = read(config.load(path), Study, ["systems.bm25.k1=1.5"])
     assert reading.recipe is reading.rest
     assert reading.error() is None
     error = reading.error([ErrorDetail(("systems", "bm25", "k1"), "is too much.")], MachineError)
@@ -313,8 +306,8 @@ def test_a_error_found_in_a_valid_recipe_names_the_override(tmp_path: Path) -> N
 def test_a_file_of_which_nothing_is_left(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("systems: 3\nrows: 4\n", encoding="utf-8")
-    assert read(yaml.load(path), Study).rest == Study()
-    assert read(yaml.load(path), Study, ["x"]).rest is None  # an override that cannot be applied
+    assert read(config.load(path), Study).rest == Study()
+    assert read(config.load(path), Study, ["x"]).rest is None  # an override that cannot be applied
 
 
 KEYS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters='"'))
@@ -323,7 +316,7 @@ KEYS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_char
 @given(st.lists(KEYS.filter(bool), min_size=1, max_size=4), st.integers())
 def test_any_path_can_be_set(keys: list[str], value: int) -> None:
     path = tuple(keys)
-    data, override = overrides.apply({}, f"{overrides.dotted(path)}={value}")
+    data, override = config.apply({}, f"{recipe.dotted(path)}={value}")
     assert override.path == path
     for key in path:
         data = data[key]
@@ -333,8 +326,8 @@ def test_any_path_can_be_set(keys: list[str], value: int) -> None:
 @given(st.text())
 def test_any_override_is_applied_or_refused(text: str) -> None:
     try:
-        overrides.apply({"a": [1], "b": {"c": None}}, text)
-    except overrides.OverrideError as error:
+        config.apply({"a": [1], "b": {"c": None}}, text)
+    except config.OverrideError as error:
         assert str(error)
 
 
@@ -359,9 +352,9 @@ def test_every_recipe_is_taken_or_reported_what_is_wrong(tmp_path_factory, data)
 
     path = tmp_path_factory.mktemp("any") / "a.yaml"
     path.write_text(pyyaml.safe_dump(data), encoding="utf-8")
-    assert isinstance(read(yaml.load(path), Study).rest, Study | None)
+    assert isinstance(read(config.load(path), Study).rest, Study | None)
     try:
-        assert isinstance(validate(yaml.load(path), Study), Study)
+        assert isinstance(validate(config.load(path), Study), Study)
     except InputError as error:
         lines = str(error).splitlines()
         assert len(lines) == 1 or len(lines) == int(lines[0].split(": ")[1].split()[0]) + 1

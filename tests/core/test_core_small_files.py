@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from adducir.core.artifacts import build
+from adducir.core.config import load
 from adducir.core.errors import AdducirError, ArtifactError, InputError
 from adducir.core.manifest import MANIFEST, read_manifest
-from adducir.core.yaml import load
 from adducir.models.settings import read_settings
 
 

@@ -7,7 +7,7 @@ import yaml as pyyaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core import yaml
+from adducir.core import config
 from adducir.core.errors import InputError
 
 
@@ -23,7 +23,7 @@ def write(tmp_path: Path):
 
 def refusal(path: Path) -> InputError:
     with pytest.raises(InputError) as caught:
-        yaml.load(path)
+        config.load(path)
     assert caught.value.path == path
     return caught.value
 
@@ -65,19 +65,19 @@ def refusal(path: Path) -> InputError:
     ],
 )
 def test_scalars(write, text: str, value) -> None:
-    found = yaml.load(write(f"a: {text}\n")).data["a"]
+    found = config.load(write(f"a: {text}\n")).data["a"]
     assert found == value
     assert type(found) is type(value)
-    assert yaml.parse_value(text) == value
+    assert config.parse_value(text) == value
 
 
 def test_nan_is_read(write) -> None:
-    found = yaml.load(write("a: .nan\n")).data["a"]
+    found = config.load(write("a: .nan\n")).data["a"]
     assert found != found
 
 
 def test_keys_are_text(write) -> None:
-    data = yaml.load(write("no: 1\n1: 2\nnull: 3\n1.0: 4\ntrue: 5\n")).data
+    data = config.load(write("no: 1\n1: 2\nnull: 3\n1.0: 4\ntrue: 5\n")).data
     assert data == {"no": 1, "1": 2, "null": 3, "1.0": 4, "true": 5}
 
 
@@ -99,7 +99,7 @@ def test_what_pyyaml_writes_is_read(tmp_path_factory, value, flow: bool) -> None
     path = tmp_path_factory.mktemp("round") / "a.yaml"
     text = pyyaml.safe_dump({"key": value}, default_flow_style=flow, allow_unicode=True)
     path.write_text(text, encoding="utf-8")
-    assert yaml.load(path).data == {"key": value}
+    assert config.load(path).data == {"key": value}
 
 
 LINES = """\
@@ -120,7 +120,7 @@ systems:
 
 
 def test_lines(write) -> None:
-    document = yaml.load(write(LINES))
+    document = config.load(write(LINES))
     assert document.line_of(()) == 2
     assert document.line_of(("systems",)) == 2
     assert document.line_of(("systems", "bm25", "k1")) == 4
@@ -135,11 +135,10 @@ def test_lines(write) -> None:
 def test_twofold_keys(write) -> None:
     path = write("a: 1\nb:\n  c: 1\n  d: 2\n  'c': 3\n")
     error = refusal(path)
-    assert str(error).startswith(f"{path}:5: the key 'c' stands here for the second time")
+    assert str(error).startswith(f"{path}:5: the key 'c' is repeated here")
     assert "the first is on line 3" in str(error)
 
 
-@pytest.mark.parametrize("base", ["CSafeLoader", "SafeLoader"])
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
@@ -157,7 +156,7 @@ def test_twofold_keys(write) -> None:
         ("a: 1\nb: !!python/object/apply:os.system [x]\n", 2, "!!python/object/apply:os.system"),
         ("a: !own x\n", 1, "the tag !own is not read here"),
         ("a: !!set {x, y}\n", 1, "the tag !!set is not read here"),
-        ("a: !!int five\n", 1, "'five' is no int"),
+        ("a: !!int five\n", 1, "'five' is not of the type int"),
         ("a: 1\nb: &b\n  c: *b\n", 2, "stands inside what it names"),
         ("a: 1\n<<: 5\n", 2, "takes a mapping"),
         ("a: 1\nb: \x07\n", None, "not YAML"),
@@ -165,8 +164,7 @@ def test_twofold_keys(write) -> None:
         ("a: " + "{b: " * 2_000, 1, "nested more than 100 deep"),
     ],
 )
-def test_refusals(write, monkeypatch, base: str, text: str, line, words: str) -> None:
-    monkeypatch.setattr(yaml, "_Loader", yaml._loader_on(getattr(pyyaml, base)))
+def test_refusals(write, text: str, line, words: str) -> None:
     error = refusal(write(text))
     assert words in str(error)
     if line is not None:
@@ -190,5 +188,5 @@ def test_other_encodings_and_missing_files(tmp_path: Path) -> None:
 
 def test_values_on_a_command_line() -> None:
     with pytest.raises(InputError, match="not YAML"):
-        yaml.parse_value("a: b: c")
-    assert yaml.parse_value("nDCG@5 P@10") == "nDCG@5 P@10"
+        config.parse_value("a: b: c")
+    assert config.parse_value("nDCG@5 P@10") == "nDCG@5 P@10"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adducir.core.errors import InputError, UsageError
-from adducir.datasets.grounded import GroundedContext, read_contexts, write_contexts
+from adducir.datasets.grounded.contexts import GroundedContext, read_contexts, write_contexts
 
 CONTEXTS = [
     GroundedContext("1", "Who was Vivaldi?", "A composer.", ("d4", "d5"), "music"),

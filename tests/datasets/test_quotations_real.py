@@ -7,19 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from adducir.datasets.quotations import (
-    Built,
-    construct,
-    find_quotations,
-    read_book,
-    read_work,
-    relic_of,
-    rules_of,
-    spans_of,
-)
 from adducir.datasets.quotations.alignment import share_words
+from adducir.datasets.quotations.builder import Built, find_quotations
+from adducir.datasets.quotations.construction import construct, relic_of, spans_of
+from adducir.datasets.quotations.rules import rules_of
 from adducir.datasets.quotations.similarity import count_words, normalise, normalised, ratio
-from adducir.datasets.quotations.sources import Source
+from adducir.datasets.quotations.sources import Source, read_book, read_work
 
 RELIC = rules_of("relic", {})
 STRICT = {

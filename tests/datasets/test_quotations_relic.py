@@ -9,22 +9,18 @@ import pytest
 from quotation_texts import REMARKS, TALE, criticism, tale
 
 from adducir.core.errors import InputError, UsageError
-from adducir.datasets.quotations import (
+from adducir.datasets.quotations.builder import find_quotations
+from adducir.datasets.quotations.construction import relic_of, spans_of, split_relic
+from adducir.datasets.quotations.pools import read_pools
+from adducir.datasets.quotations.relic import (
     RelicBook,
     RelicQuote,
     candidate_starts,
-    find_quotations,
-    read_pools,
-    read_relic,
-    read_submission,
-    relic_of,
-    spans_of,
     spans_of_relic,
-    split_relic,
-    write_relic,
-    write_submission,
 )
+from adducir.datasets.quotations.relic_files import read_relic, write_relic
 from adducir.datasets.quotations.rules import RELIC, rules_of
+from adducir.datasets.quotations.submission import read_submission, write_submission
 from adducir.datasets.spans.record import read_spans, write_spans
 
 

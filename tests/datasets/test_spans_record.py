@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, UsageError
 from adducir.datasets import splitting
-from adducir.datasets.spans import MaskedSpan, context, read_spans, write_spans
+from adducir.datasets.spans.record import MaskedSpan, context, read_spans, write_spans
 from adducir.datasets.splitting import part_of
 
 SPAN = MaskedSpan(

@@ -19,7 +19,8 @@ from adducir.deepct.prepared import Prepared
 from adducir.deepct.training import DeepCTPlan
 from adducir.deepct.words import words
 from adducir.models.shards import read_shard
-from adducir.training import open_training, train_model
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 from adducir.training.store import Store
 
 PARTS = ["passages={length: 20}", "passages={length: 7, overlap: 2}", "keys=original"]

@@ -8,14 +8,15 @@ import pytest
 import torch
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.config import load, validate
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.weighting import predict_weights
-from adducir.training import loop, open_training, train_model
+from adducir.training import loop
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 
 
 class Killed(Silent):

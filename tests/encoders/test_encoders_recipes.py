@@ -7,8 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from adducir.cli.app import main
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
+from adducir.core.config import load, validate
 from adducir.encoders.recipe import EncoderRecipe
 from adducir.indexes.dense.settings import DenseSettings
 

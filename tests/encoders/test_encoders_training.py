@@ -26,8 +26,10 @@ from adducir.encoders.sources import encoder_source
 from adducir.encoders.training import EncoderPlan
 from adducir.models.machine import using_threads
 from adducir.models.precision import computing_in
-from adducir.training import loop, open_training, train_model
+from adducir.training import loop
+from adducir.training.artifacts import train_model
 from adducir.training.division import DataPart
+from adducir.training.kinds import open_training
 from adducir.training.parameters import checkpointing
 
 

@@ -29,7 +29,7 @@ from adducir.core.folders import cache_folder
 from adducir.core.unread import LARGEST, NotRead, Unread, known, leaving_unread, stand_in
 from adducir.core.verified import source_digest
 from adducir.datasets.evidence_sets.record_files import write_questions
-from adducir.datasets.grounded import GroundedContext, write_contexts
+from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
 from adducir.datasets.spans.record import write_spans
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.plan import Plan

@@ -87,7 +87,7 @@ SINGLE = [
         "`index` (a search), `fuse`, `rerank`, `python` a",
         "QLD",
     ),
-    (("model: qld", "k: 3"), "`k` means nothing beside `index`", "QLD"),
+    (("model: qld", "k: 3"), "`k` has no effect beside `index`", "QLD"),
     (("model: qld", "rm3: ~"), "`systems.QLD.rm3`: is empty; write `{}` for the default", "QLD"),
     (("index: pets, model: qld", "fuse: [BM25]"), "two systems or more, each once", "QLD"),
     (("index: pets, model: qld", "fuse: [BM25, Q]"), "there is no system `Q`", "QLD"),

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adducir.core.config import load, validate
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.experiments.context import Resources
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval

@@ -16,7 +16,7 @@ sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "reran
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
-from adducir.datasets.grounded import GroundedContext, write_contexts
+from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
 
 STUDY = """task: grounded-generation
 data: {passages: passages.jsonl, train: train.jsonl, validation: held.jsonl, test: test.jsonl}

@@ -19,8 +19,8 @@ from tiny_bart import tiny_bart
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError
-from adducir.datasets.grounded import GroundedContext, write_contexts
 from adducir.datasets.grounded.arguments import ArgumentsRecipe, build_bed
+from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
 from adducir.experiments.grounded_generation.steps import PhaseStep

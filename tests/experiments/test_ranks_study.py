@@ -16,10 +16,10 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
+from adducir.core.config import load, validate
 from adducir.core.errors import InputError
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
-from adducir.datasets.quotations import RelicBook, RelicQuote, write_relic
+from adducir.datasets.quotations.relic import RelicBook, RelicQuote
+from adducir.datasets.quotations.relic_files import write_relic
 from adducir.datasets.spans.record import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import best_of_task, collection_task

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
+from adducir.core.config import load, validate
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems.given import Given

@@ -3,9 +3,8 @@
 import pytest
 from tuning_cases import pool_of, topic_set
 
+from adducir.core.config import load, validate
 from adducir.core.errors import InputError, UsageError
-from adducir.core.recipe import validate
-from adducir.core.yaml import load
 from adducir.experiments.tuning.combining import fusion_hyperparameters
 from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.recipe import TuneRecipe
@@ -35,8 +34,8 @@ def test_values_are_numbers_lists_and_ranges(tmp_path):
     ("text", "message"),
     [
         ("grid: {k1: [0.6, x]}\nfolds: topics", "grid.k1.1"),
-        ("grid: {k1: true}\nfolds: topics", "not true or false"),
-        ("grid: {k1: [true]}\nfolds: topics", "not true or false"),
+        ("grid: {k1: true}\nfolds: topics", "not true"),
+        ("grid: {k1: [true]}\nfolds: topics", "not true"),
         ("grid: {k1: {from: 1, to: 2}}\nfolds: topics", "step is missing"),
         ("grid: {k1: {from: 1, to: 3, stp: 1}}\nfolds: topics", "stp"),
         (

@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from tiny import tiny_bert
 
 from adducir.core.text_file import TextFile
-from adducir.datasets.grounded import GroundedContext
+from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.token_work import Making
 from adducir.hindsight import candidates
 from adducir.hindsight.building import Problem
@@ -25,7 +25,7 @@ from adducir.hindsight.candidates import (
 )
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Live, Network
-from adducir.indexes.candidates import RankingTask, score_sets
+from adducir.indexes.candidates.batch import RankingTask, score_sets
 from adducir.indexes.models import BM25
 
 WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms"]

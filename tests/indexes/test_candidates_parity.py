@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adducir.indexes import IndexSettings, LuceneIndex
-from adducir.indexes.candidates import CandidateSet, impacts, lower_split, scoring, sets
+from adducir.indexes.candidates import impacts, scoring, sets
+from adducir.indexes.candidates.sets import CandidateSet
+from adducir.indexes.candidates.vocabulary import lower_split
 from adducir.indexes.models import ATIRE, BM25, BM25L, QLD, BM25Plus, Okapi
 
 TERMS = st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "h"])

@@ -8,9 +8,10 @@ import pytest
 from adducir.core.errors import UsageError
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates import CandidateSet, Ranking, lower_split, rank_parts
-from adducir.indexes.candidates.parts import Best
-from adducir.indexes.candidates.vocabulary import LuceneTerms, QueriedWords
+from adducir.indexes.candidates.parts import Best, rank_parts
+from adducir.indexes.candidates.ranking import Ranking
+from adducir.indexes.candidates.sets import CandidateSet
+from adducir.indexes.candidates.vocabulary import LuceneTerms, QueriedWords, lower_split
 from adducir.indexes.models import ATIRE, BM25, QLD, BM25Plus, InL2, Okapi
 
 

@@ -7,13 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adducir.indexes.candidates import (
-    CandidateSet,
-    RankingTask,
-    gold_ranks_of_sets,
-    lower_split,
-    score_sets,
-)
+from adducir.indexes.candidates.batch import RankingTask, gold_ranks_of_sets, score_sets
+from adducir.indexes.candidates.sets import CandidateSet
+from adducir.indexes.candidates.vocabulary import lower_split
 from adducir.indexes.models import BM25L, BM25Plus, Okapi
 
 rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")

@@ -10,18 +10,11 @@ from hypothesis import strategies as st
 from adducir.core.errors import UsageError
 from adducir.indexes import feeding
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates import (
-    CandidateSet,
-    Ranking,
-    RankingTask,
-    gold_ranks_of_sets,
-    lower_split,
-    rank_sets,
-    ranking,
-    score_sets,
-    sets,
-    vocabulary,
-)
+from adducir.indexes.candidates import ranking, sets, vocabulary
+from adducir.indexes.candidates.batch import RankingTask, gold_ranks_of_sets, rank_sets, score_sets
+from adducir.indexes.candidates.ranking import Ranking
+from adducir.indexes.candidates.sets import CandidateSet
+from adducir.indexes.candidates.vocabulary import lower_split
 from adducir.indexes.models import BM25, Okapi
 
 SENTENCES = [

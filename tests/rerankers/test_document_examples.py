@@ -11,7 +11,8 @@ from adducir.corpora.sources import open_corpus
 from adducir.rerankers.document_examples import document_examples
 from adducir.rerankers.examples import Counts, Leaks
 from adducir.rerankers.registry import read_recipe
-from adducir.training import open_training, train_model
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 from adducir.training.leaks import Excluded
 
 DOCUMENTS = [

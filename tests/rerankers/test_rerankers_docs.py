@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adducir.core.yaml import load
+from adducir.core.config import load
 from adducir.rerankers.registry import RERANKERS, recipe_of
 
 KINDS = RERANKERS.kinds()

@@ -15,7 +15,9 @@ from adducir.rerankers.examples import Candidates, Counts, Leaks, candidates, ex
 from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.task import pair_losses
 from adducir.runs.read import read_run
-from adducir.training import loop, open_training, train_model
+from adducir.training import loop
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 from adducir.training.leaks import Excluded
 
 

@@ -16,7 +16,9 @@ from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected, write_selected
 from adducir.selectors.data import in_sets, questions_of, split_examples
 from adducir.selectors.recipe import EvidenceData
-from adducir.training import loop, open_training, train_model
+from adducir.training import loop
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from adducir.models.machine import using_threads
-from adducir.training import loop, open_training
+from adducir.training import loop
+from adducir.training.kinds import open_training
 from adducir.training.processes import joined
 
 CPU = torch.device("cpu")

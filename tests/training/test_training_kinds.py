@@ -13,7 +13,9 @@ from safetensors.torch import load_file
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError, UsageError
-from adducir.training import kinds, loop, open_training, train_model
+from adducir.training import kinds, loop
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 from adducir.training.parameters import adamw, checkpointing, freeze
 from adducir.training.recipe import TrainingRecipe
 

@@ -17,7 +17,8 @@ from adducir.core.executors import Execution
 from adducir.datasets.spans.record import read_spans, write_spans
 from adducir.rerankers.pair_source import PairSource
 from adducir.selectors.examples import QuestionExamples
-from adducir.training import open_training, train_model
+from adducir.training.artifacts import train_model
+from adducir.training.kinds import open_training
 from adducir.training.store import Store
 
 CPU = torch.device("cpu")

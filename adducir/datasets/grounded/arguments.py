@@ -20,7 +20,7 @@ from pydantic import Field
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_values
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.datasets.spans.segmenting import sentence_bounds
 from adducir.datasets.splitting import DEFAULT_SHARES, part_of

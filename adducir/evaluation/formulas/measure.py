@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.evaluation.judgements import Floats

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from adducir.core.choice import chosen_by_key
 from adducir.core.recipe import Recipe
+from adducir.core.registry import chosen_by_key
 from adducir.experiments.evidence_sets.systems import EVIDENCE_SYSTEMS, EvidenceSystem
 from adducir.experiments.sections import Name, Seeds
 from adducir.experiments.tasks import Task

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, model_validator
 
-from adducir.core.choice import keys_of
+from adducir.core.config import load
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family
-from adducir.core.yaml import load
+from adducir.core.registry import Family, keys_of
 from adducir.corpora.references import file_path
 from adducir.experiments.evidence_sets.steps import Opened, SelectionStep, Trial
 from adducir.experiments.sections import Name

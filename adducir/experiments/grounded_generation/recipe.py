@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from adducir.core.choice import chosen_by_key
+from adducir.core.registry import chosen_by_key
 from adducir.experiments.grounded_generation.data import DataRecipe
 from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.experiments.sections import Name, Natural, Seeds

@@ -5,18 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from adducir.evaluation.generation import (
-    Answers,
-    Generated,
-    Grounding,
-    Kilt,
-    Knowledge,
-    MsMarco,
-    Reference,
-    common_words,
-    read_generated,
-)
+from adducir.evaluation.generation.answers import Answers, Knowledge
+from adducir.evaluation.generation.files import read_generated
+from adducir.evaluation.generation.grounding import Grounding
+from adducir.evaluation.generation.kilt import Kilt
 from adducir.evaluation.generation.kind import TextMeasures
+from adducir.evaluation.generation.msmarco import MsMarco
+from adducir.evaluation.generation.texts import Generated, Reference
+from adducir.evaluation.generation.words import common_words
 from adducir.evaluation.scores import Scores
 from adducir.experiments.grounded_generation.answers import TEXTS
 from adducir.experiments.grounded_generation.opened import Answered, Opened

@@ -17,7 +17,7 @@ from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 
 if TYPE_CHECKING:
-    from adducir.indexes.candidates import CandidateSet
+    from adducir.indexes.candidates.sets import CandidateSet
 
 LEXICAL_BLOCK = 1 << 28
 """Scores of a shard: some seconds; none are held."""
@@ -91,8 +91,7 @@ class LexicalRanker:
         rouge: bool = False,
     ) -> None:
         from adducir.indexes.analysis import Analysis
-        from adducir.indexes.candidates import lower_split
-        from adducir.indexes.candidates.vocabulary import vocabularies
+        from adducir.indexes.candidates.vocabulary import lower_split, vocabularies
         from adducir.indexes.models import Okapi
 
         self._tasks, self._read, self._threads, self._rouge = tasks, read, threads, rouge
@@ -127,7 +126,7 @@ class LexicalRanker:
 
     def _set(self, number: int) -> "CandidateSet":
         """The candidates of a task; of several, the latest are held."""
-        from adducir.indexes.candidates import CandidateSet
+        from adducir.indexes.candidates.sets import CandidateSet
 
         if self._latest[0] != number:
             self._latest = -1, None

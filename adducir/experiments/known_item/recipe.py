@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from adducir.core.choice import chosen_by_key
+from adducir.core.registry import chosen_by_key
 from adducir.evaluation.gold_ranks import CUTOFFS, Ties
 from adducir.experiments.known_item.data import DataRecipe
 from adducir.experiments.known_item.system import (

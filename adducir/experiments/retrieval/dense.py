@@ -8,10 +8,10 @@ from typing import Any, Literal
 from pydantic import ConfigDict, model_validator
 
 from adducir.core.artifacts import Manifest
-from adducir.core.choice import hyperparameters
 from adducir.core.errors import ArtifactError, InputError
+from adducir.core.recipe import KeyPath
+from adducir.core.registry import hyperparameters
 from adducir.core.unread import NotRead
-from adducir.core.yaml import KeyPath
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.encoders.sources import EncoderSource, encoder_source
@@ -58,8 +58,7 @@ class Dense(IndexRecipe):
     def dense_settings(self) -> DenseSettings:
         """FAISS's settings."""
         given = {"kind": self.kind, **(self.model_extra or {})}
-        own = {name: name for name in type(self).model_fields}
-        return hyperparameters(DenseSettings, "a dense index", given, own)
+        return hyperparameters(DenseSettings, "a dense index", given, type(self).model_fields)
 
     def is_trained(self, folder: Path) -> bool:
         """See :meth:`Linked.is_trained`."""

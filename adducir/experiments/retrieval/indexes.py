@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 from pydantic import model_validator
 
 from adducir.core.artifacts import Manifest
-from adducir.core.choice import entry
 from adducir.core.errors import AdducirError
-from adducir.core.registry import Family
+from adducir.core.recipe import KeyPath
+from adducir.core.registry import Family, entry
 from adducir.core.unread import NotRead
-from adducir.core.yaml import KeyPath
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
@@ -258,7 +257,7 @@ def chosen_by_engine(value: Any) -> Any:
     """An entry of ``indexes`` as a recipe of its engine's kind."""
     if not isinstance(value, Mapping):
         return value
-    return entry(INDEXES.kind, str(value.get("engine", "lucene")), value)
+    return entry(INDEXES, str(value.get("engine", "lucene")), value)
 
 
 def _weights(source: str, folder: Path) -> Path:

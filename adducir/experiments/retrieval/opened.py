@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import KeyPath
 from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 
-from adducir.core.choice import chosen_by_key
+from adducir.core.registry import chosen_by_key
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import IndexRecipe, chosen_by_engine
 from adducir.experiments.retrieval.systems import SYSTEMS

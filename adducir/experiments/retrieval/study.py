@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import KeyPath
 from adducir.corpora.references import file_path
 from adducir.experiments.names import Names
 from adducir.experiments.plan import tests_of

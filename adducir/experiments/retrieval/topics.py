@@ -5,8 +5,7 @@ from functools import partial
 import polars as pl
 from pydantic import model_validator
 
-from adducir.core.recipe import Recipe
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
 from adducir.evaluation import providers, vectorised

@@ -21,8 +21,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe import ErrorsAt, Recipe
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import KeyPath, Recipe, errors_at
 from adducir.experiments.tuning.folds import Folds, by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.grid import Grid, Hyperparameter
 from adducir.experiments.tuning.pool import Pool
@@ -54,20 +53,6 @@ class TuneRecipe(Recipe):
     folds: Literal["topics"] | FoldsRecipe
     objective: str = "nDCG(judged_only=True)@5"
 
-    @field_validator("grid", mode="before")
-    @classmethod
-    def _numbers(cls, grid: object) -> object:
-        # Pydantic takes true for 1, which in a recipe is a slip of the pen.
-        slips = grid.items() if isinstance(grid, dict) else ()
-        errors = [
-            ((str(name),), "should be numbers, not true or false")
-            for name, given in slips
-            if any(isinstance(value, bool) for value in _all(given))
-        ]
-        if errors:
-            raise ErrorsAt(*errors)
-        return grid
-
     @field_validator("grid")
     @classmethod
     def _exact(cls, grid: dict[str, float | tuple[float, ...] | Range]) -> object:
@@ -78,7 +63,7 @@ class TuneRecipe(Recipe):
             except UsageError as error:
                 errors.append(((name,), error.paragraph()))
         if errors:
-            raise ErrorsAt(*errors)
+            raise errors_at(*errors)
         return grid
 
     @property
@@ -114,13 +99,6 @@ class TuneRecipe(Recipe):
         if self.folds.file is not None:
             return from_file(pool, path_of(self.folds.file))
         return k_fold(pool, self.folds.k or 0, self.folds.seed)
-
-
-def _all(given: object) -> list[object]:
-    """The values that stand in one entry of a grid."""
-    if isinstance(given, dict):
-        return list(given.values())
-    return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _given(

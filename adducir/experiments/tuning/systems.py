@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from adducir.core.kind import Kind
+from adducir.core.recipe import Kind
 from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.feedback import SharedFeedback
 from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of

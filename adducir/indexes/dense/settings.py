@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from adducir.core.config import OverrideError, apply
 from adducir.core.errors import UsageError
-from adducir.core.overrides import OverrideError, apply
 from adducir.core.recipe import Recipe
 
 Kind = Literal["flat", "hnsw", "ivf-pq"]

@@ -28,4 +28,11 @@ FEEDBACK = Family(
 __all__ = ["BM25PRF", "FEEDBACK", "RM3", "Collection", "Document", "FeedbackMethod", "Rocchio"]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = offering(__name__)
+    __getattr__, __dir__ = offering(
+        __name__,
+        {
+            "adducir.indexes.feedback.bm25prf": "BM25PRF",
+            "adducir.indexes.feedback.rm3": "RM3",
+            "adducir.indexes.feedback.rocchio": "Rocchio",
+        },
+    )

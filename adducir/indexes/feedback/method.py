@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from pydantic import Field
 
-from adducir.core.kind import Kind
+from adducir.core.recipe import Kind
 from adducir.indexes.models.model import Model
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from adducir.core.errors import MachineError
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.indexes import jvm
 
 StopWords = str | tuple[str, ...]

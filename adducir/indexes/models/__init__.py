@@ -55,4 +55,17 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = offering(__name__)
+    __getattr__, __dir__ = offering(
+        __name__,
+        {
+            "adducir.indexes.models.atire": "ATIRE",
+            "adducir.indexes.models.bm25": "BM25",
+            "adducir.indexes.models.bm25l": "BM25L",
+            "adducir.indexes.models.bm25plus": "BM25Plus",
+            "adducir.indexes.models.dph": "DPH",
+            "adducir.indexes.models.impact": "Impact",
+            "adducir.indexes.models.inl2": "InL2",
+            "adducir.indexes.models.okapi": "Okapi",
+            "adducir.indexes.models.qld": "QLD",
+        },
+    )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.core.kind import Kind
+from adducir.core.recipe import Kind
 
 if TYPE_CHECKING:
     from adducir.indexes.models.statistics import Array, Statistics

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.runs.order import Floats

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from adducir.core.notebook import html_table
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 from adducir.statistics.anova import Anova
 from adducir.statistics.choices import (
     BestName,

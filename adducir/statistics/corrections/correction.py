@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np

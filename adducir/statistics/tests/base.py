@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.statistics.differences import FloatArray

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from adducir.core.recipe_model import Recipe
+from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.tables.table import ResultTable

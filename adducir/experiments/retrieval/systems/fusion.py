@@ -5,9 +5,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from adducir.core.choice import keys_of
 from adducir.core.errors import UsageError
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import KeyPath
+from adducir.core.registry import keys_of
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted
 from adducir.experiments.retrieval.runs import RunStep

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from adducir.core.recipe import ErrorDetail
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.corpora.references import file_path
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.recipe import ErrorDetail
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.experiments.code import Code, called, find_code
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from adducir.core.recipe import ErrorDetail
-from adducir.core.yaml import KeyPath
+from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.corpora.references import file_path
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, counted, part_of, run_facts

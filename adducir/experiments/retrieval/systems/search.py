@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from adducir.core.choice import entry, hyperparameters, keys_of
-from adducir.core.recipe import ErrorDetail, ErrorsAt
+from adducir.core.recipe import ErrorDetail, errors_at, errors_of
+from adducir.core.registry import entry, hyperparameters, keys_of
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Made, counted
 from adducir.experiments.retrieval.index_step import IndexStep
@@ -64,13 +64,13 @@ class Search(TunableSystem):
         """The model with the hyperparameters that the file gives."""
         if self.model not in MODELS:
             what = f"should be one of {', '.join(MODELS)}, not {self.model!r}"
-            raise ErrorsAt((("model",), what))
+            raise errors_at((("model",), what))
         known = keys_of(MODELS, self.model)
         strange = (self.given.keys() & set(type(self).more_keys())) - set(known)
         if strange:
             listed = ", ".join(f"`{key}`" for key in sorted(strange))
             raise ValueError(f"{listed} means nothing to the model {self.model}")
-        own = {name: name for name in type(self).model_fields}
+        own = type(self).model_fields
         return hyperparameters(MODELS.kind(self.model), self.model, self.given, own)
 
     @property
@@ -81,7 +81,7 @@ class Search(TunableSystem):
             # A row called RM3 must not silently lack it because nothing stands after "rm3:".
             if value is None:
                 what = "is empty; write `{}` for the default settings, `false` for none"
-                raise ErrorsAt(((name,), what))
+                raise errors_at(((name,), what))
         requested = [name for name, value in stated.items() if value is not False]
         if len(requested) > 1:
             raise ValueError(f"a search has one feedback method, not {' and '.join(requested)}")
@@ -90,11 +90,12 @@ class Search(TunableSystem):
         (name,) = requested
         value = {} if stated[name] is True else stated[name]
         if not isinstance(value, Mapping):
-            raise ErrorsAt(((name,), "should be 'key: value' lines, true or false"))
+            raise errors_at(((name,), "should be 'key: value' lines, true or false"))
         try:
-            return entry(FEEDBACK.kind, name, value)
-        except ErrorsAt as error:
-            raise ErrorsAt(*(((name, *path), what) for path, what in error.errors)) from error
+            return entry(FEEDBACK, name, value)
+        except ValidationError as error:
+            found = errors_of(error, value)
+            raise errors_at(*(((name, *one.path), one.what) for one in found)) from error
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
-from adducir.core.recipe import ErrorDetail, ErrorsAt
+from adducir.core.recipe import ErrorDetail, errors_at
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Made
@@ -92,7 +92,7 @@ class TunableSystem(System):
             ),
         ]
         if errors:
-            raise ErrorsAt(*((("tune", *path), what) for path, what in errors))
+            raise errors_at(*((("tune", *path), what) for path, what in errors))
         return self
 
     def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:

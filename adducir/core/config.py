@@ -1,0 +1,487 @@
+"""A recipe's file: its text, the document with the line of every key, the recipe.
+
+What is read is the core of YAML 1.2 and JSON, because other readings change values silently:
+
+- Only ``true`` and ``false`` are booleans: ``no``, ``off`` and ``y`` are text.
+- ``1e-5`` is a number; ``010``, ``12:30`` and ``2020-04-01`` are text.
+- Integers may be written ``100_000``, grouped by three.
+- Keys are always text, so that ``no:`` or ``1:`` stay what was written.
+- A key that stands twice in one mapping is refused.
+- Anchors, aliases and ``<<`` work; tags that would make objects are refused.
+
+Changes from the command line are written ``a.b.0.c=value``. A number picks an item of a list,
+counted from 0. A key that itself holds a dot is taken as it is if the recipe has it; a key with
+``=`` in it, or a new one with a dot, is put in double quotes: ``systems."BM25 k1=1.2".depth=10``.
+The value is read as YAML, as in the file.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.tag import Tag
+
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.files import read_settings_text
+from adducir.core.numbers import whole_number
+from adducir.core.recipe import ErrorDetail, KeyPath, Recipe, dotted, validated
+from adducir.core.texts import shortened
+
+R = TypeVar("R", bound=Recipe)
+
+_DEEPEST = 100
+_MOST_BYTES = 2 << 20  # a node tree takes a hundred times its text
+_MOST_VALUES = 1_000_000
+_LARGEST = 10**300  # a float can hold it as well
+_TAG = "tag:yaml.org,2002:"
+_PLAIN = {
+    "bool": r"true|True|TRUE|false|False|FALSE",
+    "int": r"[-+]?(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:_[0-9]{3})+)|0x[0-9a-fA-F]+|0o[0-7]+",
+    "float": r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    "null": r"~|null|Null|NULL|",
+    "merge": r"<<",
+}
+_KINDS = {_TAG + kind: re.compile(pattern) for kind, pattern in _PLAIN.items()}
+_SCALARS: dict[str | None, Callable[[str], Any]] = {
+    _TAG + "str": str,
+    _TAG + "merge": str,
+    _TAG + "null": lambda _: None,
+    _TAG + "bool": lambda text: {"true": True, "false": False}[text.lower()],
+    _TAG + "int": lambda text: int(text, 0),
+    _TAG + "float": lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
+}
+_ASSIGNMENT = re.compile(r'((?:"[^"]*"|[^"=])+)=(.*)', re.DOTALL)
+_PART = re.compile(r'"([^"]*)"|([^".]+)')
+
+
+class _Resolver(VersionedResolver):
+    """Says what kind of value a text without quotes is."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        if kind is ScalarNode and implicit[0]:
+            for tag, pattern in _KINDS.items():
+                if pattern.fullmatch(value):
+                    return Tag(suffix=tag)
+        return {
+            ScalarNode: self.DEFAULT_SCALAR_TAG,
+            SequenceNode: self.DEFAULT_SEQUENCE_TAG,
+            MappingNode: self.DEFAULT_MAPPING_TAG,
+        }[kind]
+
+
+class _Values:
+    """Makes plain values of a file's nodes, each node once, and keeps the lines of their parts."""
+
+    def __init__(self) -> None:
+        self.lines: dict[int, dict[str | int, int]] = {}
+        self._made: dict[int, tuple[Any, int] | None] = {}
+
+    def of(self, node: Any) -> tuple[Any, int]:
+        """The value of a node, and how many values it holds if written out."""
+        made = self._made.get(id(node))
+        if made is None and id(node) in self._made:
+            raise _error(node, "this alias stands inside what it names.")
+        if made is None:
+            self._made[id(node)] = None
+            self._made[id(node)] = made = self._value(node)
+        if made[1] > _MOST_VALUES:
+            raise _error(node, f"aliases make more than {_MOST_VALUES:,} values of this.")
+        return made
+
+    def _value(self, node: Any) -> tuple[Any, int]:
+        if isinstance(node, ScalarNode) and node.tag in _SCALARS:
+            return _scalar(node), 1
+        if isinstance(node, MappingNode) and node.tag == f"{_TAG}map":
+            return self._mapping(node)
+        if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
+            items = [self.of(item) for item in node.value]
+            values = [value for value, _ in items]
+            self.lines[id(values)] = {n: _line(item) for n, item in enumerate(node.value)}
+            return values, 1 + sum(size for _, size in items)
+        raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not read here.")
+
+    def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        lines: dict[str | int, int] = {}
+        merged_lines: dict[str | int, int] = {}
+        total = 1
+        for key, value_node in node.value:
+            value, size = self.of(value_node)
+            total += size
+            if key.tag == f"{_TAG}merge":
+                for other in value if isinstance(value, list) else [value]:
+                    if not isinstance(other, dict):
+                        raise _error(key, "'<<' takes a mapping or a list of them.")
+                    merged = {**other, **merged}
+                    merged_lines = {**self.lines[id(other)], **merged_lines}
+                continue
+            if not isinstance(key, ScalarNode) or not str(key.tag).startswith(_TAG):
+                raise _error(key, f"{_named(key)} cannot be a key.")
+            if key.value in own:
+                what = f"the key {key.value!r} is repeated here; the first is on line "
+                hint = "Remove or rename one of the two."
+                raise _error(key, f"{what}{lines[key.value]}.", hint)
+            own[key.value], lines[key.value] = value, _line(key)
+        values = {**merged, **own}
+        self.lines[id(values)] = {**merged_lines, **lines}
+        return values, total
+
+
+def _scalar(node: Any) -> Any:
+    try:
+        value = _SCALARS[node.tag](node.value)
+    except (KeyError, ValueError) as error:
+        kind = node.tag.removeprefix(_TAG)
+        raise _error(node, f"{shortened(node.value)!r} is not of the type {kind}.") from error
+    if type(value) is int and abs(value) >= _LARGEST:
+        raise _error(node, f"the number {shortened(node.value)} is too large.")
+    return value
+
+
+def _named(node: Any) -> str:
+    if isinstance(node, SequenceNode):
+        return "a list"
+    return "a mapping" if isinstance(node, MappingNode) else "a single value"
+
+
+def _line(node: Any) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _error(node: Any, what: str, hint: str | None = None) -> InputError:
+    return InputError(what, line=_line(node), hint=hint)
+
+
+def _composed(text: str) -> Any:
+    """The node tree of ``text``; None where it is empty."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Resolver, yaml.max_depth = _Resolver, _DEEPEST
+    yaml.composer.warn_double_anchors = False
+    try:
+        return yaml.compose(text)
+    except MaxDepthExceededError as error:
+        what = f"values are nested more than {_DEEPEST} deep."
+        raise InputError(what, line=error.problem_mark.line + 1) from error
+    except MarkedYAMLError as error:
+        raise _not_yaml(error, text) from error
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InputError(f"this is not YAML: {error.reason}.", line=line) from error
+    except YAMLError as error:
+        raise InputError(f"this is not YAML: {shortened(str(error))}.") from error
+
+
+def _not_yaml(error: MarkedYAMLError, text: str) -> InputError:
+    """The parser's complaint with its line and, where the cause is plain, a hint."""
+    mark = error.problem_mark or error.context_mark
+    context = error.context
+    if context and error.context_mark and error.context_mark.line != mark.line:
+        context += f" that begins on line {error.context_mark.line + 1}"
+    words = ", ".join(" ".join(part.split()) for part in (context, error.problem) if part)
+    source = [*text.split("\n"), ""][mark.line]
+    hint = None
+    if "\t" in source[: len(source) - len(source.lstrip())]:
+        hint = "Indent with spaces, not with tabs."
+    elif re.search(r"[{,].*\$\{", source):
+        hint = "Put a text that holds ${...} in quotes where it stands in { }."
+    elif "mapping values are not allowed" in words:
+        hint = "Put a text that holds ': ' in quotes, or check the indentation."
+    elif "cannot start any token" in words:
+        hint = "Put a text that begins with one of @ ` % in quotes."
+    return InputError(f"this is not YAML: {words}.", line=mark.line + 1, hint=hint)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML file as plain values that still knows its lines.
+
+    Attributes:
+        data: The file's mapping: text, numbers, booleans, None, lists, dicts
+            whose keys are text. Values that the file shares by an alias are
+            shared here: copy before changing.
+        path: The file.
+        start: The line on which the mapping begins.
+        lines: The line of each key or item of the mappings and lists, by their ids.
+    """
+
+    data: dict[str, Any]
+    path: Path
+    start: int
+    lines: Mapping[int, Mapping[str | int, int]]
+
+    def line_of(self, keypath: KeyPath) -> int:
+        """The 1-based line of the key or item at ``keypath``.
+
+        Where the path leads further than the file does, the line is that of
+        its last part that the file holds; for the empty path, of the start.
+        """
+        here: Any = self.data
+        line = self.start
+        for part in keypath:
+            key = str(part) if isinstance(here, dict) else part
+            found = self.lines.get(id(here), {}).get(key)
+            if found is None:
+                break
+            line, here = found, here[key]
+        return line
+
+
+def load(path: Path) -> Document:
+    """Read a YAML file whose top level is a mapping.
+
+    Raises:
+        InputError: The file cannot be read as text or as YAML, holds a key
+            twice, a tag or a kind of key that is not read here, or is not one
+            mapping; with the line.
+    """
+    try:
+        text = read_settings_text(path, _MOST_BYTES)
+    except InputError as error:
+        error.absent = False  # a recipe is part of the study: a wrong name is a mistake
+        raise
+    return parse(text, path)
+
+
+def parse(text: str, path: Path) -> Document:
+    """The document in a file's text; see :func:`load`.
+
+    Raises:
+        InputError: As :func:`load`.
+    """
+    values = _Values()
+    try:
+        root = _composed(text)
+        if not isinstance(root, MappingNode):
+            found = "is empty" if root is None else f"holds {_named(root)}"
+            line = None if root is None else _line(root)
+            raise InputError(f"the file {found}: 'key: value' lines are needed.", line=line)  # noqa: TRY301
+        return Document(values.of(root)[0], path, _line(root), values.lines)
+    except InputError as error:
+        raise InputError(error.what, path=path, line=error.line, hint=error.hint) from error
+
+
+def as_yaml(data: Any) -> str:
+    """Plain values as YAML that readers of either version, 1.1 and 1.2, take for the same."""
+    yaml: Any = YAML(typ="safe", pure=True)
+    text = StringIO()
+    yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
+    yaml.sort_base_mapping_type_on_output = False
+    yaml.dump(data, text)
+    return text.getvalue().partition("---\n")[2]
+
+
+def parse_value(text: str) -> Any:
+    """Read one value as a recipe would: ``5``, ``1e-5``, ``true``, ``[a, b]``, plain text.
+
+    Raises:
+        InputError: The text is not YAML.
+    """
+    root = _composed(text)
+    return None if root is None else _Values().of(root)[0]
+
+
+class OverrideError(ValueError):
+    """An override that cannot be applied; its text says why."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """One change.
+
+    Attributes:
+        text: What the user wrote.
+        path: The keys and indexes that it sets.
+    """
+
+    text: str
+    path: KeyPath
+
+
+def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
+    """A copy of ``data`` in which one override is carried out.
+
+    Only what lies on the way is copied, so a value that an alias shares
+    elsewhere in the recipe stays there what it was.
+
+    Raises:
+        OverrideError: The text is not ``key=value``, the value not YAML, or the
+            path leads through a single value or past the end of a list.
+    """
+    match = _ASSIGNMENT.fullmatch(text)
+    parts = list(_PART.finditer(match[1])) if match else []
+    if match is None or ".".join(part[0] for part in parts) != match[1]:
+        raise OverrideError("an override is written key=value, with dots between keys")
+    try:
+        value = parse_value(match[2])
+    except InputError as error:
+        raise OverrideError(f"{error.what.rstrip('.')}; put the value in quotes") from error
+    names = [part[2] if part[1] is None else part[1] for part in parts]
+    changed, path = _changed(data, names, value, ())
+    return changed, Override(text, path)
+
+
+def _changed(here: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tuple[Any, KeyPath]:
+    """``here`` with ``value`` at ``parts``, and the whole path that was set."""
+    if not parts:
+        return value, done
+    if isinstance(here, list):
+        index = whole_number(parts[0])
+        if index is None or index >= len(here):
+            last = f"up to {len(here) - 1}" if here else "but it is empty"
+            what = f"`{dotted(done)}` is a list: its items are numbered from 0 {last}"
+            raise OverrideError(what)
+        inner, path = _changed(here[index], parts[1:], value, (*done, index))
+        return [*here[:index], inner, *here[index + 1 :]], path
+    here = {} if here is None else here
+    if not isinstance(here, dict):
+        raise OverrideError(f"`{dotted(done)}` is {here!r}, which has no keys")
+    lengths = range(len(parts), 1, -1)  # the longest key that is there
+    count = next((length for length in lengths if ".".join(parts[:length]) in here), 1)
+    key = ".".join(parts[:count])
+    inner, path = _changed(here.get(key), parts[count:], value, (*done, key))
+    return {**here, key: inner}, path
+
+
+@dataclass(frozen=True)
+class Reading(Generic[R]):
+    """A recipe file as far as it can be understood.
+
+    Attributes:
+        document: The file.
+        model: The recipe's model.
+        data: What the file says after the overrides, not validated.
+        recipe: The recipe, or None where it has errors.
+        errors: What is wrong with it.
+        overrides: The overrides that were carried out.
+        refused: Those that could not be, each with the reason.
+    """
+
+    document: Document
+    model: type[R]
+    data: dict[str, Any]
+    recipe: R | None
+    errors: tuple[ErrorDetail, ...]
+    overrides: tuple[Override, ...]
+    refused: tuple[tuple[str, str], ...]
+
+    @property
+    def rest(self) -> R | None:
+        """The recipe without the entries of its sections that have errors, if that is one.
+
+        With it, a caller can look for the errors that validation does not know of, and report
+        all of them together.
+        """
+        if self.recipe is not None or self.refused:
+            return self.recipe
+        data = {k: dict(v) if isinstance(v, dict) else v for k, v in self.data.items()}
+        for problem in self.errors:
+            section = data.get(str(problem.path[0])) if problem.path else None
+            if len(problem.path) > 1 and isinstance(section, dict):
+                section.pop(problem.path[1], None)
+            elif problem.path:
+                data.pop(str(problem.path[0]), None)
+        try:
+            return self.model.model_validate(data)
+        except ValidationError:
+            return None
+
+    def error(
+        self, more: Iterable[ErrorDetail] = (), kind: type[AdducirError] = InputError
+    ) -> AdducirError | None:
+        """One error for all errors and ``more``, each with its line or override; None for none.
+
+        Of ``more``, an error at, above or below one of the recipe's own is left out, since it
+        may only follow from that.
+        """
+        own = [problem.path for problem in self.errors]
+        news = [p for p in more if not any(_begins(p.path, o) or _begins(o, p.path) for o in own)]
+        after = len(self.overrides)
+        found: list[tuple[int | None, int, str]] = [
+            (None, after + number, f"in the override `{text}`: {why}")
+            for number, (text, why) in enumerate(self.refused)
+        ]
+        found += [self._placed(problem) for problem in (*self.errors, *news)]
+        if not found:
+            return None
+        found.sort(key=lambda one: (one[0] is None, one[0] or one[1]))  # overrides stand last
+        path = self.document.path
+        if len(found) == 1:
+            ((line, _, what),) = found
+            what = what if what.endswith((".", "?")) else f"{what}."
+            return kind(what, path=path, line=line)
+        lines = [what if line is None else f"{path}:{line}: {what}" for line, _, what in found]
+        return kind("\n  ".join([f"{len(found)} errors in this recipe:", *lines]), path=path)
+
+    def _placed(self, problem: ErrorDetail) -> tuple[int | None, int, str]:
+        """The line of an error, or the number of the override that made it, and the error."""
+        for number, override in reversed(list(enumerate(self.overrides))):
+            made = _begins(override.path, problem.path) and not _holds(self.document, problem.path)
+            if made or _begins(problem.path, override.path):
+                return None, number, f"in the override `{override.text}`: {problem}"
+        below = [o.text for o in self.overrides if _begins(o.path, problem.path)]
+        note = f" (with the override `{'`, `'.join(below)}`)" if below else ""
+        return self.document.line_of(problem.path), 0, f"{problem}{note}"
+
+
+def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
+    """Apply overrides to a recipe file and look for errors, raising none.
+
+    Args:
+        document: The file, from :func:`load`.
+        model: The recipe's model.
+        overrides: Changes such as ``systems.bm25.k1=1.2``, carried out in order before validation.
+    """
+    data: dict[str, Any] = document.data
+    done: list[Override] = []
+    refused: list[tuple[str, str]] = []
+    for text in overrides:
+        try:
+            data, override = apply(data, text)
+        except OverrideError as error:
+            refused.append((text, f"{error}"))
+        else:
+            done.append(override)
+    recipe, errors = validated(model, data)
+    recipe = None if refused else recipe
+    return Reading(document, model, data, recipe, tuple(errors), tuple(done), tuple(refused))
+
+
+def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
+    """Apply overrides to a recipe file and validate it; see :func:`read` for the arguments.
+
+    Raises:
+        InputError: Something is wrong. All errors are in its one message, each
+            with its line or, where an override made it, with the override.
+    """
+    reading = read(document, model, overrides)
+    error = reading.error()
+    if error is not None:
+        raise error
+    return cast("R", reading.recipe)  # no error, hence a recipe
+
+
+def _begins(path: KeyPath, start: KeyPath) -> bool:
+    return path[: len(start)] == start
+
+
+def _holds(document: Document, path: KeyPath) -> bool:
+    """Whether the file itself has something at ``path``."""
+    here: Any = document.data
+    for part in path:
+        try:
+            here = here[part]
+        except (TypeError, KeyError, IndexError):
+            return False
+    return True
