@@ -32,7 +32,7 @@ from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.files import read_settings_text
+from adducir.core.files import read_text
 from adducir.core.numbers import whole_number
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe, dotted, validated
 from adducir.core.texts import shortened
@@ -247,7 +247,7 @@ def load(path: Path) -> Document:
             mapping; with the line.
     """
     try:
-        text = read_settings_text(path, _MOST_BYTES)
+        text = read_text(path, _MOST_BYTES)
     except InputError as error:
         error.absent = False  # a recipe is part of the study: a wrong name is a mistake
         raise

@@ -188,7 +188,7 @@ def _outputs(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def _is_artifact(folder: Path) -> bool:
-    """An index, vectors, a model or its examples: what it is good for is told, not what it holds."""
+    """An index, vectors, a model or its examples: not what it holds is told, but what it does."""
     inside = {path.name if path.name == "lucene" else path.suffix for path in folder.rglob("*")}
     return not inside.isdisjoint(("lucene", ".npy", ".safetensors", ".values"))
 
