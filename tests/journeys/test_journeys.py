@@ -5,7 +5,9 @@ of slow journeys too); a commit that changes one says why.
 """
 
 import difflib
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,11 @@ FLOAT = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same terminal everywhere, and no network."""
+    """The same terminal everywhere, this Python first in the shell, and no network."""
     plain = {"COLUMNS": "160", "NO_COLOR": "1", "TERM": "dumb", "HF_HUB_OFFLINE": "1"}
     for name, value in plain.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
 
 
 def _marked(journey: Journey) -> object:
