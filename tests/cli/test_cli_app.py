@@ -125,14 +125,14 @@ def test_typers_exit_keeps_its_code(monkeypatch, capsys, code):
         (["evaluate", "a", "--qrels", "q", "--test", "x"], "'--test'"),
         (
             ["evaluate", "a", "--qrels", "q", "--decimals", "99"],
-            "'--decimals': should be at most 15, not 99. See",
+            "'--decimals': should be at most 15, not '99'. See",
         ),
         (["evaluate", "a", "--alpha", "x"], "'--alpha': should be a number, not 'x'. See"),
         (
             ["experiment", "x.yaml", "--jobs", "two"],
             "'--jobs' / '-j': should be a whole number, not 'two'. See",
         ),
-        (["experiment", "x.yaml", "--jobs", "0"], "'-j': should be at least 1, not 0. See"),
+        (["experiment", "x.yaml", "--jobs", "0"], "'-j': should be at least 1, not '0'. See"),
         (["experiment", "x.yaml", "--jobs", "-1.5"], "should be a whole number, not '-1.5'. See"),
     ],
 )

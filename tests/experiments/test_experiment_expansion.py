@@ -130,7 +130,7 @@ def test_several_workers_give_the_same_weights_and_vectors(folder):
         ("corpora.weighted.model=deepct/none", "there is no such model"),
         ("corpora.weighted.model=base", "this is no term weighter"),
         ("corpora.weighted.source=x", "exactly one of `source` and `expand`"),
-        ("corpora.pets.scale=3", "`scale` means nothing beside `source`"),
+        ("corpora.pets.scale=3", "`scale` has no effect beside `source`"),
         ("corpora.pets.expand=pets", "exactly one of `source` and `expand`"),
         ("indexes.weighted.fields=[weighted, text]", "no document has a field 'text'"),
     ],

@@ -320,8 +320,8 @@ def test_the_depth_can_be_tuned(study):
         ("systems.CE.by=cross-encoder:bert", "BertModel"),
         ("systems.CE.by=monot5:classifier", "BertForSequenceClassification"),
         ("systems.CE.by=rerankers/lit5-of-bert.yaml", "BertModel"),
-        ("systems.CE.k1=2", "`k1` means nothing beside `rerank`"),
-        ("systems.BM25.depth=2", "`depth` means nothing beside `index`"),
+        ("systems.CE.k1=2", "`k1` has no effect beside `rerank`"),
+        ("systems.BM25.depth=2", "`depth` has no effect beside `index`"),
         ("systems.CE.fuse=[BM25, Over]", "exactly one of"),
         ("systems.CE.depth=0", "should be at least 1, not 0"),
         (

@@ -213,7 +213,7 @@ def test_changed_labels_tune_anew(tmp_path):
          "systems.A.tune.objective"),
         ("A: {index: arguments, tune: {grid: {k1: 1}, folds: {k: 2}, objective: P@2000}}",
          "P@2000 needs 2000 documents"),
-        ("A: {run: x.trec, tune: {grid: {k1: 1}, folds: {k: 2}}}", "`tune` means nothing beside"),
+        ("A: {run: x.trec, tune: {grid: {k1: 1}, folds: {k: 2}}}", "`tune` has no effect beside"),
         ("A: {index: arguments, tune: }", "is empty; name a `grid`"),
         ("A: {index: arguments, tune: {grid: {k1: 1}, folds: {k: 2}}}\n  B: {index: arguments}\n"
          "  C: {fuse: [A, B], tune: {grid: {k: 1}, folds: {k: 2}}}", "`A` is tuned itself"),
