@@ -39,8 +39,7 @@ def tune_ours(index: Path, texts: list[str], documents: int, threads: int) -> fl
     """Seconds for the whole grid."""
     from adducir.corpora.qrels import Qrels
     from adducir.corpora.topics import Topics
-    from adducir.experiments.tuning.folds import k_fold
-    from adducir.experiments.tuning.pool import JudgedTopics, Pool
+    from adducir.experiments.tuning.folds import JudgedTopics, Pool, k_fold
     from adducir.experiments.tuning.systems import LexicalSearch
     from adducir.experiments.tuning.tune import tune
     from adducir.indexes import open_index

@@ -14,7 +14,7 @@ from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
     from adducir.core.progress import Progress
-    from adducir.experiments.tuning.pool import JudgedTopics
+    from adducir.experiments.tuning.folds import JudgedTopics
     from adducir.experiments.tuning.tuning import Tuning
 
 
@@ -46,7 +46,7 @@ def tune(
     from adducir.core.artifacts import refuse_other_results
     from adducir.core.chunks import Chunking
     from adducir.evaluation.measures import parse_measure
-    from adducir.experiments.tuning.pool import Pool
+    from adducir.experiments.tuning.folds import Pool
     from adducir.experiments.tuning.report import write_report
     from adducir.experiments.tuning.tune import tune as tune_system
 
@@ -87,7 +87,7 @@ def _topic_sets(
 
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
-    from adducir.experiments.tuning.pool import JudgedTopics
+    from adducir.experiments.tuning.folds import JudgedTopics
 
     loaded = [load_topics(source, field=field, progress=progress) for source in topics]
     if len(topics) == 1 or len(qrels) == 1:
@@ -104,7 +104,7 @@ def _topic_sets(
 def summary(tuning: "Tuning") -> str:
     """A line for each fold, and the pooled figure."""
     from adducir.cli.console import columns
-    from adducir.experiments.tuning.values import plain
+    from adducir.experiments.tuning.grid import plain
 
     names = tuning.grid.names
     lines = [["fold", "topics", *names, "training", "held out"]]

@@ -16,8 +16,7 @@ from adducir.indexes.models import MODELS
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from adducir.experiments.tuning.folds import Folds
-    from adducir.experiments.tuning.pool import Pool
+    from adducir.experiments.tuning.folds import Folds, Pool
     from adducir.experiments.tuning.systems import Tunable
 
 DEFAULT_OBJECTIVE = "nDCG(judged_only=True)@5"
@@ -140,7 +139,7 @@ def ranges(grid: Sequence[str]) -> "dict[str, list[Decimal]]":
     Raises:
         UsageError: An item is not ``NAME=VALUES``, or names a parameter again.
     """
-    from adducir.experiments.tuning.values import from_text
+    from adducir.experiments.tuning.grid import from_text
 
     found: dict[str, list[Decimal]] = {}
     for item in grid:
@@ -169,8 +168,7 @@ class Division:
     folds_file: Annotated[
         Path | None,
         option(
-            "Folds from a file: JSON (a list of lists of qids, as Anserini has it) or lines "
-            "'qid fold'.",
+            "Folds from a file: JSON, a list of lists of qids, as Anserini has it.",
             metavar="FILE",
             panel=FOLDS,
         ),

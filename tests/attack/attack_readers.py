@@ -52,8 +52,7 @@ def _weights(path: Path) -> Any:
 def _folds(path: Path) -> Any:
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
-    from adducir.experiments.tuning.folds import from_file
-    from adducir.experiments.tuning.pool import JudgedTopics, Pool
+    from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
 
     topics, qrels = path.with_name("judged.tsv"), path.with_name("judged.qrels")
     if not topics.exists():

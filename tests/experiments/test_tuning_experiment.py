@@ -13,8 +13,7 @@ from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.tuning.folds import k_fold
-from adducir.experiments.tuning.pool import JudgedTopics, Pool
+from adducir.experiments.tuning.folds import JudgedTopics, Pool, k_fold
 from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.experiments.tuning.tune import tune
 from adducir.indexes.lucene import LuceneIndex

@@ -3,8 +3,7 @@
 import pytest
 
 from adducir.core.errors import UsageError
-from adducir.experiments.tuning.grid import Grid, Hyperparameter
-from adducir.experiments.tuning.values import from_recipe, from_text, plain
+from adducir.experiments.tuning.grid import Grid, Hyperparameter, from_recipe, from_text, plain
 
 HYPERPARAMETERS = {
     "k1": Hyperparameter(low=0),
@@ -51,8 +50,8 @@ def test_a_range_of_a_recipe_has_no_dust():
         ("1:2:-1", "greater than 0"),
         ("2:1:1", "goes upwards"),
         ("1:2", "first:last:step"),
-        ("a", "no number"),
-        ("", "no number"),
+        ("a", "not a number"),
+        ("", "not a number"),
         ("nan", "finite"),
         ("1:inf:1", "finite"),
         ("0:1:0.0000001", "more than 100,000 values"),

@@ -6,7 +6,7 @@ from tuning_cases import pool_of, topic_set
 from adducir.core.config import load, validate
 from adducir.core.errors import InputError, UsageError
 from adducir.experiments.tuning.combining import fusion_hyperparameters
-from adducir.experiments.tuning.pool import Pool
+from adducir.experiments.tuning.folds import Pool
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.systems import lexical_hyperparameters
 from adducir.indexes.feedback import RM3
@@ -83,6 +83,6 @@ def test_folds_are_made_as_the_recipe_says(tmp_path):
         by_set.make_folds(pool_of(4), str)
     cut = recipe(tmp_path, "grid: {k1: 1}\nfolds: {k: 2, seed: 3}\n")
     assert cut.make_folds(two, str).rule == "2 folds over 4 topics, seed 3"
-    (tmp_path / "folds.txt").write_text("1 x\n2 y\n3 x\n4 y\n")
-    read = recipe(tmp_path, "grid: {k1: 1}\nfolds: {file: folds.txt}\n")
+    (tmp_path / "folds.json").write_text('{"x": [1, 3], "y": [2, 4]}')
+    read = recipe(tmp_path, "grid: {k1: 1}\nfolds: {file: folds.json}\n")
     assert read.make_folds(two, lambda name: tmp_path / name).names == ("x", "y")

@@ -12,9 +12,8 @@ import pytest
 from tuning_cases import Toy, pool_of, topic_set
 
 from adducir.evaluation.evaluator import evaluate
-from adducir.experiments.tuning.folds import by_topic_set, from_file, k_fold
+from adducir.experiments.tuning.folds import Pool, by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.heatmap import draw
-from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.report import write_report
 from adducir.experiments.tuning.tune import tune
 from adducir.runs.metadata import read_metadata

@@ -13,9 +13,8 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning.feedback import SharedFeedback
-from adducir.experiments.tuning.folds import by_topic_set, k_fold
+from adducir.experiments.tuning.folds import JudgedTopics, Pool, by_topic_set, k_fold
 from adducir.experiments.tuning.grid import Grid
-from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.experiments.tuning.tune import tune
 from adducir.indexes.feedback import RM3

@@ -10,9 +10,8 @@ from tuning_cases import Toy, pool_of, shuffled, topic_set
 from adducir.core.errors import UsageError
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning import work as module
-from adducir.experiments.tuning.folds import Folds, by_topic_set, k_fold
+from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, k_fold
 from adducir.experiments.tuning.grid import Grid
-from adducir.experiments.tuning.pool import Pool
 from adducir.experiments.tuning.tune import tune
 from adducir.runs.run import Run
 

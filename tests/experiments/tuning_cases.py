@@ -6,8 +6,8 @@ import polars as pl
 
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
+from adducir.experiments.tuning.folds import JudgedTopics, Pool
 from adducir.experiments.tuning.grid import Hyperparameter
-from adducir.experiments.tuning.pool import JudgedTopics, Pool
 from adducir.runs.run import Run
 
 DOCUMENTS = 12

@@ -12,7 +12,7 @@ from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure
 from adducir.experiments.step import Step
-from adducir.experiments.tuning.pool import JudgedTopics, Pool
+from adducir.experiments.tuning.folds import JudgedTopics, Pool
 
 
 @dataclass(frozen=True)

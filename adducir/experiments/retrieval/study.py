@@ -18,8 +18,7 @@ from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, Top
 from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
 from adducir.experiments.seeds import SeededStudy
 from adducir.experiments.step import ModelStep, Sharing, Step, Unknown, Waiting
-from adducir.experiments.tuning.folds import Folds
-from adducir.experiments.tuning.pool import Pool
+from adducir.experiments.tuning.folds import Folds, Pool
 from adducir.runs.findings import some
 from adducir.runs.run import Run
 from adducir.training.plan import TrainingPlan

@@ -1,36 +1,111 @@
 """The settings to try: every combination of the parameters' values, in a fixed order.
 
-A parameter's values stand in ascending order, whatever the order they were written in, and the
-parameter named last varies fastest. So "the first of equal settings" means: the one with the
-smallest value of the parameter named first, among these of the second, and so on.
+A parameter's values are sorted, whatever the order they were written in, and the parameter named
+last varies fastest. So "the first of equal settings" is the one with the smallest value of the
+parameter named first, among these of the second, and so on.
+
+Values are exact in decimals: 0.2, 0.4, 0.6 and not 0.6000000000000001. A range goes from its first
+to its last value, both included; steps that do not end on the last value are refused, because
+nobody would see that it is not tried.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from math import inf, prod
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import nearest
-from adducir.experiments.tuning.values import Number, decimal, plain
+from adducir.core.texts import nearest, shortened
 
+Number = int | float
 Setting = dict[str, Number]
 """A value for each parameter, in the order of the grid."""
+
+MOST_VALUES = 100_000
+_MOST_PLACES = 100
+
+
+def decimal(value: Number | str | Decimal) -> Decimal:
+    """The decimal number that a person wrote; floats as they are printed.
+
+    Raises:
+        UsageError: It is not a number, or not a finite one.
+    """
+    try:
+        number = Decimal(str(value).strip())
+    except InvalidOperation as error:
+        raise UsageError(f"{value!r} is not a number.") from error
+    if not number.is_finite():
+        raise UsageError(f"{value!r} is not a finite number.")
+    if number and abs(number.adjusted()) > _MOST_PLACES:
+        raise UsageError(f"{shortened(str(value))} has more than {_MOST_PLACES} places.")
+    return number
+
+
+def plain(value: Number | Decimal) -> str:
+    """A value as people write it: ``4``, ``0.4``, ``1000``."""
+    text = format(decimal(value), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
+    """The values from ``first`` to ``last``, both included, ``step`` apart.
+
+    Raises:
+        UsageError: The step is not above 0, or the steps do not end on ``last``.
+    """
+    if step <= 0:
+        raise UsageError(f"a step must be greater than 0, not {plain(step)}.")
+    what = f"from {plain(first)} to {plain(last)}"
+    if last < first:
+        raise UsageError(f"a range goes upwards, not {what}.")
+    if (last - first) / step >= MOST_VALUES:
+        raise UsageError(f"{what} by {plain(step)} are more than {MOST_VALUES:,} values.")
+    steps, rest = divmod(last - first, step)
+    if rest:
+        below = first + steps * step
+        raise UsageError(
+            f"steps of {plain(step)} from {plain(first)} do not end on {plain(last)}.",
+            hint=f"End on {plain(below)} or {plain(below + step)}.",
+        )
+    return [first + number * step for number in range(int(steps) + 1)]
+
+
+def from_text(text: str) -> list[Decimal]:
+    """The values of ``0.2,0.4``, of ``0.5:2.5:0.5`` (first, last, step), or of both joined.
+
+    Raises:
+        UsageError: As :func:`decimal` and :func:`span`.
+    """
+    values: list[Decimal] = []
+    for item in text.split(","):
+        parts = [decimal(part) for part in item.split(":")]
+        if len(parts) not in (1, 3):
+            raise UsageError(f"{item!r} is neither a value nor a range first:last:step.")
+        values += span(*parts) if len(parts) == 3 else parts
+    return values
+
+
+def from_recipe(given: Number | Iterable[Number] | Mapping[str, Number]) -> list[Decimal]:
+    """The values of a number, of a list, or of the keys ``from``, ``to`` and ``step``.
+
+    Raises:
+        UsageError: As :func:`span`; or a key of the three is missing.
+    """
+    if isinstance(given, Mapping):
+        missing = [key for key in ("from", "to", "step") if key not in given]
+        if missing:
+            raise UsageError(f"a range has the keys from, to and step; {missing[0]} is missing.")
+        return span(decimal(given["from"]), decimal(given["to"]), decimal(given["step"]))
+    return [decimal(value) for value in ([given] if isinstance(given, Number) else given)]
 
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """What values a parameter can have at all.
-
-    Attributes:
-        whole: Whether only whole numbers make sense.
-        low: The least value that makes sense.
-        high: The greatest.
-    """
+    """What values a parameter can have at all: whole numbers only, from ``low`` to ``high``."""
 
     whole: bool = False
     low: float = -inf
@@ -39,20 +114,13 @@ class Hyperparameter:
 
 def hyperparameters_of(kind: type[BaseModel]) -> dict[str, Hyperparameter]:
     """The numeric fields of a recipe, which can be tuned, with the bounds that they state."""
-    return {
-        name: Hyperparameter(
-            whole=field.annotation is int,
-            low=_bound(field, "ge", -inf),
-            high=_bound(field, "le", inf),
-        )
-        for name, field in kind.model_fields.items()
-        if field.annotation in (int, float)
-    }
-
-
-def _bound(field: FieldInfo, which: str, default: float) -> float:
-    stated = [getattr(one, which) for one in field.metadata if hasattr(one, which)]
-    return float(stated[0]) if stated else default
+    found = {}
+    for name, field in kind.model_fields.items():
+        if field.annotation in (int, float):
+            low = next((float(one.ge) for one in field.metadata if hasattr(one, "ge")), -inf)
+            high = next((float(one.le) for one in field.metadata if hasattr(one, "le")), inf)
+            found[name] = Hyperparameter(field.annotation is int, low, high)
+    return found
 
 
 @dataclass(frozen=True)
@@ -62,6 +130,40 @@ class Parameter:
     name: str
     values: tuple[Number, ...]
     hyperparameter: Hyperparameter
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        given: Sequence[Number | Decimal],
+        hyperparameters: Mapping[str, Hyperparameter],
+    ) -> "Parameter":
+        """Check the values of a parameter and sort them.
+
+        Raises:
+            UsageError: There is no such parameter, no value, one is duplicated or impossible.
+        """
+        if name not in hyperparameters:
+            known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
+            guess = nearest(name, hyperparameters) or "."
+            raise UsageError(f"there is no parameter `{name}` to tune{guess}{known}")
+        allowed = hyperparameters[name]
+        values = sorted(decimal(value) for value in given)
+        if not values:
+            raise UsageError(f"{name} has no values.")
+        for value, after in pairwise(values):
+            if value == after:
+                raise UsageError(f"{name} has the value {plain(value)} twice.")
+        for value in values:
+            if allowed.whole and value != value.to_integral_value():
+                raise UsageError(f"{name} takes whole numbers, not {plain(value)}.")
+            if not allowed.low <= value <= allowed.high:
+                end = "up" if allowed.high == inf else f"to {allowed.high:g}"
+                raise UsageError(
+                    f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
+                )
+        kind = int if allowed.whole else float
+        return cls(name, tuple(kind(value) for value in values), allowed)
 
     def is_edge(self, value: Number) -> bool:
         """Whether a value is the first or last one tried, and one beyond it could be tried."""
@@ -91,14 +193,11 @@ class Grid:
             hyperparameters: The parameters there are.
 
         Raises:
-            UsageError: A parameter is unknown, has no value, has one twice, or one that it
-                cannot have; or there is no parameter.
+            UsageError: As :meth:`Parameter.of`; or there is no parameter.
         """
         if not values:
             raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
-        return cls(
-            tuple(_parameter(name, given, hyperparameters) for name, given in values.items())
-        )
+        return cls(tuple(Parameter.of(name, v, hyperparameters) for name, v in values.items()))
 
     def __len__(self) -> int:
         return prod(len(parameter.values) for parameter in self.parameters)
@@ -123,44 +222,13 @@ class Grid:
 
     def setting(self, number: int) -> Setting:
         """The setting of a number."""
-        return {
-            parameter.name: parameter.values[place]
-            for parameter, place in zip(self.parameters, self.places(number), strict=True)
-        }
-
-    def settings(self) -> Iterator[Setting]:
-        """All settings in order."""
-        return (self.setting(number) for number in range(len(self)))
+        places = zip(self.parameters, self.places(number), strict=True)
+        return {parameter.name: parameter.values[place] for parameter, place in places}
 
     def label(self, number: int) -> str:
         """``k1 = 0.9, b = 0.4``."""
         return ", ".join(f"{name} = {plain(value)}" for name, value in self.setting(number).items())
 
-
-def _parameter(
-    name: str, given: Sequence[Number | Decimal], hyperparameters: Mapping[str, Hyperparameter]
-) -> Parameter:
-    if name not in hyperparameters:
-        known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
-        guess = nearest(name, hyperparameters) or "."
-        raise UsageError(f"there is no parameter `{name}` to tune{guess}{known}")
-    hyperparameter = hyperparameters[name]
-    values = sorted(decimal(value) for value in given)
-    if not values:
-        raise UsageError(f"{name} has no values.")
-    for value, after in pairwise(values):
-        if value == after:
-            raise UsageError(f"{name} has the value {plain(value)} twice.")
-    for value in values:
-        if hyperparameter.whole and value != value.to_integral_value():
-            raise UsageError(f"{name} takes whole numbers, not {plain(value)}.")
-        if not hyperparameter.low <= value <= hyperparameter.high:
-            raise UsageError(f"{name} takes values {_between(hyperparameter)}, not {plain(value)}.")
-    kind = int if hyperparameter.whole else float
-    return Parameter(name, tuple(kind(value) for value in values), hyperparameter)
-
-
-def _between(hyperparameter: Hyperparameter) -> str:
-    if hyperparameter.high == inf:
-        return f"from {hyperparameter.low:g} up"
-    return f"from {hyperparameter.low:g} to {hyperparameter.high:g}"
+    def settings(self) -> Iterator[Setting]:
+        """All settings in order."""
+        return (self.setting(number) for number in range(len(self)))

@@ -16,9 +16,8 @@ from itertools import product
 import numpy as np
 
 from adducir.evaluation.judgements import Floats
-from adducir.experiments.tuning.grid import Grid, Parameter
+from adducir.experiments.tuning.grid import Grid, Parameter, plain
 from adducir.experiments.tuning.tuning import Tuning, mean
-from adducir.experiments.tuning.values import plain
 
 MOST_ROWS = 6
 MOST_PANELS = 6

@@ -22,10 +22,8 @@ from pydantic import Field, field_validator, model_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import KeyPath, Recipe, errors_at
-from adducir.experiments.tuning.folds import Folds, by_topic_set, from_file, k_fold
-from adducir.experiments.tuning.grid import Grid, Hyperparameter
-from adducir.experiments.tuning.pool import Pool
-from adducir.experiments.tuning.values import from_recipe
+from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
+from adducir.experiments.tuning.grid import Grid, Hyperparameter, from_recipe
 
 Range = dict[Literal["from", "to", "step"], float]
 

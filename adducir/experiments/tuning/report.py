@@ -23,9 +23,9 @@ from adducir.core.artifacts import publishing_results
 from adducir.core.csv_files import CsvWriter
 from adducir.core.files import writing_text
 from adducir.core.progress import SILENT, Progress
+from adducir.experiments.tuning.grid import plain
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tuning import Tuning, mean
-from adducir.experiments.tuning.values import plain
 from adducir.runs.write import write_run
 from adducir.version import __version__
 

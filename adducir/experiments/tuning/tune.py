@@ -24,12 +24,10 @@ from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.progress import SILENT, Progress
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
 from adducir.evaluation.measures import Measure, parse_measure
-from adducir.experiments.tuning.folds import Folds
-from adducir.experiments.tuning.grid import Grid
-from adducir.experiments.tuning.pool import Pool
+from adducir.experiments.tuning.folds import Folds, Pool
+from adducir.experiments.tuning.grid import Grid, Number
 from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tuning import Tuning, mean
-from adducir.experiments.tuning.values import Number
 from adducir.experiments.tuning.work import TuningWork, values_by_shards
 from adducir.runs.run import Run
 

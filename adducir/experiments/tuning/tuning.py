@@ -11,10 +11,8 @@ import numpy as np
 from ir_measures import Measure
 
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
-from adducir.experiments.tuning.folds import Folds
-from adducir.experiments.tuning.grid import Grid, Setting
-from adducir.experiments.tuning.pool import Pool
-from adducir.experiments.tuning.values import Number, plain
+from adducir.experiments.tuning.folds import Folds, Pool
+from adducir.experiments.tuning.grid import Grid, Number, Setting, plain
 from adducir.runs.run import Run
 
 DECIMALS = 12

@@ -21,11 +21,9 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
 from adducir.evaluation.measures import Measure
 from adducir.evaluation.vectorised import is_vectorised
-from adducir.experiments.tuning.folds import Folds
-from adducir.experiments.tuning.grid import Grid
-from adducir.experiments.tuning.pool import Pool
+from adducir.experiments.tuning.folds import Folds, Pool
+from adducir.experiments.tuning.grid import Grid, plain
 from adducir.experiments.tuning.systems import Tunable
-from adducir.experiments.tuning.values import plain
 from adducir.models.shards import read_shard, write_shard
 from adducir.runs.run import Run
 

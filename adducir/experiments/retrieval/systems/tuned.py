@@ -17,13 +17,12 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.system import System, made_of
 from adducir.experiments.retrieval.topics import can_compute
 from adducir.experiments.sections import file_name
-from adducir.experiments.tuning.grid import Hyperparameter
+from adducir.experiments.tuning.grid import Hyperparameter, plain
 from adducir.experiments.tuning.recipe import TuneRecipe
 from adducir.experiments.tuning.report import facts, write_report
 from adducir.experiments.tuning.systems import Tunable
 from adducir.experiments.tuning.tune import tune
 from adducir.experiments.tuning.tuning import Tuning
-from adducir.experiments.tuning.values import plain
 from adducir.indexes.lucene_builder import engine_versions
 
 
