@@ -116,7 +116,6 @@ class Here:
     capacity = 0
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """See :class:`Executor`."""
         future: Future[Any] = Future()
         try:
             future.set_result(function(*args))
@@ -207,7 +206,6 @@ class RayTasks:
         self.capacity = 2 * max(1, int(resources.get("GPU" if gpus else "CPU", 1)))
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """See :class:`Executor`."""
         done: Future[Any] = Future()
         called: Future[Any] = self._call.remote(True, str(Path.cwd()), function, *args).future()
         called.add_done_callback(lambda found: self._forward(found, done))
@@ -293,7 +291,6 @@ class SlurmJobs:
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """See :class:`Executor`."""
         future: Future[Any] = Future()
         self._jobs[self._executor.submit(_on_node, False, str(Path.cwd()), function, *args)] = (
             future

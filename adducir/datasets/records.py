@@ -16,7 +16,7 @@ class Named(Protocol):
     """What has an id, unique in its file."""
 
     @property
-    def id(self) -> str: ...  # noqa: D102
+    def id(self) -> str: ...
 
 
 R = TypeVar("R", bound=Named)

@@ -60,7 +60,6 @@ class PassageWork(ExampleWork[Document]):
 
     @property
     def total(self) -> int | None:
-        """See :class:`.Work`."""
         return self.corpus.size_hint()
 
     def versions(self) -> dict[str, str]:
@@ -83,20 +82,16 @@ class PassageWork(ExampleWork[Document]):
         return found
 
     def check(self) -> None:
-        """See :class:`.Work`."""
         self.reader()
 
     def items(self, *, check: bool) -> Iterator[Document]:
-        """See :class:`.Work`."""
         return refuse_duplicates(self.corpus) if check else iter(self.corpus)
 
     def describe(self, item: Document) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         fields = {name: item.fields.get(name) for name in self.settings.text_fields}
         return item.docno, json.dumps(fields).encode("ascii")
 
     def encode(self, place: Place) -> Encode[Document]:
-        """See :class:`.ExampleWork`."""
         del place
         reader = self.reader()
         matcher = Matcher(self.stop_words, keys=self.settings.keys)

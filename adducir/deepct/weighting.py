@@ -202,32 +202,25 @@ class WeightingWork:
 
     @property
     def total(self) -> int | None:
-        """See :class:`.Work`."""
         return self.corpus.size_hint()
 
     def identity(self) -> Mapping[str, Any]:
-        """See :class:`.Work`."""
         return {"batches": batch_rule(self.tokens), "versions": model_versions()}
 
     def check(self) -> None:
-        """See :class:`.Work`."""
         Settings.load(self.model)
         ModelSource(str(self.model), self.model).local()
 
     def items(self, *, check: bool) -> Iterator[Document]:
-        """See :class:`.Work`."""
         return refuse_duplicates(self.corpus) if check else iter(self.corpus)
 
     def describe(self, item: Document) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         return item.docno, json.dumps(item.fields).encode("ascii")
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
     def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
-        """See :class:`.Work`."""
         totals = dict.fromkeys(("words", "passages", "texts"), 0)
         for path in made.files:
             arrays = read_shard(path)
@@ -252,7 +245,6 @@ class _Builder:
         }
 
     def make(self, items: Sequence[Document], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         fields = self._weighter.settings.text
         texts = [document.fields.get(name, "") for document in items for name in fields]
         found = predict_weights(self._weighter, texts, **self._options)

@@ -64,28 +64,22 @@ class EncodingWork:
 
     @property
     def total(self) -> int | None:
-        """See :class:`.Work`."""
         return self.texts.total
 
     def identity(self) -> Mapping[str, Any]:
-        """See :class:`.Work`."""
         return {"batches": batch_rule(self.tokens), "versions": model_versions()}
 
     def check(self) -> None:
-        """See :class:`.Work`."""
         if self.encoder is None:
             self.source.check()
 
     def items(self, *, check: bool) -> Iterator[Item]:
-        """See :class:`.Work`."""
         return self.texts.read(check)
 
     def describe(self, item: Item) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         return described(item)
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
     def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
@@ -131,7 +125,6 @@ class _Builder:
         self._encoder: Any = (work.encoder or load_encoder(work.source)).to(device)
 
     def make(self, items: Sequence[Item], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         values = self._vectors([content for _, content in items])
         write_shard(path, [name for name, _ in items], values)
 

@@ -69,7 +69,6 @@ class SpanExamples(ExampleWork[MaskedSpan]):
         return InputReader(query, document, self.settings)
 
     def check(self) -> None:
-        """See :class:`.Work`."""
         self.reader()
 
     def items(self, *, check: bool) -> Iterator[MaskedSpan]:
@@ -78,12 +77,10 @@ class SpanExamples(ExampleWork[MaskedSpan]):
         return (span for span, _ in divided(spans_of(self.data, self.folder)))
 
     def describe(self, item: MaskedSpan) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         read = [item.left, item.span, item.right, item.negatives[: self.negatives]]
         return item.id, json.dumps(read).encode("ascii")
 
     def encode(self, place: Place) -> Encode[MaskedSpan]:
-        """See :class:`.ExampleWork`."""
         del place
         reader = self.reader()
 

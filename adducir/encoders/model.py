@@ -224,15 +224,12 @@ class DualEncoder(torch.nn.Module):
         return InputReader(query, document, self.settings)
 
     def read_contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
-        """See :meth:`.InputReader.contexts`."""
         return self.inputs.contexts(spans)
 
     def read_queries(self, texts: Sequence[str]) -> list[Ids]:
-        """See :meth:`.InputReader.queries`."""
         return self.inputs.queries(texts)
 
     def read_documents(self, texts: Sequence[str]) -> list[Ids]:
-        """See :meth:`.InputReader.documents`."""
         return self.inputs.documents(texts)
 
     def tower(self, side: Side) -> Tower:

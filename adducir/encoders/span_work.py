@@ -78,7 +78,6 @@ class SpanWork:
         return {**vars(self), "tasks": None}  # a worker is given its own
 
     def check(self) -> None:
-        """See :class:`.Work`."""
         self.source.check()
 
     def items(self, *, check: bool) -> Iterator[Item]:
@@ -92,11 +91,9 @@ class SpanWork:
                 yield from ((span.id, span) for span in task.spans)
 
     def describe(self, item: Item) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         return described(item)
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
 
@@ -112,7 +109,6 @@ class _Builder:
         self._encoder: DualEncoder = loaded.to(device)
 
     def make(self, items: Sequence[Item], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         options: dict[str, Any] = {"tokens": self._work.tokens, "precision": self._work.precision}
         values = []
         # Candidates and contexts are read by other towers: each run of one kind by itself.

@@ -170,7 +170,6 @@ class VectorsWork:
 
     @property
     def total(self) -> int:
-        """See :class:`.Work`."""
         return sum(1 for _ in self.items(check=False))
 
     def identity(self) -> Mapping[str, Any]:
@@ -189,7 +188,6 @@ class VectorsWork:
         """See :class:`.Work`: whoever made it has opened the model."""
 
     def items(self, *, check: bool) -> Iterator[Block]:
-        """See :class:`.Work`."""
         del check
         blocks = sum(-(-count // self.block) for count in self.counts.values())
         pieces = -(-self.shards // max(1, blocks))
@@ -204,7 +202,6 @@ class VectorsWork:
         return f"{item.name} {item.first:,} to {item.end - 1:,}{piece}", b""
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
 
@@ -220,7 +217,6 @@ class _Builder:
         self._read = lru_cache(maxsize=1)(self._block)
 
     def make(self, items: Sequence[Block], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         write_packed(path, self._vectors(items))
 
     def _vectors(self, items: Sequence[Block]) -> Iterator[tuple[int, Floats]]:

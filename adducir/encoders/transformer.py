@@ -25,7 +25,6 @@ class Transformer(TextEncoder):
         return DualEncoder.load(encoder_source(self.base))
 
     def encode(self, texts: Sequence[str], side: Side) -> Floats:
-        """See :meth:`adducir.encoders.model.DualEncoder.vectors`."""
         if side == "query":
             return self._network.encode_queries(texts)
         return self._network.encode_documents(texts)

@@ -148,7 +148,6 @@ class PreparationStep(Step):
         return f"{self.preparation.work.makes} {shown(self.path)}"
 
     def why(self) -> str | None:
-        """See :meth:`Step.why`."""
         if not self.path.exists():
             return MISSING
         current = self.preparation.is_current(self.path)
@@ -184,7 +183,6 @@ class ModelStep(Step):
 
     @property
     def inputs(self) -> Sequence[Step]:  # type: ignore[override]
-        """See :attr:`Step.inputs`."""
         return [*self.before, *([] if self.prepared is None else [self.prepared])]
 
     def title(self, shown: Callable[[Path], str]) -> str:
@@ -192,7 +190,6 @@ class ModelStep(Step):
         return shown(self.path)
 
     def why(self) -> str | None:
-        """See :meth:`Step.why`."""
         if not self.path.exists():
             return MISSING
         before = because_of(self.before)
@@ -261,7 +258,6 @@ class ArtifactStep(Step):
         return {}
 
     def why(self) -> str | None:
-        """See :meth:`Step.why`."""
         if not self.path.exists():
             return MISSING
         before = because_of(self.inputs)

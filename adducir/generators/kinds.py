@@ -51,7 +51,6 @@ class LexicalMixture(GeneratorRecipe):
     lexical: float = Field(0.5, gt=0, lt=1, description="Share of the passage at first.")
 
     def load(self, folder: Path) -> "Generator":
-        """See :meth:`GeneratorRecipe.load`."""
         from adducir.generators.lexical import Lexical
 
         del folder
@@ -76,11 +75,9 @@ class _Sequences(GeneratorRecipe):
         return model_source(self.base, folder, self.tokenizer)
 
     def identities(self, folder: Path) -> Mapping[str, str]:
-        """See :meth:`GeneratorRecipe.identities`."""
         return {"generator": self._source(folder).identity()}
 
     def load(self, folder: Path) -> "Generator":
-        """See :meth:`GeneratorRecipe.load`."""
         from adducir.generators.seq2seq import Seq2Seq
 
         lengths = (self.input_length, self.passage_length, self.output_length)
@@ -99,12 +96,10 @@ class BART(_Sequences):
 
     @property
     def base(self) -> str:
-        """See :attr:`_Sequences.base`."""
         return self.bart
 
     @property
     def classname(self) -> str:
-        """See :attr:`_Sequences.classname`."""
         return "BartForConditionalGeneration"
 
 
@@ -115,12 +110,10 @@ class T5(_Sequences):
 
     @property
     def base(self) -> str:
-        """See :attr:`_Sequences.base`."""
         return self.t5
 
     @property
     def classname(self) -> str:
-        """See :attr:`_Sequences.classname`."""
         return "T5ForConditionalGeneration"
 
 

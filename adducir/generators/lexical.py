@@ -70,7 +70,6 @@ class Lexical(Generator):
         return self.logit.sigmoid()
 
     def read(self, texts: Texts) -> _Read:
-        """See :meth:`Generator.read`."""
         passages = [words_of(text) for text in texts.passages]
         words = sorted({word for some in passages for word in some})
         numbers = {word: number for number, word in enumerate(words)}
@@ -90,12 +89,10 @@ class Lexical(Generator):
         )
 
     def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
-        """See :meth:`Generator.other_contexts`."""
         del inputs
         return replace(read, targets=_targets(read.words, targets))
 
     def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
-        """See :meth:`Generator.log_likelihood`."""
         words = read.targets[contexts][:, None, :]
         mask = words >= 0
         inside = self._tensor(read.shares_of(passages[:, :, None], words.clip(min=0)))

@@ -84,7 +84,6 @@ class Seq2Seq(Generator):
         return [np.array(one.ids, dtype=np.int64) for one in encoded]
 
     def read(self, texts: Texts) -> _Read:
-        """See :meth:`Generator.read`."""
         passages = read_texts(texts.passages, self._passages)
         return self.other_contexts(_Read([], [], passages), texts.inputs, texts.targets)
 
@@ -92,7 +91,6 @@ class Seq2Seq(Generator):
         return [ids[: self.lengths[1]] for ids in self._ids(texts)]
 
     def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
-        """See :meth:`Generator.other_contexts`."""
         of_input, _, of_target = self.lengths
         closed = self._ids(targets, special=True)
         cut = [
@@ -108,7 +106,6 @@ class Seq2Seq(Generator):
         ]
 
     def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
-        """See :meth:`Generator.log_likelihood`."""
         of = np.repeat(contexts, passages.shape[1])
         ids, mask = self._padded(self._inputs(read, of, passages.ravel()))
         labels, known = self._padded([read.targets[context] for context in of])

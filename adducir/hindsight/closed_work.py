@@ -51,7 +51,6 @@ class ClosedComputing:
         self._only: dict[str, MultiVectors] = {}
 
     def write(self, rows: Numbers, path: Path) -> None:
-        """See :meth:`.Computing.write`."""
         self._request.ranked(rows, self._parts).save(path)
 
     def _parts(self, name: str) -> Iterator[MultiVectors]:

@@ -62,7 +62,6 @@ class ContextWork:
 
     @property
     def total(self) -> int:
-        """See :class:`.Work`."""
         return len(self.names)
 
     def identity(self) -> Mapping[str, Any]:
@@ -87,7 +86,6 @@ class ContextWork:
         return self.names[item], b""
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
 
@@ -101,5 +99,4 @@ class _Builder:
         self._computing = work.computing.get(device)
 
     def make(self, items: Sequence[int], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         self._computing.write(np.array(items, dtype=np.int64), path)

@@ -42,7 +42,6 @@ class Targets:
     closed: ClosedSets
 
     def write(self, rows: Numbers, path: Path) -> None:
-        """See :meth:`.Computing.write`."""
         of, generator = self.rows[rows], self.model.eval().generator
         given = self.data.texts, self.closed.contexts[of], self.closed.retriever[of]
         found = generator.likelihoods(*given).float().cpu().numpy()

@@ -51,7 +51,6 @@ class Kept:
         return len(self.of)
 
     def batch(self, numbers: Numbers) -> Padded:
-        """See :class:`Vectors`."""
         if self._is_single:
             found = self._values[torch.from_numpy(numbers)][:, None]
             return found, found.new_ones(len(numbers), 1)
@@ -144,7 +143,6 @@ class Live:
         return len(self.inputs)
 
     def batch(self, numbers: Numbers) -> Padded:
-        """See :class:`Vectors`."""
         found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
         return found
 

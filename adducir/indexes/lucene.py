@@ -80,7 +80,6 @@ class LuceneIndex(Index):
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
-        """See :class:`Index`."""
         check_depth(depth)
         if fields is not None:
             self._by_fields(fields, model, feedback)
@@ -99,7 +98,6 @@ class LuceneIndex(Index):
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        """See :class:`Index`."""
         self._refuse_feedback_without_vectors()
         if not isinstance(feedback, RM3):
             return list(self._expanded(queries, model, feedback, threads))
@@ -116,7 +114,6 @@ class LuceneIndex(Index):
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
-        """See :class:`Index`."""
         numbers = [self._number(docno) for docno, _ in documents]
         self._refuse_feedback_without_vectors()
         docs = numbers[: feedback.depth]

@@ -72,7 +72,6 @@ class ColBERTRecipe(RerankerRecipe):
         return has_architecture(source, "ColBERT")
 
     def load(self, source: ModelSource) -> "LateInteraction":
-        """See :meth:`LateInteraction.load`."""
         keys = {"query_length", "document_length", "markers"}
         keys |= {"attend_to_masks", "skip_punctuation"}
         return LateInteraction.load(source, Reading(**self.model_dump(include=keys)))
@@ -95,7 +94,6 @@ class MaxSimRecipe(RerankerRecipe):
     skip_punctuation: bool = True
 
     def load(self, source: ModelSource) -> "LateInteraction":
-        """See :meth:`LateInteraction.load`."""
         keys = {"query_length", "document_length", "skip_punctuation"}
         plain: dict[str, Any] = {"markers": None, "special": False, "fill": False}
         return LateInteraction.load(source, Reading(**self.model_dump(include=keys), **plain))

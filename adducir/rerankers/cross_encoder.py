@@ -82,11 +82,9 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         )
 
     def load(self, source: ModelSource) -> "CrossEncoder":
-        """See :meth:`CrossEncoder.load`."""
         return CrossEncoder.load(source, length=self.length, label=self.label)
 
     def scale(self, source: ModelSource) -> str:
-        """See :class:`RerankerRecipe`."""
         names = _class_names(config_of(source))
         if len(names) == 1:
             return "logit"

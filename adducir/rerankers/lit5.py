@@ -76,7 +76,6 @@ class LiT5Recipe(RerankerRecipe):
         )
 
     def load(self, source: ModelSource) -> "LiT5":
-        """See :meth:`LiT5.load`."""
         return LiT5.load(source, length=self.length, answer_length=self.answer_length)
 
 

@@ -78,7 +78,6 @@ class MonoT5Recipe(RerankerRecipe):
         )
 
     def load(self, source: ModelSource) -> "MonoT5":
-        """See :meth:`MonoT5.load`."""
         return MonoT5.load(source, length=self.length, tokens=self.tokens)
 
 

@@ -67,16 +67,13 @@ class PairExamples(ExampleWork[Example]):
         return PairReader(tokenizer, longest_input(load_config(self.base), tokenizer, self.length))
 
     def check(self) -> None:
-        """See :class:`.Work`."""
         self.reader()
 
     def items(self, *, check: bool) -> Iterator[Example]:
-        """See :class:`.Work`."""
         del check
         return (Example(*one) for one in self._kept() if isinstance(one, list))
 
     def describe(self, item: Example) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         return item.query, json.dumps(item).encode("ascii")
 
     def counts(self) -> dict[str, Any]:
@@ -85,7 +82,6 @@ class PairExamples(ExampleWork[Example]):
         return {"source": found}
 
     def encode(self, place: Place) -> Encode[Example]:
-        """See :class:`.ExampleWork`."""
         del place
         reader = self.reader()
 

@@ -68,7 +68,6 @@ class RerankingWork:
 
     @property
     def total(self) -> int:
-        """See :class:`.Work`."""
         return len(self.topics)
 
     def identity(self) -> Mapping[str, Any]:
@@ -88,7 +87,6 @@ class RerankingWork:
             self.reranker.source.local_tokenizer()
 
     def items(self, *, check: bool) -> Iterator[Candidates]:
-        """See :class:`.Work`."""
         del check
         return iter(self.topics)
 
@@ -98,7 +96,6 @@ class RerankingWork:
         return item.qid, json.dumps(content).encode("ascii")
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
 
@@ -117,7 +114,6 @@ class _Builder:
         self._known = KnownScores(**arrays)
 
     def make(self, items: Sequence[Candidates], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         asked = asking(self._reranker, self._known)
         found = list(asked.ranked((one.query, self._texts.get(one.docnos)) for one in items))
         keys, values = asked.new

@@ -80,11 +80,9 @@ class QuestionExamples(ExampleWork[EvidenceQuestion]):
     counted = MappingProxyType({"inputs": "lengths", "tokens of inputs": "ids"})
 
     def versions(self) -> dict[str, str]:
-        """See :class:`.ExampleWork`."""
         return super().versions() | (model_versions() if self.frozen else {})
 
     def identity(self) -> dict[str, Any]:
-        """See :class:`.Work`."""
         return {**super().identity(), **({"batches": batch_rule(None)} if self.frozen else {})}
 
     def reader(self) -> Reader:
@@ -98,7 +96,6 @@ class QuestionExamples(ExampleWork[EvidenceQuestion]):
         return Reader(tokenizer, most if self.length is None else min(self.length, most))
 
     def check(self) -> None:
-        """See :class:`.Work`."""
         self.reader()
 
     def items(self, *, check: bool) -> Iterator[EvidenceQuestion]:
@@ -108,13 +105,11 @@ class QuestionExamples(ExampleWork[EvidenceQuestion]):
         return (question for question, _ in split_examples(self.data, found))
 
     def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         texts = [[one.title, one.text] for one in item.passages]
         read = [item.question, texts, sorted(item.relevant), item.sets]
         return item.id, json.dumps(read).encode("ascii")
 
     def encode(self, place: Place) -> Encode[EvidenceQuestion]:
-        """See :class:`.ExampleWork`."""
         reader, frozen = self.reader(), self.frozen
 
         def read(questions: Sequence[EvidenceQuestion]) -> list[dict[str, Array | np.generic]]:

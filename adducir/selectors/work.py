@@ -77,7 +77,6 @@ class SelectionWork:
         """See :class:`.Work`: whoever made it has loaded the model."""
 
     def items(self, *, check: bool) -> Iterator[EvidenceQuestion]:
-        """See :class:`.Work`."""
         seen = Seen()
         for question in self.questions:
             if check and seen.add(question.id):
@@ -91,7 +90,6 @@ class SelectionWork:
         return item.id, json.dumps([item.question, item.passages]).encode("ascii")
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
 
@@ -110,7 +108,6 @@ class _Builder:
         )
 
     def make(self, items: Sequence[EvidenceQuestion], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         work = self._work
         found = select(
             self._model, items, work.selection, precision=work.precision, tokens=work.tokens

@@ -78,7 +78,6 @@ class ExampleWork(ABC, Generic[T]):
 
     @property
     def total(self) -> int | None:
-        """See :class:`.Work`."""
         return None
 
     def versions(self) -> dict[str, str]:
@@ -86,7 +85,6 @@ class ExampleWork(ABC, Generic[T]):
         return {"tokenizers": version("tokenizers")}
 
     def identity(self) -> Mapping[str, Any]:
-        """See :class:`.Work`."""
         return {"versions": self.versions()}
 
     @abstractmethod
@@ -119,7 +117,6 @@ class ExampleWork(ABC, Generic[T]):
         return {name: counts[name] for name in names}
 
     def builder(self, place: Place) -> "_Builder[T]":
-        """See :class:`.Work`."""
         return _Builder(self.encode(place))
 
     def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
@@ -182,7 +179,6 @@ class _Builder(Generic[T]):
         self.device, self._examples = encode.device, encode.examples
 
     def make(self, items: Sequence[T], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         examples, arrays = self._examples(items), dict[str, Array]()
         for name in examples[0] if examples else ():
             values = [np.asarray(one[name]) for one in examples]

@@ -32,7 +32,6 @@ class JSONL(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        """See :func:`read_jsonl`."""
         del folder
         return read_jsonl(path, docno_field)
 

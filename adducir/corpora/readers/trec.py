@@ -36,7 +36,6 @@ class TREC(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        """See :func:`read_trec`."""
         del folder
         return read_trec(path, docno_field)
 

@@ -21,7 +21,6 @@ class Novelty:
         self._empty = 0
 
     def f1(self, first: str, second: str, context: str) -> float:
-        """See :mod:`adducir.evaluation.generation.overlap`."""
         known = self._common.union(words_of(context))
         left, right = novel_words(first, known), novel_words(second, known)
         self._pairs += 1

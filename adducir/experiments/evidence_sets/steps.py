@@ -84,7 +84,6 @@ class SelectionStep(ArtifactStep):
         return shown(self.path)
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         return {"precision": self.precision} if self.training else self.settings()
 
     def settings(self) -> Mapping[str, Any]:
@@ -92,7 +91,6 @@ class SelectionStep(ArtifactStep):
         return SELECTORS.settings(self.selection, "selector")
 
     def identities(self) -> Mapping[str, str]:
-        """See :meth:`ArtifactStep.identities`."""
         model = {"model": read_manifest(self._model).fingerprint} if self._model else {}
         return {**model, "questions": fingerprint(source_digests(self._tests))}
 

@@ -58,14 +58,12 @@ class TrainedSystem(EvidenceSystem):
     set: tuple[str, ...] = ()
 
     def lacks(self, data: str) -> str:
-        """See :meth:`EvidenceSystem.lacks`."""
         return "" if self._recipe_for(data) else "recipe"
 
     def _recipe_for(self, data: str) -> str | None:
         return self.recipe if isinstance(self.recipe, str) else self.recipe.get(data)
 
     def step(self, trial: Trial, study: Opened) -> SelectionStep:
-        """See :meth:`EvidenceSystem.step`."""
         one = study.recipe.data[trial.data][trial.round]
         changes = (
             *self.set,
@@ -114,7 +112,6 @@ class UntrainedSystem(EvidenceSystem):
         return SELECTORS.make(self.selector, given)
 
     def step(self, trial: Trial, study: Opened) -> SelectionStep:
-        """See :meth:`EvidenceSystem.step`."""
         return SelectionStep(study, trial, self._selector)
 
 

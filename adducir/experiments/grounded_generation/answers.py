@@ -56,7 +56,6 @@ class AnswerStep(ClosedStep):
         self.run = place[-1] if before is None else run_name(place[-1], seed)
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         recipe, system = self.study.recipe, self.system
         decode = recipe.decode.model_dump(mode="json", exclude={"best"}) if recipe.decode else None
         return {
@@ -90,7 +89,6 @@ class AnswerStep(ClosedStep):
         return ClosedSets(contexts, *ranked(problem.inputs), *ranked(of_guide))
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`PartsStep.fill_by_parts`."""
         counts = super().fill_by_parts(folder, parts, context)
         if self.study.recipe.decode is None:
             return counts
@@ -123,7 +121,6 @@ class LikelihoodStep(PartsStep):
         self.inputs = [*self.inputs, answer]
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         return {"generator": self.generator}
 
     def identities(self) -> Mapping[str, str]:
@@ -131,7 +128,6 @@ class LikelihoodStep(PartsStep):
         return {**super().identities(), "answers": read_manifest(self.answer.path).fingerprint}
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.core.work import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.posterior import likelihoods

@@ -79,11 +79,9 @@ class PartsStep(ArtifactStep):
         return found
 
     def versions(self) -> Mapping[str, str]:
-        """See :meth:`ArtifactStep.versions`."""
         return model_versions()
 
     def make(self, context: "Context") -> None:
-        """See :meth:`Step.make`."""
         build_by_parts(
             self.path,
             lambda folder, parts: self.fill_by_parts(folder, parts, context),
@@ -131,7 +129,6 @@ class VectorsStep(PartsStep):
     verb = "encode"
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
         keys = {"vectors", "towers", "query_length", "document_length"}
         return {
@@ -140,7 +137,6 @@ class VectorsStep(PartsStep):
         }
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.hindsight.building import save_vectors
 
         recipe = self.study.recipe
@@ -163,7 +159,6 @@ class CandidatesStep(PartsStep):
     verb = "rank"
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
         return {
             "closed": recipe.closed.model_dump(mode="json", exclude={"depth", "precision"}),
@@ -178,7 +173,6 @@ class CandidatesStep(PartsStep):
         return found
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.hindsight.candidates import candidates_of
 
         recipe, problem = self.study.recipe, self.study.data.problem()
@@ -219,7 +213,6 @@ class ClosedStep(PartsStep):
         return found
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
         return {
             "closed": recipe.closed.model_dump(mode="json"),
@@ -229,7 +222,6 @@ class ClosedStep(PartsStep):
         }
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`PartsStep.fill_by_parts`."""
         closed = self.ranked(context)
         closed.save(folder / CLOSED)
         passages = len(self.study.data.problem().passages)
@@ -281,7 +273,6 @@ class PhaseStep(PartsStep):
         self.inputs = [*self.inputs, closed]
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         recipe = self.study.recipe
         return {
             "phase": self.phase.model_dump(mode="json", exclude={"rounds"}),
@@ -295,7 +286,6 @@ class PhaseStep(PartsStep):
         return {**super().identities(), "closed": read_manifest(self.closed.path).fingerprint}
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """See :meth:`PartsStep.fill_by_parts`."""
         from adducir.hindsight.phase import Phase, train_phase
         from adducir.training.checkpoints import save_weights
 

@@ -67,7 +67,6 @@ class LexicalSystem(GroundedSystem):
     def rank(
         self, passages: Sequence[str], queries: Sequence[str], depth: int, context: "Context"
     ) -> "tuple[NDArray[Any], NDArray[Any]]":
-        """See :meth:`GroundedSystem.rank`."""
         from adducir.hindsight.candidates import bm25_ranking
 
         return bm25_ranking(passages, queries, depth, threads=context.threads)
@@ -98,7 +97,6 @@ class TrainedSystem(GroundedSystem):
 
     @property
     def phases(self) -> Sequence[PhaseRecipe]:
-        """See :attr:`GroundedSystem.phases`."""
         return self.train
 
     @model_validator(mode="after")

@@ -115,7 +115,6 @@ class _OnPages(Kilt):
     """KILT's measures of the contexts of which a page is known."""
 
     def counts(self, reference: Reference) -> bool:
-        """See :meth:`.TextMeasures.counts`."""
         return bool(reference.evidence)
 
 

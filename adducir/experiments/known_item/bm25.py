@@ -50,11 +50,9 @@ class Lexical(RankingSystem):
     bm25: LexicalPart
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
-        """See :meth:`RankingSystem.fingerprint_inputs`."""
         return {"bm25": self.bm25.model_dump(mode="json")}
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
-        """See :meth:`RankingSystem.ranks`."""
         data, rouge = step.data, step.study.recipe.rouge
         ranker = LexicalRanker.load
         given = self.bm25, step.reads_of_context, context.threads, rouge
@@ -105,7 +103,6 @@ class LexicalRanker:
         return cls(list(tasks()), *given)
 
     def rank(self, some: Contexts) -> ContextRanks:
-        """See :meth:`.Ranker.rank`."""
         task, read = self._tasks[some.task], self._read
         # The tokens of BM25 are words.
         words = min((one for one in (read.words, read.tokens) if one is not None), default=None)

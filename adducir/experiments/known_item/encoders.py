@@ -55,7 +55,6 @@ class _Encoder(RankingSystem):
         raise NotImplementedError
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
-        """See :meth:`RankingSystem.fingerprint_inputs`."""
         lengths, pooling = self.read_as()
         return {
             "kind": "vectors",
@@ -65,15 +64,12 @@ class _Encoder(RankingSystem):
         }
 
     def identities(self, step: Ranking) -> Mapping[str, str]:
-        """See :meth:`RankingSystem.identities`."""
         return {"model": self.source(step).identity()}
 
     def versions(self) -> Mapping[str, str]:
-        """See :meth:`RankingSystem.versions`."""
         return model_versions()
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
-        """See :meth:`RankingSystem.ranks`."""
         from adducir.encoders.model import DualEncoder
 
         source, (lengths, pooling) = self.source(step), self.read_as()
@@ -113,19 +109,15 @@ class Pretrained(_Encoder):
     pooling: Pooling | None = None
 
     def open(self, name: str, study: Opened) -> None:
-        """See :meth:`RankingSystem.open`."""
         encoder_source(expanded(self.encoder), study.folder).identity()
 
     def source(self, step: Ranking) -> EncoderSource:
-        """See :meth:`_Encoder.source`."""
         return encoder_source(expanded(self.encoder), step.study.folder)
 
     def base(self, study: Opened) -> str:
-        """See :meth:`_Encoder.base`."""
         return self.encoder
 
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
-        """See :meth:`_Encoder.read_as`."""
         return self.lengths, self.pooling
 
 
@@ -147,7 +139,6 @@ class Trained(_Encoder):
         return self
 
     def is_trained(self, folder: Path) -> bool:
-        """See :meth:`.Linked.is_trained`."""
         del folder
         return True
 
@@ -175,11 +166,9 @@ class Trained(_Encoder):
         return study.details("chains", lambda: _chains(study))[name, context]
 
     def source(self, step: Ranking) -> EncoderSource:
-        """See :meth:`_Encoder.source`."""
         return encoder_source(str(step.inputs[-1].path))
 
     def base(self, study: Opened) -> str:
-        """See :meth:`_Encoder.base`."""
         document = load(file_path(listed(self.train)[0], study.folder))
         return validate(document, EncoderRecipe, self.set).base
 

@@ -72,11 +72,9 @@ class _Late(RankingSystem):
         return model_source(expanded(self.model), study.folder)
 
     def open(self, name: str, study: Opened) -> None:
-        """See :meth:`RankingSystem.open`."""
         self._source(study).identity()
 
     def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
-        """See :meth:`RankingSystem.fingerprint_inputs`."""
         return {
             "kind": self.kind,
             "lengths": self.lengths.model_dump(mode="json"),
@@ -85,7 +83,6 @@ class _Late(RankingSystem):
         }
 
     def versions(self) -> Mapping[str, str]:
-        """See :meth:`RankingSystem.versions`."""
         return model_versions()
 
     def identities(self, step: Ranking) -> Mapping[str, str]:
@@ -94,7 +91,6 @@ class _Late(RankingSystem):
         return {"model": model, **({"blocks": blocks} if blocks else {})}
 
     def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
-        """See :meth:`RankingSystem.ranks`."""
         study, device = step.study, context.device
         late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
         late = replace(late, known=Local(tasks))
@@ -121,16 +117,13 @@ class ColBERT(_Late):
 
     @property
     def kind(self) -> str:
-        """See :attr:`_Late.kind`."""
         return "colbert"
 
     @property
     def model(self) -> str:
-        """See :attr:`_Late.model`."""
         return self.colbert
 
     def reading(self) -> Reading:
-        """See :meth:`_Late.reading`."""
         own = ColBERTRecipe()
         return Reading(
             self.lengths.context or own.query_length,
@@ -150,16 +143,13 @@ class MaxSim(_Late):
 
     @property
     def kind(self) -> str:
-        """See :attr:`_Late.kind`."""
         return "maxsim"
 
     @property
     def model(self) -> str:
-        """See :attr:`_Late.model`."""
         return self.maxsim
 
     def reading(self) -> Reading:
-        """See :meth:`_Late.reading`."""
         return Reading(
             self.lengths.context or MaxSimRecipe(base=self.maxsim).query_length,
             self.lengths.span,
@@ -248,7 +238,6 @@ class LateRanker:
         self._latest: tuple[int, Any] = (-1, None)
 
     def rank(self, some: Contexts) -> ContextRanks:
-        """See :meth:`.Ranker.rank`."""
         if self._latest[0] != some.task:
             sides = (("candidates", self._candidates), ("contexts", self._contexts))
             files = [of.packed(_name(side, some.task)) for side, of in sides]

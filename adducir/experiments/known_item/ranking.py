@@ -75,7 +75,6 @@ class RankingWork:
 
     @property
     def total(self) -> int:
-        """See :class:`.Work`."""
         return sum(1 for _ in self.items(check=False))
 
     @property
@@ -93,7 +92,6 @@ class RankingWork:
         """See :class:`.Work`: whoever made it has what the ranker reads."""
 
     def items(self, *, check: bool) -> Iterator[Contexts]:
-        """See :class:`.Work`."""
         del check
         for task, (contexts, candidates) in enumerate(self.sizes):
             step = max(1, self.block // max(candidates, 1))
@@ -107,7 +105,6 @@ class RankingWork:
         return first if first == last else f"{first} to {last}", b""
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         return _Builder(self, place)
 
 
@@ -120,7 +117,6 @@ class _Builder:
         self.device = self._ranker.device
 
     def make(self, items: Sequence[Contexts], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         write_shard(path, _joined([vars(self._ranker.rank(item)) for item in items]))
 
 

@@ -111,16 +111,13 @@ class RankStep(ArtifactStep):
         return f"{shown(self.path)}: {self.system}, {self.context_name}{count}"
 
     def recipe(self) -> Mapping[str, Any]:
-        """See :meth:`ArtifactStep.recipe`."""
         read, rouge = self.reads_of_context.model_dump(mode="json"), self.study.recipe.rouge
         return {"context": read, "rouge": rouge, **self._system.fingerprint_inputs(self.study)}
 
     def identities(self) -> Mapping[str, str]:
-        """See :meth:`ArtifactStep.identities`."""
         return {"data": self.data.identity, **self._system.identities(self)}
 
     def versions(self) -> Mapping[str, str]:
-        """See :meth:`ArtifactStep.versions`."""
         return self._system.versions()
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:

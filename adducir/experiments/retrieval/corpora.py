@@ -50,7 +50,6 @@ class SourceCorpus(CorpusRecipe):
         return self.source
 
     def open(self, name: str, study: "RetrievalStudy") -> None:
-        """See :meth:`CorpusRecipe.open`."""
         place = ("corpora", name, "source")
         source = study.planner.source(place, self.source)
         if source is None:

@@ -61,11 +61,9 @@ class Dense(IndexRecipe):
         return hyperparameters(DenseSettings, "a dense index", given, type(self).model_fields)
 
     def is_trained(self, folder: Path) -> bool:
-        """See :meth:`Linked.is_trained`."""
         return is_recipe(self.encoder, folder)
 
     def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
-        """See :meth:`IndexRecipe.unfit`."""
         for key in system.model_fields_set & {"model"}:
             yield (key,), _NO_WORDS
         for key in system.model_extra or {}:
@@ -76,7 +74,6 @@ class Dense(IndexRecipe):
     def step(
         self, name: str, path: Path, corpus: OpenedCorpus, study: RetrievalStudy
     ) -> IndexStep | None:
-        """See :meth:`IndexRecipe.step`."""
         planner, place = study.planner, ("indexes", name, "encoder")
         seed = study.seed_of("indexes", name)
         open_it = partial(_open_encoder, self.encoder, planner.folder, seed)
@@ -156,7 +153,6 @@ class DenseStep(IndexStep):
 
     @property
     def fingerprint(self) -> str:
-        """See :attr:`IndexStep.fingerprint`."""
         return dense_identity(
             self.corpus,
             self.encoder.source,
@@ -167,7 +163,6 @@ class DenseStep(IndexStep):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """See :attr:`IndexStep.fields`."""
         try:
             return self.recipe.fields or tuple(self.corpus.default_fields)
         except NotRead:
@@ -177,13 +172,11 @@ class DenseStep(IndexStep):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """See :attr:`IndexStep.settings`."""
         settings = self.recipe.dense_settings.recipe()
         precision = self.recipe.precision
         return {"fields": list(self.fields), **settings, "precision": precision}
 
     def why(self) -> str | None:
-        """See :meth:`Step.why`."""
         try:
             return super().why()
         except Waiting as waiting:
@@ -196,14 +189,12 @@ class DenseStep(IndexStep):
     def search(
         self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
     ) -> Found:
-        """See :meth:`IndexStep.search`."""
         index = self.open(context)
         if not isinstance(index, DenseIndex):
             raise ArtifactError("this is no dense index.", path=self.path)
         return search_topics_dense(index, topics, tag=tag, depth=depth, threads=context.threads)
 
     def build(self, context: Context) -> Manifest:
-        """See :meth:`IndexStep.build`."""
         return build_dense_index(
             self.corpus,
             self.path,

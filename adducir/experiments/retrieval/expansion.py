@@ -54,7 +54,6 @@ class ExpandedRecipe(CorpusRecipe):
         return f"{self.expand}, expanded by {self.model}"
 
     def is_trained(self, folder: Path) -> bool:
-        """See :meth:`Linked.is_trained`."""
         return is_recipe(self.model, folder)
 
     def open(self, name: str, study: RetrievalStudy) -> None:
@@ -149,7 +148,6 @@ class WeightsStep(Step):
         return f"{shown(self.path)} by {shown(self.model)}"
 
     def why(self) -> str | None:
-        """See :meth:`Step.why`."""
         if is_current(self.path, self.corpus.weights_fingerprint):
             return None
         return "those that are there are other weights" if self.path.exists() else MISSING

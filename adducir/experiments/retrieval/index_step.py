@@ -119,7 +119,6 @@ class IndexStep(Step):
         return f"index {shown(self.path)} of {self.source}"
 
     def why(self) -> str | None:
-        """See :meth:`Step.why`."""
         if _is_absent(self.path):
             return MISSING
         manifest, wanted = read_manifest(self.path), known(self.fingerprint)

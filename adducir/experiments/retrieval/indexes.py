@@ -103,7 +103,6 @@ class Inverted(IndexRecipe, AnalysisRecipe):
         return Analysis(language=PRETOKENIZED) if self.is_of_impacts else super().analysis(folder)
 
     def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
-        """See :meth:`IndexRecipe.unfit`."""
         feedback, name, index = system.feedback, system.model, system.index
         engines = MODELS.kind(name).engines()
         if feedback is not None and not self.vectors:
@@ -126,14 +125,12 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             )
 
     def check(self, name: str, study: RetrievalStudy) -> None:
-        """See :meth:`IndexRecipe.check`."""
         find = partial(self.analysis, study.planner.folder)
         study.planner.opening(("indexes", name, "stopwords"), find)
 
     def step(
         self, name: str, path: Path, corpus: OpenedCorpus, study: RetrievalStudy
     ) -> IndexStep | None:
-        """See :meth:`IndexRecipe.step`."""
         planner, weights = study.planner, None
         try:
             analysis = self.analysis(planner.folder)
@@ -190,21 +187,17 @@ class InvertedStep(IndexStep):
 
     @cached_property
     def fingerprint(self) -> str:
-        """See :attr:`IndexStep.fingerprint`."""
         return fingerprint_of_index(self._engine, self.corpus, self._settings)
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """See :attr:`IndexStep.fields`."""
         return self._settings.fields
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """See :attr:`IndexStep.settings`."""
         return self._settings.recipe()
 
     def search_settings(self, ranker: Ranker) -> dict[str, Any]:
-        """See :meth:`IndexStep.search_settings`."""
         feedback = ranker.feedback
         return {
             "model": MODELS.settings(ranker.retrieval_model, "model"),
@@ -215,7 +208,6 @@ class InvertedStep(IndexStep):
     def search(
         self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
     ) -> Found:
-        """See :meth:`IndexStep.search`."""
         return search_topics(
             self.open(context),
             topics,
@@ -228,7 +220,6 @@ class InvertedStep(IndexStep):
         )
 
     def build(self, context: Context) -> Manifest:
-        """See :meth:`IndexStep.build`."""
         return builder(self._engine)(
             self.corpus,
             self.path,

@@ -73,12 +73,10 @@ class RunStep(Answer):
 
     @cached_property
     def fingerprint(self) -> str:
-        """See :attr:`Answer.fingerprint`."""
         common = {"version": _RUN_VERSION, "depth": self.study.recipe.depth}
         return fingerprint(common | self.fingerprint_inputs())
 
     def why(self) -> str | None:
-        """See :meth:`Step.why`."""
         try:
             wanted = self.fingerprint
         except Waiting as waiting:
@@ -121,7 +119,6 @@ class RunStep(Answer):
         write_run(made.run, self.path, metadata, topics=qids)
 
     def read(self) -> Run:
-        """See :meth:`Answer.read`."""
         return read_run(self.path, allow_empty=True)
 
     @property

@@ -62,12 +62,10 @@ class TuningWork:
 
     @property
     def size(self) -> int:
-        """See :class:`.Work`."""
         return SHARD
 
     @property
     def total(self) -> int:
-        """See :class:`.Work`."""
         return len(self.grid)
 
     def identity(self) -> Mapping[str, Any]:
@@ -91,12 +89,10 @@ class TuningWork:
         return iter(self.system.order(self.grid))
 
     def describe(self, item: int) -> tuple[str, bytes]:
-        """See :class:`.Work`."""
         values = [f"{name}={plain(value)}" for name, value in self.grid.setting(item).items()]
         return " ".join(values), json.dumps(values).encode("ascii")
 
     def builder(self, place: Place) -> "_Builder":
-        """See :class:`.Work`."""
         del place
         return _Builder(self)
 
@@ -134,7 +130,6 @@ class _Builder:
         self._work = work
 
     def make(self, items: Sequence[int], path: Path) -> None:
-        """See :mod:`adducir.core.chunks`."""
         work = self._work
         values = np.zeros((len(items), len(work.pool)))
         for row, number in enumerate(items):

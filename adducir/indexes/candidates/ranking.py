@@ -92,7 +92,6 @@ def order(scores: Matrix, numbers: IntMatrix, best: Matrix) -> None:
 
 @kernel
 def _order(scores: Matrix, numbers: IntMatrix, best: Matrix) -> None:
-    """See :func:`order`."""
     size, depth = scores.shape[1], numbers.shape[1]
     keys, other_keys = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
     places, other_places = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)

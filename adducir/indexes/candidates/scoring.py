@@ -137,7 +137,6 @@ def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
 
 @kernel
 def _score(impacts: Impacts, queries: Queries, first: int, out: Matrix) -> None:
-    """See :func:`score`."""
     for n in range(len(out)):
         _add(impacts, queries, first + n, out[n])
 
@@ -152,7 +151,6 @@ def _count(
     above: Array,
     level: Array,
 ) -> None:
-    """See :func:`count`."""
     scores = np.empty(impacts.documents)
     for query in range(first, last):
         _add(impacts, queries, query, scores)

@@ -74,7 +74,6 @@ class Words:
         return self._number(map(self.cut or str.split, texts), grow)
 
     def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> Numbers:
-        """See :class:`Vocabulary`."""
         return self._number(iter(lists), grow)
 
     def _number(self, lists: Iterator[Sequence[str]], grow: bool) -> Numbers:

@@ -146,7 +146,6 @@ class _DenseWork(EncodingWork):
     settings: DenseSettings = field(kw_only=True)
 
     def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
-        """See :mod:`adducir.core.chunks`."""
         docnos = [name for names in made.names for name in names]
         counts = self.counted(made, docnos)
         write_docnos(folder, docnos)

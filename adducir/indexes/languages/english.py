@@ -20,7 +20,6 @@ class English(Language):
     has_plain_feedback: ClassVar[bool] = True
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        """See :class:`.Language`."""
         make = jvm.java_class("io.anserini.analysis.DefaultEnglishAnalyzer").fromArguments
         if isinstance(stopwords, str):
             return make(stemmer, stopwords == "none", None)
@@ -29,5 +28,4 @@ class English(Language):
             return make(stemmer, False, str(path))
 
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
-        """See :class:`.Language`."""
         return self.analyser("none", stopwords), stemmer

@@ -63,7 +63,6 @@ class AnalyserChain(Language):
     has_stopwords: ClassVar[bool] = False
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        """See :class:`Language`."""
         del stemmer, stopwords
         return made(self.label, jvm.java_class("adducir.Analyzers").chain, list(self.parts))
 

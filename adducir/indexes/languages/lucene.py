@@ -87,7 +87,6 @@ class LuceneLanguage(Language):
     home: ClassVar[str]
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        """See :class:`.Language`."""
         del stemmer  # each of these classes has one
         make = jvm.java_class("adducir.Analyzers").lucene
         words = [] if isinstance(stopwords, str) else list(stopwords)

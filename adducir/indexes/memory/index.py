@@ -110,7 +110,6 @@ class MemoryIndex(Index):
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        """See :class:`Index`."""
         threads = threads or default_threads()
         counts, found = self._first(queries, model, feedback, threads)
         return self._feedback.weights(counts, found, feedback, threads)
@@ -118,7 +117,6 @@ class MemoryIndex(Index):
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
-        """See :class:`Index`."""
         best = documents[: feedback.depth]
         docs = np.array([self._number(docno) for docno, _ in best], dtype=np.int32)
         scores = np.array([score for _, score in best], dtype=np.float32)

@@ -36,7 +36,6 @@ class BM25(Model):
         return java_class(name)(self.k1, self.b)
 
     def compiled(self) -> Saturation:
-        """See :class:`Saturation`."""
         return Saturation(self.k1, self.b)
 
     def term_factors(self, statistics: "Statistics") -> "Array":

@@ -32,7 +32,6 @@ class QLD(Model):
         return None if exact_lengths else java_class(name)(self.mu)
 
     def compiled(self) -> Dirichlet:
-        """See :class:`Dirichlet`."""
         return Dirichlet(self.mu)
 
     def term_factors(self, statistics: "Statistics") -> "Array":

@@ -21,7 +21,6 @@ class Holm(Correction):
     title: ClassVar = "Holm"
 
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """See :class:`Correction`."""
         order = np.argsort(p, kind="stable")
         adjusted = np.empty_like(p)
         adjusted[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
@@ -34,7 +33,6 @@ class Bonferroni(Correction):
     title: ClassVar = "Bonferroni"
 
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """See :class:`Correction`."""
         return np.minimum(p * p.size, 1.0)
 
 
@@ -46,7 +44,6 @@ class BenjaminiHochberg(Correction):
     title: ClassVar = "Benjamini-Hochberg"
 
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """See :class:`Correction`."""
         order = np.argsort(p, kind="stable")
         scaled = p[order] * p.size / np.arange(1, p.size + 1)
         adjusted = np.empty_like(p)
@@ -60,5 +57,4 @@ class NoCorrection(Correction):
     title: ClassVar = ""
 
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """See :class:`Correction`."""
         return p.copy()

@@ -56,7 +56,6 @@ class MaxT(Correction):
         raise UsageError("the correction maxt needs the scores behind the p-values.")
 
     def of_pairs(self, family: PairFamily) -> "FloatArray":
-        """See :class:`Correction`."""
         values, first, second = family.values, family.first, family.second
         topics = values.shape[1]
         summed, squares = _summed(values, first, second)

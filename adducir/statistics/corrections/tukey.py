@@ -46,7 +46,6 @@ class Tukey(Correction):
         raise UsageError("Tukey's correction needs the scores behind the p-values.")
 
     def of_pairs(self, family: PairFamily) -> "FloatArray":
-        """See :class:`Correction`."""
         from scipy.stats import studentized_range
 
         values, gaps = _systems(family)
@@ -69,7 +68,6 @@ class RandomisedTukey(Tukey):
     seed: int = Field(DEFAULT_SEED, ge=0, description="Seed of the draw.")
 
     def of_pairs(self, family: PairFamily) -> "FloatArray":
-        """See :class:`Correction`."""
         values, gaps = _systems(family)
         generator = np.random.Generator(np.random.PCG64(self.seed))
         at_once = max(1, _CELLS // values.size)

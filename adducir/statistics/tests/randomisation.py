@@ -42,13 +42,11 @@ class Randomisation(SignificanceTest):
     seed: int = Field(DEFAULT_SEED, ge=0, description="Seed of the draw.")
 
     def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
-        """See :func:`randomisation_rows`."""
         return randomisation_rows(first, second, permutations=self.permutations, seed=self.seed)
 
     def pairs(
         self, values: FloatArray, first: Sequence[int], second: Sequence[int]
     ) -> list[TestResult]:
-        """See :func:`pairwise`."""
         return pairwise(values, first, second, self.permutations, self.seed)
 
 

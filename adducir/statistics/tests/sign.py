@@ -16,7 +16,6 @@ class Sign(SignificanceTest):
     title: ClassVar = "sign test"
 
     def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
-        """See :func:`sign`."""
         return [sign(a, b) for a, b in zip(first, second, strict=True)]
 
     def mirrored(self, result: TestResult) -> TestResult:

@@ -16,7 +16,6 @@ class StudentT(SignificanceTest):
     title: ClassVar = "paired t-test"
 
     def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
-        """See :func:`paired_t_rows`."""
         return paired_t_rows(first, second)
 
 

@@ -24,7 +24,6 @@ class Wilcoxon(SignificanceTest):
     )
 
     def rows(self, first: FloatArray, second: FloatArray) -> list[TestResult]:
-        """See :func:`wilcoxon`."""
         return [wilcoxon(a, b, zeros=self.zeros) for a, b in zip(first, second, strict=True)]
 
     def mirrored(self, result: TestResult) -> TestResult:

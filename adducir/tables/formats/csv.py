@@ -57,7 +57,6 @@ class CSV(TableFormat):
     per_topic: bool = Field(False, description="One line a system, topic and measure instead.")
 
     def render(self, table: ResultTable) -> str:
-        """See :func:`render`."""
         return render(table, per_topic=self.per_topic)
 
 

@@ -28,7 +28,6 @@ class JSON(TableFormat):
     per_topic: bool = Field(False, description="Also each cell's values per topic.")
 
     def render(self, table: ResultTable) -> str:
-        """See :func:`render`."""
         return render(table, per_topic=self.per_topic)
 
 

@@ -41,7 +41,6 @@ class Latex(TableFormat):
     topics: ClassVar = "nowhere"
 
     def render(self, table: ResultTable) -> str:
-        """See :func:`render`."""
         return render(table)
 
 

@@ -35,7 +35,6 @@ class Markdown(TableFormat):
     ending: ClassVar = ".md"
 
     def render(self, table: ResultTable) -> str:
-        """See :func:`render`."""
         return render(table)
 
 

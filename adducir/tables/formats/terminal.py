@@ -80,7 +80,6 @@ class Terminal(TableFormat):
     ascii_only: bool = Field(False, description="No character beyond ASCII.")
 
     def render(self, table: ResultTable) -> str:
-        """See :func:`render`."""
         return render(table, width=self.width, color=self.color, ascii_only=self.ascii_only)
 
 

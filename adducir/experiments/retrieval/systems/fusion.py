@@ -63,11 +63,9 @@ class Fusion(TunableSystem):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """See :attr:`System.members`."""
         return self.fuse
 
     def place_of(self, member: int) -> KeyPath:
-        """See :meth:`System.place_of`."""
         return ("fuse", member)
 
     def renamed(self, new: Callable[[str, str], str]) -> Self:
@@ -81,12 +79,10 @@ class Fusion(TunableSystem):
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        """See :attr:`TunableSystem.hyperparameters`."""
         return fusion_hyperparameters(self.fuse, self.method)
 
     @property
     def fixed(self) -> dict[str, float]:
-        """See :attr:`TunableSystem.fixed`."""
         given = (self.model_extra or {}).keys() & self.hyperparameters.keys()
         values = {name: getattr(self.fusion, name) for name in sorted(given)}
         weights = zip(self.fuse, self.weights, strict=False)  # no weights, or one for each
@@ -99,12 +95,10 @@ class Fusion(TunableSystem):
         return {name: value for name, value in values if isinstance(value, str)}
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "FusionStep":
-        """See :meth:`System.step`."""
         members = [study.run_of(member, topic_set) for member in self.fuse]
         return FusionStep(name, self, topic_set, study, members)
 
     def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """See :meth:`TunableSystem.untuned_fingerprint_inputs`."""
         runs = [[study.run_of(one, each) for each in study.recipe.topics] for one in self.fuse]
         return {
             "method": self.method,
@@ -114,7 +108,6 @@ class Fusion(TunableSystem):
         }
 
     def tunable(self, name: str, study: RetrievalStudy, context: Context) -> TunableFusion:
-        """See :meth:`TunableSystem.tunable`."""
         return TunableFusion(
             {member: study.joined(member) for member in self.fuse},
             self.method,
@@ -136,7 +129,6 @@ class FusionStep(RunStep):
         return tuple(member.path for member in self.inputs)
 
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """See :meth:`RunStep.fingerprint_inputs`."""
         system = self.recipe
         return {
             "method": system.method,
@@ -147,7 +139,6 @@ class FusionStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
-        """See :meth:`RunStep.produce`."""
         system, depth = self.recipe, self.study.recipe.depth
         run = fuse(
             [member.read() for member in self.inputs],

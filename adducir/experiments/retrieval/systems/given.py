@@ -27,7 +27,6 @@ class Given(System):
     run: str | dict[Name, str]
 
     def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
-        """See :meth:`System.check`."""
         place, topic_sets = ("systems", name, "run"), study.names.of.get("topics", [])
         if isinstance(self.run, str):
             if len(topic_sets) > 1:
@@ -75,7 +74,6 @@ class Given(System):
         study.given[name, topic_set] = run
 
     def given_path(self, topic_set: str) -> Path:
-        """See :meth:`System.given_path`."""
         return Path(self.run if isinstance(self.run, str) else self.run[topic_set])
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:

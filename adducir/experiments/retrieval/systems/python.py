@@ -53,15 +53,12 @@ class Python(System):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """See :attr:`System.members`."""
         return () if self.input is None else (self.input,)
 
     def place_of(self, member: int) -> KeyPath:
-        """See :meth:`System.place_of`."""
         return ("input",)
 
     def needs_index(self, name: str, study: RetrievalStudy) -> str | None:
-        """See :meth:`System.needs_index`."""
         return self.texts or self.searches
 
     @property
@@ -71,7 +68,6 @@ class Python(System):
         return {key: index for key, index in named.items() if index is not None}
 
     def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
-        """See :meth:`System.check`."""
         yield from super().check(name, study)
         for key, index in self.indexes.items():
             yield from study.names.check(("systems", name, key), "indexes", index)
@@ -85,13 +81,11 @@ class Python(System):
         study.details[name] = study.planner.opening(place, find)
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "PythonStep":
-        """See :meth:`System.step`."""
         base = None if self.input is None else study.run_of(self.input, topic_set)
         indexes = {key: study.index_of(index) for key, index in self.indexes.items()}
         return PythonStep(name, self, topic_set, study, base, indexes, study.details[name])
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
-        """See :meth:`System.remark`."""
         base = f" over {names.get(self.input, self.input)}" if self.input else ""
         return f"{names.get(name, name)}: {self.python}{base}."
 
@@ -127,7 +121,6 @@ class PythonStep(RunStep):
         return super().shares, self.base and self.base.path
 
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """See :meth:`RunStep.fingerprint_inputs`."""
         return {
             "python": self.code.identity(),
             "arguments": self.recipe.arguments,
@@ -137,7 +130,6 @@ class PythonStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
-        """See :meth:`RunStep.produce`."""
         import time
 
         arguments = dict(self.recipe.arguments)

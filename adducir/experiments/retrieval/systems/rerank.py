@@ -50,25 +50,20 @@ class Rerank(TunableSystem):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """See :attr:`System.members`."""
         return (self.rerank,)
 
     def place_of(self, member: int) -> KeyPath:
-        """See :meth:`System.place_of`."""
         return ("rerank",)
 
     def is_trained(self, folder: Path) -> bool:
-        """See :meth:`Linked.is_trained`."""
         return is_recipe(self.by, folder) and is_trained(read_recipe(file_path(self.by, folder)))
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        """See :attr:`TunableSystem.hyperparameters`."""
         return {"depth": RERANK_DEPTH}
 
     @property
     def fixed(self) -> dict[str, float]:
-        """See :attr:`TunableSystem.fixed`."""
         return {"depth": self.depth} if "depth" in self.model_fields_set else {}
 
     @property
@@ -91,7 +86,6 @@ class Rerank(TunableSystem):
         return searched.pop() if len(searched) == 1 else None
 
     def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
-        """See :meth:`System.check`."""
         yield from super().check(name, study)
         place, systems = ("systems", name), study.recipe.systems
         of = made_of(study, name)
@@ -150,7 +144,6 @@ class Rerank(TunableSystem):
         return found
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "RerankStep":
-        """See :meth:`System.step`."""
         index = study.index_of(str(self.needs_index(name, study)))
         scorer, base = self.scorer(name, study), study.run_of(self.rerank, topic_set)
         return RerankStep(name, self, topic_set, study, base, index, scorer)
@@ -160,7 +153,6 @@ class Rerank(TunableSystem):
         return scorer.fingerprint_inputs(index.fields) | {"texts": index.fingerprint}
 
     def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """See :meth:`TunableSystem.untuned_fingerprint_inputs`."""
         index = study.index_of(str(self.needs_index(name, study)))
         return {
             "rerank": self.fingerprint_inputs_of_scores(index, self.scorer(name, study)),
@@ -170,7 +162,6 @@ class Rerank(TunableSystem):
         }
 
     def tunable(self, name: str, study: RetrievalStudy, context: Context) -> RerankDepth:
-        """See :meth:`TunableSystem.tunable`."""
         runs = [self._deepest(name, one, study, context).run for one in study.recipe.topics]
         first, reranked = study.joined(self.rerank), study.pool.joined(runs)
         return RerankDepth(first, reranked, depth=self.deepest, name="depth")
@@ -178,7 +169,6 @@ class Rerank(TunableSystem):
     def tuned_method(
         self, name: str, topic_set: str, study: RetrievalStudy, context: Context
     ) -> dict[str, Any]:
-        """See :meth:`TunableSystem.tuned_method`."""
         found = self._deepest(name, topic_set, study, context)
         return {"reranking": [self.step(name, topic_set, study).settings(found, context)]}
 
@@ -191,7 +181,6 @@ class Rerank(TunableSystem):
         return context.opened(("reranked", name, topic_set), make, lambda _: None)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
-        """See :meth:`System.remark`."""
         base = names.get(self.rerank, self.rerank)
         most = " at most" if self.tune else ""
         return (
@@ -228,7 +217,6 @@ class RerankStep(RunStep):
         return self.base.path, super().shares
 
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """See :meth:`RunStep.fingerprint_inputs`."""
         return {
             "rerank": self.recipe.fingerprint_inputs_of_scores(self.index, self.scorer),
             "candidates": self.base.fingerprint,

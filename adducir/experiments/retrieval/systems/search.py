@@ -99,13 +99,11 @@ class Search(TunableSystem):
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        """See :attr:`TunableSystem.hyperparameters`."""
         own = hyperparameters_of(MODELS.kind(self.model))
         return own | (hyperparameters_of(type(self.feedback)) if self.feedback else {})
 
     @property
     def fixed(self) -> dict[str, float]:
-        """See :attr:`TunableSystem.fixed`."""
         model, feedback = self.retrieval_model, self.feedback
         found = {name: getattr(model, name) for name in sorted(self.given)}
         if feedback is not None:
@@ -113,11 +111,9 @@ class Search(TunableSystem):
         return found
 
     def needs_index(self, name: str, study: RetrievalStudy) -> str | None:
-        """See :meth:`System.needs_index`."""
         return self.index
 
     def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
-        """See :meth:`System.check`."""
         yield from super().check(name, study)
         place = ("systems", name)
         yield from study.names.check((*place, "index"), "indexes", self.index)
@@ -127,11 +123,9 @@ class Search(TunableSystem):
                 yield ErrorDetail((*place, *path), what)
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "SearchStep":
-        """See :meth:`System.step`."""
         return SearchStep(name, self, topic_set, study, [study.index_of(self.index)])
 
     def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """See :meth:`TunableSystem.untuned_fingerprint_inputs`."""
         feedback = FEEDBACK.name_of(type(self.feedback)) if self.feedback else None
         return {
             "index": study.index_of(self.index).fingerprint,
@@ -143,7 +137,6 @@ class Search(TunableSystem):
         }
 
     def tunable(self, name: str, study: RetrievalStudy, context: Context) -> LexicalSearch:
-        """See :meth:`TunableSystem.tunable`."""
         return LexicalSearch(
             study.index_of(self.index).open(context),
             MODELS.kind(self.model),
@@ -162,7 +155,6 @@ class SearchStep(RunStep):
     inputs: list[IndexStep]
 
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """See :meth:`RunStep.fingerprint_inputs`."""
         (index,) = self.inputs
         return {
             "index": index.fingerprint,
@@ -171,7 +163,6 @@ class SearchStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
-        """See :meth:`RunStep.produce`."""
         (index,), topics = self.inputs, self.topics
         found = index.search(self.recipe, topics, self.tag, self.study.recipe.most, context)
         note = f"{counted(found.run, topics)} in {found.seconds:.1f} s{_silent(found)}"

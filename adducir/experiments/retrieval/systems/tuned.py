@@ -123,7 +123,6 @@ class TunableSystem(System):
             study.folds[name] = folds
 
     def output(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:
-        """See :meth:`System.output`."""
         if self.tune is None:
             return self.step(name, topic_set, study)
         return TunedStep.of(name, self, topic_set, study)
