@@ -129,21 +129,15 @@ def _texts(
 
 def _metadata(run: Path, found: "Reranked") -> dict[str, Any]:
     """What to record beside the run; how its candidates were found is handed on."""
-    from adducir.runs.metadata import metadata_for, read_metadata
+    from adducir.runs.metadata import metadata_for, read_metadata, reranked_method
 
-    before: dict[str, Any] = {}
-    if metadata_for(run).is_file():
-        facts = read_metadata(run)
-        method = facts.get("method")
-        if isinstance(method, dict):
-            before = {key: method[key] for key in ("retrieval", "fusion") if key in method}
-        data = facts.get("data")
-        if isinstance(data, dict) and "topics" in data:
-            return {
-                "method": {**before, "reranking": [found.settings]},
-                "data": {"topics": data["topics"]},
-            }
-    return {"method": {**before, "reranking": [found.settings]}}
+    facts = read_metadata(run) if metadata_for(run).is_file() else {}
+    data = facts.get("data")
+    topics = (
+        {key: data[key] for key in ("topics",) if key in data} if isinstance(data, dict) else {}
+    )
+    method = reranked_method(facts.get("method"), found.settings)
+    return {"method": method} | ({"data": topics} if topics else {})
 
 
 def _described(output: str, found: "Reranked", reranker: "Reranker") -> str:

@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from adducir.core.errors import ArtifactError, UsageError
@@ -11,6 +12,7 @@ from adducir.core.processes import here, is_alive
 FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
 STARTER = Path(__file__).parent / "starter"
 _HARMLESS = frozenset({".git"})
+_WHOLE = {*FOLDERS, ".gitignore", "README.md"}
 _STAGING = f".adducir-new-{here()}-"
 
 
@@ -24,6 +26,8 @@ def make_study(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file.", hint="Name a folder that does not exist yet.")
     beside = folder if folder.is_dir() else folder.resolve().parent
+    if folder.is_dir() and _finished_left_behind(folder):
+        return
     _remove_left_behind(beside)
     held = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     strange = [name for name in held if name not in _HARMLESS]
@@ -72,9 +76,27 @@ def _move_in(staging: Path, folder: Path) -> None:
         raise
 
 
-def _remove_left_behind(beside: Path) -> None:
-    """Remove the hidden folders of processes of this machine that were killed."""
+def _left_behind(beside: Path) -> Iterator[Path]:
+    """The hidden folders of processes of this machine that were killed."""
     for left in beside.glob(f"{_STAGING}*"):
         pid = left.name.removeprefix(_STAGING).split("-")[0]
         if pid.isdigit() and not is_alive(int(pid)):
+            yield left
+
+
+def _finished_left_behind(folder: Path) -> bool:
+    """Finish a study whose maker was killed while it moved it in; whether there was one."""
+    for left in _left_behind(folder):
+        to_come = {child.name for child in left.iterdir()}
+        names = {child.name for child in folder.iterdir()} - _HARMLESS
+        there = {name for name in names if not name.startswith(_STAGING)}
+        if there and not there & to_come and there | to_come == _WHOLE:
+            _move_in(left, folder)
             shutil.rmtree(left, ignore_errors=True)
+            return True
+    return False
+
+
+def _remove_left_behind(beside: Path) -> None:
+    for left in _left_behind(beside):
+        shutil.rmtree(left, ignore_errors=True)

@@ -50,6 +50,19 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
     return parse(text, place).data
 
 
+def reranked_method(before: object, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The section ``method`` of a run that was reranked: how its candidates were found, handed on.
+
+    Args:
+        before: That section of the candidates' run, or nothing.
+        settings: Of this reranking, which comes after those before it.
+    """
+    before = before if isinstance(before, dict) else {}
+    earlier = before.get("reranking")
+    first = {key: before[key] for key in ("retrieval", "fusion", "python") if key in before}
+    return first | {"reranking": [*(earlier if isinstance(earlier, list) else []), settings]}
+
+
 def metadata_text(*layers: Mapping[str, Any]) -> str:
     """Metadata as YAML, with platform and versions filled in.
 

@@ -47,6 +47,14 @@ def test_how_the_candidates_were_found_is_handed_on(study, arguments):
     facts = read_metadata(output)
     assert facts["method"]["retrieval"] == read_metadata(run)["method"]["retrieval"]
     assert facts["data"]["topics"]["source"].endswith("topics.tsv")
+    again = study / "runs" / "three.trec"
+    arguments[arguments.index("--run") + 1] = str(output)
+    assert main([*arguments, "--index", str(index), "--depth", "2", "--output", str(again)]) == 0
+    stages = read_metadata(again)["method"]["reranking"]
+    assert [stage["depth"] for stage in stages] == [
+        facts["method"]["reranking"][0]["depth"],
+        2,
+    ]
 
 
 def test_options_that_do_not_go_together(study, arguments, capsys):

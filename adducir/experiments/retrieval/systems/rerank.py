@@ -26,6 +26,7 @@ from adducir.rerankers.registry import (
     read_recipe,
 )
 from adducir.rerankers.rerank import Reranked
+from adducir.runs.metadata import reranked_method
 
 
 class Rerank(TunableSystem):
@@ -234,13 +235,7 @@ class RerankStep(RunStep):
         """See :meth:`RunStep.produce`; how the candidates were found is handed on."""
         found = self.rerank(context)
         before = {} if self.base.is_given else part_of(run_facts(self.base.path), "method")
-        earlier = before.get("reranking")
-        first = ("retrieval", "fusion", "python")
-        method: dict[str, Any] = {key: before[key] for key in first if key in before}
-        method["reranking"] = [
-            *(earlier if isinstance(earlier, list) else []),
-            self.settings(found, context),
-        ]
+        method = reranked_method(before, self.settings(found, context))
         scored = (
             f"the best {found.settings['depth']:,} reranked in {found.seconds:.1f} s "
             f"({found.computed:,} computed, {found.cached:,} known)"
