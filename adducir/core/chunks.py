@@ -127,8 +127,13 @@ def make_chunks(
     try:
         for attempt in range(ROUNDS):
             final = {number: one for number, one in failed.items() if one.is_final}
-            with execution.executor(folder) as executor:
-                task = _Task(work, sent, f"{folder} {secrets.token_hex(4)}", folder, executor)
+            with execution.executor() as executor:
+                # One that kills its worker takes down all that this machine's processes make at
+                # that time; at last each is made alone, so that only the guilty one is named.
+                alone = execution.is_local and attempt == ROUNDS - 1
+                at_once = 0 if alone else executor.capacity
+                key = f"{folder} {secrets.token_hex(4)}"
+                task = _Task(work, sent, key, folder, executor, at_once)
                 made, failed = _round(task, final, progress, check=not attempt)
             if execution.is_here or all(one.is_final for one in failed.values()):
                 break
@@ -225,8 +230,11 @@ def build_in_chunks(
 @contextmanager
 def scratch_for(output: Path, execution: Execution) -> Iterator[Path]:
     """A temporary folder that all workers see: with a cluster it lies beside the output."""
-    is_local = execution.ray is None and execution.slurm is None
-    near = None if is_local or is_stream(output) else parts_folder(output, fingerprint("scratch"))
+    near = (
+        None
+        if execution.is_local or is_stream(output)
+        else parts_folder(output, fingerprint("scratch"))
+    )
     try:
         with TemporaryDirectory(dir=near, ignore_cleanup_errors=True) as folder:
             yield Path(folder)
@@ -263,13 +271,17 @@ class _Failure:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is made where; ``sent`` is the work as a worker gets it, ``key`` names it there."""
+    """What is made where; ``sent`` is the work as a worker gets it, ``key`` names it there.
+
+    Of chunks that are handed out, ``at_once`` may wait for their end.
+    """
 
     work: Work
     sent: bytes | Work
     key: str
     folder: Path
     executor: Executor
+    at_once: int
 
 
 def _round(
@@ -329,7 +341,7 @@ def _round(
                 call = executor.submit(_make, task.key, task.sent, folder, number, digest, items)
                 running[call] = number
                 # What waits is held in memory: no more than keeps the workers busy.
-                collect(executor.capacity)
+                collect(task.at_once)
         collect(0)
     finally:
         for future in running:

@@ -2,7 +2,9 @@
 
 import logging
 import os
+import shutil
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
@@ -14,6 +16,7 @@ from typing import Any, Protocol
 
 from adducir.core.cores import cores, share_cores, sharing, start_within
 from adducir.core.errors import AdducirError, MachineError, UsageError
+from adducir.core.folders import cache_folder
 
 _SECONDS = 10.0
 """How long a cluster may take to answer."""
@@ -84,12 +87,14 @@ class Execution:
         """Whether this process itself makes them, with what it has loaded."""
         return self.workers == 1 and self.ray is None and self.slurm is None
 
-    @contextmanager
-    def executor(self, folder: Path) -> Iterator[Executor]:
-        """What makes chunks; all that it started ends with the block.
+    @property
+    def is_local(self) -> bool:
+        """Whether all of it happens on this machine."""
+        return self.ray is None and self.slurm is None
 
-        Args:
-            folder: Shared with all workers: Slurm's logs and calls lie there.
+    @contextmanager
+    def executor(self) -> Iterator[Executor]:
+        """What makes chunks; all that it started ends with the block.
 
         Raises:
             MachineError: A package is not installed, or there is no such cluster.
@@ -97,7 +102,7 @@ class Execution:
         if self.ray is not None:
             yield RayTasks(self.ray)
         elif self.slurm is not None:
-            with SlurmJobs(self.slurm, self.workers, folder) as jobs:
+            with SlurmJobs(self.slurm, self.workers) as jobs:
                 yield jobs
         elif self.workers == 1:
             yield Here()
@@ -256,14 +261,16 @@ def _connected(address: str) -> Any:
 class SlurmJobs:
     """Slurm jobs, submitted by submitit; each makes one chunk.
 
+    submitit hands calls and results over in pickles, which can run code. They lie in a folder that
+    only this user can write to: by default in the user's cache, which the nodes must see.
+
     Args:
         settings: ``KEY=VALUE,…`` as submitit's ``update_parameters`` takes them;
-            ``cluster=local`` runs jobs on this machine.
+            ``cluster=local`` runs jobs on this machine, ``folder=PATH`` says where pickles lie.
         at_once: Jobs that are queued at a time; 1 means 64.
-        folder: Shared with the nodes.
     """
 
-    def __init__(self, settings: str, at_once: int, folder: Path) -> None:
+    def __init__(self, settings: str, at_once: int) -> None:
         try:
             import submitit
         except ImportError as error:
@@ -277,8 +284,9 @@ class SlurmJobs:
                 raise UsageError(f"--slurm: {one!r} is not KEY=VALUE.")
             given[key.strip()] = int(value) if value.strip().isdigit() else value.strip()
         cluster = given.pop("cluster", None)
+        self._folder = _private_folder(given.pop("folder", None))
         try:
-            self._executor = submitit.AutoExecutor(folder / "slurm", cluster=cluster)
+            self._executor = submitit.AutoExecutor(self._folder, cluster=cluster)
             self._executor.update_parameters(**given)
         except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
             raise MachineError(
@@ -316,3 +324,20 @@ class SlurmJobs:
         self._ended.set()
         for job in self._jobs:
             job.cancel()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _private_folder(named: str | None) -> Path:
+    """A new folder that nobody else can write to, below one that is this user's own."""
+    above = cache_folder() if named is None else Path(named)
+    hint = "Name a folder of your own that the nodes see: --slurm folder=PATH,..."
+    if above is None:
+        raise MachineError("there is no folder for the calls of Slurm jobs.", hint=hint)
+    try:
+        above.mkdir(parents=True, exist_ok=True)
+        state = above.stat()
+        if state.st_uid != os.getuid() or state.st_mode & 0o022:
+            raise MachineError("others can write to this folder.", path=above, hint=hint)
+        return Path(tempfile.mkdtemp(prefix="slurm-", dir=above))
+    except OSError as error:
+        raise MachineError(f"{error.strerror}.", path=above, hint=hint) from error

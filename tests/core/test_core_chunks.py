@@ -136,11 +136,19 @@ def test_slurm_jobs_give_the_same_artifact(tmp_path, monkeypatch):
     """By submitit's own executor of local jobs."""
     pytest.importorskip("submitit")
     monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     work = FakeWork(count=9, trouble={"d5": "kill once"}, folder=tmp_path)
     made = build(tmp_path / "x", work, Execution(workers=2, slurm="cluster=local,timeout_min=5"))
     assert digest(made) == digest(build(tmp_path / "y", FakeWork(count=9)))
     with pytest.raises(UsageError):
         build(tmp_path / "z", work, Execution(slurm="partition"))
+    assert not list((cache / "adducir").glob("slurm-*"))
+    (tmp_path / "shared").mkdir(mode=0o777)
+    (tmp_path / "shared").chmod(0o777)
+    shared = Execution(slurm=f"cluster=local,folder={tmp_path / 'shared'}")
+    with pytest.raises(MachineError, match="others can write"):
+        build(tmp_path / "z", work, shared)
 
 
 PROGRAM = """
