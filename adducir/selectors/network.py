@@ -58,11 +58,6 @@ class Vectoriser(torch.nn.Module):
         found: torch.device = self.network.device
         return found
 
-    @property
-    def is_frozen(self) -> bool:
-        """Whether some layers are kept as they are."""
-        return self._trained is not None
-
     def freeze(self, layers: int | None) -> None:
         """Leave all but the topmost layers as they are.
 

@@ -111,11 +111,6 @@ class ExampleWork(ABC, Generic[T]):
         """What is known of the items beside their arrays, when all are made."""
         return {}
 
-    def counted_in(self, counts: Mapping[str, Any]) -> dict[str, int]:
-        """How many items, examples and values there are, of an artifact's counts."""
-        names = dict.fromkeys((self.unit, self.makes, *self.counted))
-        return {name: counts[name] for name in names}
-
     def builder(self, place: Place) -> "_Builder[T]":
         return _Builder(self.encode(place))
 

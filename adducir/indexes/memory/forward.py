@@ -105,22 +105,6 @@ def decode(code: Array, start: int, end: int, terms: Array, tfs: Array) -> int:
     return count
 
 
-@kernel
-def decode_all(code: Array, starts: Array, terms: Array, tfs: Array, counts: Array) -> Any:
-    """Decode documents one after another into ``terms`` and ``tfs``; returns how many terms.
-
-    Args:
-        starts: (n + 1,) int64: where each begins in ``code``, and where the last ends.
-        counts: (n,) int64, written: how many terms each has.
-    """
-    place = 0
-    for document in range(len(starts) - 1):
-        first, last = starts[document], starts[document + 1]
-        counts[document] = decode(code, first, last, terms[place:], tfs[place:])
-        place += counts[document]
-    return place
-
-
 def terms_of(code: Array, start: int, end: int) -> tuple[Array, Array]:
     """The term numbers (int32) and frequencies (int32) of the document at ``code[start:end]``."""
     terms = np.empty(end - start, dtype=np.int32)
