@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adducir.core.config import load
+from adducir.corpora.qrels import load_qrels
 from adducir.corpora.qrels_files import read_qrels
 from adducir.corpora.readers import CorpusFormat
 from adducir.corpora.readers.cacm import CACM
@@ -36,7 +37,7 @@ from adducir.evaluation.generation.files import read_generated, read_references
 from adducir.evaluation.proxy.choices import read_choices
 from adducir.evaluation.proxy.files import read_key
 from adducir.evaluation.rank_files import read_ranks
-from adducir.experiments.tuning.folds import _entries as fold_entries
+from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
 from adducir.models.settings import read_settings
 from adducir.runs.check import check_file
 from adducir.runs.metadata import read_metadata
@@ -54,6 +55,13 @@ class Reader(NamedTuple):
 
 def _all(read: Callable[..., Iterable[Any]]) -> Callable[[Path], object]:
     return lambda path: list(read(path))
+
+
+def _folds(path: Path) -> object:
+    topics, qrels = path.with_name("judged.tsv"), path.with_name("judged.qrels")
+    topics.write_text("q1\tcats\n2\tdogs\nq3\tbirds\n")
+    qrels.write_text("q1 0 d1 1\n2 0 d1 1\nq3 0 d1 1\n")
+    return from_file(Pool.of([JudgedTopics("t", load_topics(topics), load_qrels(qrels))]), path)
 
 
 def _by(reader: CorpusFormat) -> Callable[[Path], Iterable[Any]]:
@@ -213,8 +221,7 @@ READERS = (
     Reader("key", "key.csv", _KEY, read_key),
     Reader("choices", "anna.csv", "item,context,choice,task\nq1,a b,1,m\n", _choices),
     Reader("choices as JSON lines", "b.jsonl", '{"item": "q1", "choice": 2}\n', _choices),
-    Reader("folds", "folds.txt", "q1 1\nq2 2\n", _all(fold_entries)),
-    Reader("folds as JSON", "folds.json", '[["q1", 2], ["q3"]]', _all(fold_entries)),
+    Reader("folds", "folds.json", '[["q1", 2], ["q3"]]', _folds),
     Reader(
         "weights", "pairs.jsonl", '{"docno": "d1", "weights": {"a": 1}}\n', _all(read_token_weights)
     ),

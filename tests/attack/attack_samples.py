@@ -83,7 +83,7 @@ SAMPLES: dict[str, list[bytes]] = {
         )
     ],
     "weights.jsonl": [lines({"docno": "d1", "weights": {"cat": 3, "dog": 1}}, {"docno": "d2", "weights": {}})],
-    "folds.json": [b'[["1", "2"], ["3", 4]]', b'{"a": ["1", "2"], "b": ["3", "4"]}', b"1 a\n2 a\n3 b\n4 b\n"],
+    "folds.json": [b'[["1", "2"], ["3", 4]]', b'{"a": ["1", "2"], "b": ["3", "4"]}'],
     "ratings.csv": [
         b"item,rater,system,rating,rank\ni1,anna,a,5,1\ni1,ben,a,4,2\ni1,anna,b,1,2\ni1,ben,b,2,1\n",
         b"item,rater,system,rating\ni1,anna,a,yes\ni1,ben,a,no\n",
