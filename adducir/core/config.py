@@ -194,7 +194,7 @@ def _not_yaml(error: MarkedYAMLError, text: str) -> InputError:
     hint = None
     if "\t" in source[: len(source) - len(source.lstrip())]:
         hint = "Indent with spaces, not with tabs."
-    elif re.search(r"[{,].*\$\{", source):
+    elif re.search(r"[{,]", source.rpartition("${")[0]):
         hint = "Put a text that holds ${...} in quotes where it stands in { }."
     elif "mapping values are not allowed" in words:
         hint = "Put a text that holds ': ' in quotes, or check the indentation."
