@@ -61,6 +61,7 @@ _SCALARS: dict[str | None, Callable[[str], Any]] = {
     _TAG + "int": lambda text: int(text, 0),
     _TAG + "float": lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
 }
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as YAML's readers count lines
 _ASSIGNMENT = re.compile(r'((?:"[^"]*"|[^"=])+)=(.*)', re.DOTALL)
 _PART = re.compile(r'"([^"]*)"|([^".]+)')
 
@@ -190,7 +191,7 @@ def _not_yaml(error: MarkedYAMLError, text: str) -> InputError:
     if context and error.context_mark and error.context_mark.line != mark.line:
         context += f" that begins on line {error.context_mark.line + 1}"
     words = ", ".join(" ".join(part.split()) for part in (context, error.problem) if part)
-    source = [*text.split("\n"), ""][mark.line]
+    source = [*_LINE_END.split(text), ""][mark.line]
     hint = None
     if "\t" in source[: len(source) - len(source.lstrip())]:
         hint = "Indent with spaces, not with tabs."
