@@ -34,7 +34,8 @@ def test_help_lists_every_command_with_its_line(capsys):
     shown = capsys.readouterr().out
     for name in [*GROUPS, *(name for name in COMMANDS if " " not in name)]:
         assert f"│ {name} " in shown
-    assert [entry.help for entry in COMMANDS.values() if entry.help.split()[0] not in shown] == []
+    for name, entry in COMMANDS.items():
+        assert " " in name or entry.help.split()[0] in shown
 
 
 @pytest.mark.parametrize("group", GROUPS)

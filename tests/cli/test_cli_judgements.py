@@ -258,8 +258,8 @@ def test_real_pools_of_literary_evidence(collections, folder, capsys):
     _, err = called(
         capsys,
         *(
-            "proxy",
-            "make",
+            "literary-evidence",
+            "proxy-make",
             "--force",
             "--run",
             "pool.trec",
